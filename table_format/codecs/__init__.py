@@ -1,1 +1,1 @@
-"""Bytes of the format and facts of the model, one into the other. Pure."""
+"""Codecs that convert between bytes of the format and facts of the model. Pure."""

@@ -1,7 +1,7 @@
-"""Avro object container files, read with distrust and written in one piece (format chapter 04, section 1).
+"""Reads and writes Avro object container files (format chapter 04, section 1).
 
-Whatever a file declares - sizes, counts, its schema - is checked against the bytes that are there before memory is
-given to it. A block of records is read and written as one Avro array, so that the loop over records is fastavro's.
+Everything that a file declares (sizes, counts, its schema) is checked against the available bytes before memory is
+allocated. A block of records is read and written as one Avro array, so that fastavro runs the loop over the records.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ AVRO_MAGIC: Final = b"Obj\x01"
 SYNC_BYTES: Final = 16
 _RECORDS_PER_BLOCK: Final = 4096
 _SAMPLE: Final = 64
-"""Records that are encoded to see how long they are."""
+"""The number of records that are encoded to measure their size."""
 
 _UNCOMPRESSED: Final = "null"
 _MAX_HEADER_ENTRIES: Final = 1024
@@ -39,7 +39,7 @@ _MAX_VARINT_BYTES: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class ContainerSchema:
-    """A schema to write with: its text as the header has it, and the parsed array of its records."""
+    """A schema for writing: its text for the header, and the parsed schema of an array of its records."""
 
     text: bytes
     array: Any
@@ -52,12 +52,12 @@ class ContainerSchema:
 
 
 def write_container(schema: ContainerSchema, records: Sequence[Mapping[str, object]], *, compression: str) -> bytes:
-    """A whole file. The sync marker is a digest of the content: equal records make equal files.
+    """Return the bytes of a container. The sync marker is a digest of the content: equal records make equal files.
 
-    No block expands to more than readers take: records that are much alike make smaller blocks, or are not compressed.
+    No block expands to more than readers accept: very similar records are written in smaller blocks, or uncompressed.
 
     Raises:
-        UnsupportedFeature: no such compression.
+        UnsupportedFeature: the compression is unknown.
     """
     codec = avro_codec(compression)
     step = _records_per_block(schema, records)
@@ -72,7 +72,7 @@ def write_container(schema: ContainerSchema, records: Sequence[Mapping[str, obje
 
 
 class _ExpandsTooFarError(Exception):
-    """One record alone shrinks to less than the share of it that readers take."""
+    """A single record is compressed so well that readers would refuse its expansion."""
 
 
 def _all_blocks(schema: ContainerSchema, records: Sequence[Mapping[str, object]], codec: str, step: int) -> list[bytes]:
@@ -92,7 +92,7 @@ def _records_per_block(schema: ContainerSchema, records: Sequence[Mapping[str, o
 
 
 def _encode_blocks(schema: ContainerSchema, records: Sequence[Mapping[str, object]], codec: str) -> Iterator[bytes]:
-    """The records as one block, or as several where one would be larger than readers let every block expand to."""
+    """Yield the records as one block, or as several if one would expand to more than readers accept for any block."""
     items = _items(schema, records)
     if len(items) > MIN_AVRO_BLOCK_ALLOWANCE and len(records) > 1:
         half = len(records) // 2
@@ -108,7 +108,7 @@ def _encode_blocks(schema: ContainerSchema, records: Sequence[Mapping[str, objec
 def _items(schema: ContainerSchema, records: Sequence[Mapping[str, object]]) -> bytes:
     out = BytesIO()
     fastavro.schemaless_writer(out, schema.array, records)
-    # The array is its count, the items, and a zero; the block is the items alone.
+    # The array consists of its count, the items, and a zero; the block is only the items.
     return out.getvalue()[len(long_bytes(len(records))) : -1]
 
 
@@ -120,17 +120,17 @@ def read_container(
     max_records: int | None = None,
     allowance: int = MIN_AVRO_ALLOWANCE,
 ) -> Iterator[dict[str, Any]]:
-    """The records of a file one by one, in the shape of the file's own schema, timestamps as integers.
+    """Yield the records of a file one by one, in the shape of the file's schema, with timestamps as integers.
 
-    Every field of ``schema`` that is not nullable is there with its type; a nullable one may be missing. The records of
-    a block are counted before they are made: there may be ``max_records``, or else as many as so many bytes can hold.
-    ``allowance`` is how many bytes they may expand to however small the file is.
+    Every non-nullable field of ``schema`` is present with its type; a nullable one may be missing. The records of a
+    block are counted before they are decoded: at most ``max_records`` are accepted, or else as many as fit into the
+    bytes. Blocks may always expand to ``allowance`` bytes, even if the file is small.
 
     Raises:
-        BadEncoding: the bytes are no Avro file, or not one that sound writers make.
+        BadEncoding: the bytes are not a valid Avro file.
         Truncated: the file ends inside a block.
-        LimitExceeded: it declares more than any sound file holds.
-        UnsupportedFeature: it is compressed with a codec outside the format.
+        LimitExceeded: the file declares more than any valid file contains.
+        UnsupportedFeature: the compression codec is not part of the format.
     """
     container = open_container(data, schema, path=path, max_records=max_records, allowance=allowance)
     for count, block in container.blocks:
@@ -141,8 +141,8 @@ def read_container(
 class OpenContainer:
     """A container whose header has been read and checked.
 
-    ``array`` is the parsed schema of an array of its records, and ``blocks`` are the count of records and the
-    decompressed content of each block, which are read one by one and raise what ``read_container`` raises.
+    ``array`` is the parsed schema of an array of its records. ``blocks`` yields the record count and the decompressed
+    content of each block; it reads them one by one, and raises the same errors as ``read_container``.
     """
 
     array: Any
@@ -157,9 +157,9 @@ def open_container(
     max_records: int | None = None,
     allowance: int = MIN_AVRO_ALLOWANCE,
 ) -> OpenContainer:
-    """Read the header of a container; arguments and errors are those of ``read_container``."""
+    """Read the header of a container; the arguments and errors are the same as for ``read_container``."""
     if len(data) > MAX_AVRO_BYTES:
-        message = f"{len(data)} bytes of Avro; at most {MAX_AVRO_BYTES} are read"
+        message = f"{len(data)} bytes of Avro; the maximum is {MAX_AVRO_BYTES}"
         raise LimitExceeded(path, message)
     cursor = Cursor(data, path)
     header = read_header(cursor)
@@ -184,7 +184,7 @@ def _blocks(cursor: Cursor, header: ContainerHeader, most: int, allowance: int) 
             raise LimitExceeded(path, message)
         records += count
         if records > most and count <= len(block):
-            message = f"expected {most} entries at most, found {records} in the first {cursor.at} of {len(data)} bytes"
+            message = f"expected at most {most} entries, found {records} in the first {cursor.at} of {len(data)} bytes"
             raise LimitExceeded(path, message)
         yield count, block
 
@@ -199,12 +199,12 @@ class ContainerHeader:
 
 
 def read_header(cursor: Cursor) -> ContainerHeader:
-    """Take the header of a container.
+    """Read the header of a container.
 
     Raises:
-        BadEncoding: the bytes are no Avro file.
-        Truncated: they end inside the header.
-        LimitExceeded: it has more entries than any sound header.
+        BadEncoding: the bytes are not an Avro file.
+        Truncated: the bytes end inside the header.
+        LimitExceeded: the header has more entries than any valid header.
     """
     magic = cursor.take(len(AVRO_MAGIC))
     if magic != AVRO_MAGIC:
@@ -213,7 +213,7 @@ def read_header(cursor: Cursor) -> ContainerHeader:
     header: dict[bytes, bytes] = {}
     while count := cursor.long():
         if count < 0:
-            cursor.long()  # the size of the group in bytes, for readers that skip it
+            cursor.long()  # the size of the group in bytes, for readers that skip the group
         if len(header) + abs(count) > _MAX_HEADER_ENTRIES:
             message = f"{abs(count)} entries in an Avro header"
             raise LimitExceeded(cursor.path, message)
@@ -225,7 +225,7 @@ def read_header(cursor: Cursor) -> ContainerHeader:
 
 
 def container_header(schema: bytes, codec: str, sync: bytes) -> bytes:
-    """The bytes of a container before its first block."""
+    """Return the bytes of a container before its first block."""
     entries = {b"avro.schema": schema, b"avro.codec": codec.encode()}
     parts = [AVRO_MAGIC, long_bytes(len(entries))]
     for key, value in entries.items():
@@ -234,11 +234,11 @@ def container_header(schema: bytes, codec: str, sync: bytes) -> bytes:
 
 
 def decode_block(array: Any, block: bytes, count: int, path: str) -> list[dict[str, Any]]:  # noqa: ANN401
-    """The records of one decompressed block; ``array`` comes from ``reading_schema``.
+    """Return the records of one decompressed block; ``array`` comes from ``reading_schema``.
 
     Raises:
-        BadEncoding: the block does not hold exactly that many records.
-        LimitExceeded: it declares more records than it has bytes.
+        BadEncoding: the block does not contain exactly ``count`` records.
+        LimitExceeded: the block declares more records than it has bytes.
     """
     # Every record takes at least one byte, see ``avro_schema``.
     if not (0 < count <= len(block) or count == len(block) == 0):
@@ -250,17 +250,17 @@ def decode_block(array: Any, block: bytes, count: int, path: str) -> list[dict[s
     try:
         records = cast("list[dict[str, Any]]", fastavro.schemaless_reader(framed, array, None))
     except (EOFError, ValueError, IndexError, KeyError, TypeError, OverflowError) as e:
-        message = f"a block of {len(block)} bytes does not hold the {count} records it declares: {e!r}"
+        message = f"a block of {len(block)} bytes does not contain the {count} records that it declares: {e!r}"
         raise BadEncoding(path, message) from e
     if len(records) != count or framed.read(1) or any(record is None for record in records):
-        message = f"a block of {len(block)} bytes does not hold exactly the {count} records it declares"
+        message = f"a block of {len(block)} bytes does not contain exactly the {count} records that it declares"
         raise BadEncoding(path, message)
     return records
 
 
 @dataclass(slots=True)
 class Cursor:
-    """A place in the bytes of a container; nothing is taken beyond their end."""
+    """A read position in the bytes of a container; it never reads beyond their end."""
 
     data: bytes
     path: str
@@ -268,15 +268,15 @@ class Cursor:
 
     @property
     def at_end(self) -> bool:
-        """Whether all bytes have been taken."""
+        """Whether all bytes have been read."""
         return self.at == len(self.data)
 
     def take(self, size: int) -> bytes:
-        """The next ``size`` bytes.
+        """Return the next ``size`` bytes.
 
         Raises:
             BadEncoding: the size is negative.
-            Truncated: there are fewer.
+            Truncated: fewer bytes are left.
         """
         if size < 0:
             message = f"a negative size at byte {self.at}"
@@ -289,11 +289,11 @@ class Cursor:
         return piece
 
     def long(self) -> int:
-        """The next number: zigzag, in groups of seven bits, the lowest first.
+        """Read the next number: a zigzag varint, in groups of seven bits, the lowest first.
 
         Raises:
-            BadEncoding: it does not fit into 64 bits.
-            Truncated: the bytes end within it.
+            BadEncoding: the number does not fit into 64 bits.
+            Truncated: the bytes end inside the number.
         """
         value = 0
         for shift in range(0, 7 * _MAX_VARINT_BYTES, 7):
@@ -306,7 +306,7 @@ class Cursor:
 
 
 def long_bytes(value: int) -> bytes:
-    """Zigzag varint of a count or size (never negative here)."""
+    """Return the zigzag varint of a count or size, which is never negative."""
     rest = value << 1
     out = bytearray()
     while rest > 0x7F:

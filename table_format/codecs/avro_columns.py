@@ -1,10 +1,10 @@
 """Decodes the records of an Avro block to columns: all records together, field by field, with numpy.
 
-A record begins where the one before it ends, so records seem to have an order of decoding. But a record of a known kind
-begins with known bytes. Each place that looks like a beginning is decoded, and the records are then those that follow
-one another from the first byte of the block to its last. So what is found is exactly what a decoder that goes through
-the block finds. Where that fails, for whatever reason, there are no columns, and the general decoder of
-``codecs.avro`` reads the block, or says what is wrong with it.
+A record begins where the previous one ends, so records would normally be decoded one after another. But records of a
+known kind begin with known bytes. Every position that looks like the start of a record is therefore decoded. The
+records are those positions that form a chain from the first byte of the block to its last. The result is exactly that
+of a sequential decoder. If this fails for any reason, the general decoder of ``codecs.avro`` reads the block, or
+reports what is wrong with it.
 """
 
 from __future__ import annotations
@@ -26,37 +26,37 @@ _LAST_SHIFT: Final = 63
 """The tenth byte of a number of 64 bits holds one bit."""
 
 _MAX_ITEMS: Final = 2048
-"""The longest list whose items are decoded one by one; longer lists are left to the general decoder."""
+"""The longest list whose items are decoded here; longer lists are left to the general decoder."""
 
 _MAX_DEPTH: Final = 4
 _PREFIX: Final = 8
-"""Fields by which places are told apart that are no records."""
+"""The number of first fields that are decoded to find positions that are not records."""
 
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """Numbers of one field; ``present`` is ``None`` where all of them are."""
+    """The numbers of one field; ``present`` is ``None`` if no value is null."""
 
     values: Int64Array
     present: BoolArray | None = None
 
     def take(self, rows: Int64Array) -> Numbers:
-        """The numbers at some positions."""
+        """Return the numbers at some positions."""
         return Numbers(self.values[rows], None if self.present is None else self.present[rows])
 
     def spread(self, rows: Int64Array, size: int) -> Numbers:
-        """The numbers at positions ``rows`` of ``size``; the others are null."""
+        """Return the numbers at positions ``rows`` of ``size``; the others are null."""
         values, present = np.zeros(size, np.int64), np.zeros(size, np.bool_)
         values[rows], present[rows] = self.values, True if self.present is None else self.present
         return Numbers(values, present)
 
     def moved(self, _by: int) -> Numbers:
-        """The same numbers: they are no places."""
+        """Return the same numbers, because they are not positions."""
         return self
 
     @staticmethod
     def joined(parts: Sequence[Numbers]) -> Numbers:
-        """The numbers of several blocks."""
+        """Return the numbers of several blocks."""
         values = np.concatenate([part.values for part in parts])
         if all(part.present is None for part in parts):
             return Numbers(values)
@@ -66,40 +66,40 @@ class Numbers:
 
 @dataclass(frozen=True, slots=True)
 class Spans:
-    """The positions of the bytes of one field; a start of -1 means null. For a list, the bytes are its encoding."""
+    """The byte positions of the values of one field; a start of -1 means null. Lists are spans of encoded bytes."""
 
     starts: Int64Array
     ends: Int64Array
 
     def take(self, rows: Int64Array) -> Spans:
-        """The spans at some positions."""
+        """Return the spans at some positions."""
         return Spans(self.starts[rows], self.ends[rows])
 
     def spread(self, rows: Int64Array, size: int) -> Spans:
-        """The spans at positions ``rows`` of ``size``; the others are null."""
+        """Return the spans at positions ``rows`` of ``size``; the others are null."""
         starts, ends = np.full(size, -1, np.int64), np.full(size, -1, np.int64)
         starts[rows], ends[rows] = self.starts, self.ends
         return Spans(starts, ends)
 
     def moved(self, by: int) -> Spans:
-        """The same spans, of a block that begins at ``by``."""
+        """Return the spans shifted by ``by``, the position at which their block begins."""
         null = self.starts < 0
         return Spans(np.where(null, -1, self.starts + by), np.where(null, -1, self.ends + by))
 
     @staticmethod
     def joined(parts: Sequence[Spans]) -> Spans:
-        """The spans of several blocks."""
+        """Return the spans of several blocks."""
         return Spans(np.concatenate([p.starts for p in parts]), np.concatenate([p.ends for p in parts]))
 
 
 AvroColumn: TypeAlias = Numbers | Spans
 Columns: TypeAlias = Mapping[str, AvroColumn]
-"""Columns by the name of the field; a field of a record within has the names of both, with a dot between."""
+"""Columns by field name; a field of a nested record has both names, separated by a dot."""
 
 
 @dataclass(frozen=True, slots=True)
 class AvroColumns:
-    """All records of a container: the content of its blocks, and the columns, whose spans lie in it."""
+    """All records of a container: the content of its blocks, and the columns, whose spans are positions in it."""
 
     content: bytes
     columns: Columns
@@ -107,19 +107,19 @@ class AvroColumns:
 
 
 class NotInColumnsError(Exception):
-    """The records are not of the usual shape, or damaged."""
+    """The records do not have the usual shape, or are damaged."""
 
 
 def read_columns(
     record: Mapping[str, Any], blocks: Iterable[tuple[int, bytes]], beginnings: Sequence[bytes]
 ) -> AvroColumns:
-    """The records of blocks in columns.
+    """Return the records of blocks as columns.
 
-    ``record`` is the parsed schema of the records, without names for types within, ``blocks`` are counts of records and
-    decompressed contents, and each record begins with one of ``beginnings``, of two bytes each.
+    ``record`` is the parsed schema of the records, without named types inside. ``blocks`` are record counts and
+    decompressed contents. Each record must begin with one of ``beginnings``, which have two bytes each.
 
     Raises:
-        NotInColumnsError: the blocks have to be read by the general decoder.
+        NotInColumnsError: the general decoder has to read the blocks.
     """
     contents: list[bytes] = []
     parts: list[Columns] = []
@@ -144,7 +144,7 @@ def _joined(parts: Sequence[AvroColumn]) -> AvroColumn:
 
 
 class _Block:
-    """One block. A place beyond its end stands for records that do not go on: whatever they are, they are not sound."""
+    """One block. A position beyond its end marks a record that cannot be decoded, which is therefore invalid."""
 
     def __init__(self, content: bytes) -> None:
         self._size = len(content)
@@ -166,7 +166,7 @@ class _Block:
         return np.flatnonzero(found)
 
     def _chain(self, starts: Int64Array, ends: Int64Array, count: int) -> Int64Array | None:
-        """The places, among those decoded, of the records of the block; ``None`` where all of them are records."""
+        """Return the indices of the decoded positions that are records of the block; ``None`` if all are records."""
         if starts.size < count or count < 1 or starts[0] != 0:
             raise NotInColumnsError
         if starts.size == count:
@@ -185,7 +185,7 @@ class _Block:
             raise NotInColumnsError
         return np.array(chain, np.int64)
 
-    # --- values: each takes the places where they begin, and returns the places behind them ------------------------
+    # --- values: each method takes the start positions, and returns the end positions ------------------------------
 
     def _record(
         self, record: Mapping[str, Any], at: Int64Array, depth: int = 0
@@ -196,7 +196,7 @@ class _Block:
         for field in record["fields"]:
             name, kind = field["name"], field["type"]
             if isinstance(kind, list) and _is_record(_branch(kind)):
-                # Old releases write records as nullable ones, which are never null.
+                # Old releases declare records as nullable, but never write null.
                 at, kind = np.where(self._bytes[at] == 2, at + 1, self._size + 1), _branch(kind)
             if _is_record(kind):
                 inner, at = self._record(kind, at, depth + 1)
@@ -254,7 +254,7 @@ class _Block:
         return Spans(starts, ends), ends
 
     def _list_end(self, items: Any, at: Int64Array) -> Int64Array:  # noqa: ANN401
-        """The end of lists in one group, as all known writers make them."""
+        """Return the end of lists that consist of one group, as all known writers encode them."""
         count, after = self._long(at)
         after[(count < 0) | (count > _MAX_ITEMS)] = self._size + 1
         rows = np.flatnonzero((count > 0) & (after <= self._size))
@@ -275,14 +275,14 @@ def _is_record(kind: Any) -> bool:  # noqa: ANN401
 
 
 def _branch(union: Sequence[Any]) -> Any:  # noqa: ANN401
-    """What values of a union are that are not null; null is the first branch."""
+    """Return the type of the non-null values of a union, whose first branch is null."""
     if len(union) != 2 or union[0] != "null":
         raise NotInColumnsError
     return union[1]
 
 
 def _prefix(record: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The first fields of records, as a record."""
+    """Return a record schema with only the first fields."""
     fields: list[Mapping[str, Any]] = []
     for field in record["fields"]:
         kind = field["type"]

@@ -1,7 +1,7 @@
-"""Avro schemas made safe: what a file declares is checked and rebuilt before any record is read with it.
+"""Checks and rebuilds the Avro schema that a file declares before it is used to read records.
 
-A rebuilt schema has no zero-size types outside unions, no recursion and bounded size, so that a block of n bytes never
-makes more than n values. Logical types are dropped: timestamps stay integers.
+A rebuilt schema has no zero-size types outside unions, no recursion, and bounded size, so that a block of n bytes never
+decodes to more than n values. Logical types are dropped: timestamps remain integers.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from table_format.errors import BadEncoding, LimitExceeded
 _SCALARS: Final = frozenset({"boolean", "int", "long", "float", "double", "bytes", "string"})
 _MAX_NODES: Final = 10_000
 _SHORTEST_NAME: Final = 2
-"""Names up to this length differ by a letter without being damaged."""
+"""Names up to this length may differ in one letter without being a damaged form of each other."""
 
 _WHERE: Final = "header entry avro.schema"
 
 
 def reading_schema(text: bytes, expected: bytes, *, path: str) -> Any:  # noqa: ANN401 - a parsed schema has no type
-    """The parsed schema of an array of the records that ``text``, the schema of a container, describes.
+    """Return the parsed schema of an array of records; ``text`` is the schema in the header of a container.
 
-    Requires ``expected`` to be the schema of the records wanted; a field of it that is not nullable must be there.
+    Requires ``expected`` to be the schema of the expected records; its non-nullable fields must be present.
 
     Raises:
-        BadEncoding: the text is no schema of such records, or none that sound files have.
-        LimitExceeded: it is larger than any sound schema.
+        BadEncoding: the text is not a valid schema of such records.
+        LimitExceeded: the schema is larger than any valid schema.
     """
     try:
         return _array_of(text, expected)
@@ -57,13 +57,13 @@ def _rebuilt(text: bytes) -> Any:  # noqa: ANN401
 
 
 def _check(found: Any, wanted: Any, where: str) -> None:  # noqa: ANN401
-    """Refuse a type that does not hold values of the wanted one."""
+    """Refuse a type that cannot hold values of the expected type."""
     match found, wanted:
         case list(), list():
             _check(_without_null(found), _without_null(wanted), where)
         case _, list():
             _check(found, _without_null(wanted), where)
-        case list(), {"type": "record"}:  # so did old releases write records; a null one is refused when it appears
+        case list(), {"type": "record"}:  # old releases wrote nullable records; a null is refused later
             _check(_without_null(found), wanted, where)
         case {"type": "array", "items": items}, {"type": "array", "items": wanted_items}:
             _check(items, wanted_items, f"an item of {where}")
@@ -86,10 +86,10 @@ def _check(found: Any, wanted: Any, where: str) -> None:  # noqa: ANN401
 
 
 def _check_really_missing(name: str, found: Iterable[str]) -> None:
-    """Refuse a field that is one letter off a missing one: a damaged header, which would read as nulls."""
+    """Refuse a field that differs from a missing one in one letter: the header is damaged, and would yield nulls."""
     for other in found:
         if len(other) == len(name) > _SHORTEST_NAME and sum(map(str.__ne__, other, name)) == 1:
-            message = f"the field '{name}' is missing, and there is '{other}'"
+            message = f"the field '{name}' is missing, but there is a field '{other}'"
             raise BadEncoding(_WHERE, message)
 
 
@@ -105,7 +105,7 @@ def _name(avro_type: Any) -> str:  # noqa: ANN401
 
 
 class _Rebuild:
-    """One walk over a schema; remembers definitions and counts what it makes."""
+    """One pass over a schema, which remembers named types and counts the nodes."""
 
     def __init__(self) -> None:
         self._nodes = 0

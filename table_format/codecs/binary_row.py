@@ -1,8 +1,8 @@
 """The binary rows that encode partitions, keys and statistics (format chapter 05; Java ``BinaryRow``).
 
-A row is a null bitmap with the row kind in its first byte, one slot of 8 bytes a column, then what does not fit into
-slots, each piece padded to 8 bytes; all of it little-endian. Its serialised form has the big-endian arity in front.
-Equality and hashes of the format are over these bytes, so every unused byte is zero.
+A row consists of a null bitmap with the row kind in its first byte, one slot of 8 bytes for each column, and a variable
+part for values that do not fit into slots, each padded to 8 bytes; everything is little-endian. The serialised form is
+preceded by the big-endian arity. The format compares and hashes these bytes, so every unused byte is zero.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _FORMATS: Final[dict[type[DataType], struct.Struct]] = {
 }
 _LONG: Final = struct.Struct("<q")
 _POINTER: Final = struct.Struct("<II")
-"""Length (or nanoseconds) and offset of a variable part."""
+"""The length (or nanoseconds) and offset of a variable part."""
 
 _INLINE_BYTES: Final = 7
 _DECIMAL_BYTES: Final = 16
@@ -58,7 +58,7 @@ _EXACT: Final = Context(prec=100)
 
 
 def bitmap_bytes(arity: int) -> int:
-    """Width of row kind and null bits: whole words of 8 bytes.
+    """Return the size of the row kind and null bits in bytes: whole words of 8 bytes.
 
     >>> [bitmap_bytes(n) for n in (0, 56, 57, 120, 121)]
     [8, 8, 16, 16, 24]
@@ -67,14 +67,14 @@ def bitmap_bytes(arity: int) -> int:
 
 
 def encode_row(types: Sequence[DataType], values: Sequence[InternalValue]) -> bytes:
-    """The row as Java projections make it: what partitions, keys and bucket keys are compared and hashed by.
+    """Encode a row as Java projections do; partitions, keys and bucket keys are compared and hashed in this form.
 
     >>> from table_format.model.types import IntType, VarCharType
     >>> encode_row([IntType(), VarCharType()], [1, "hello world"]).hex(" ", 8)
     '0000000000000000 0100000000000000 0b00000018000000 68656c6c6f20776f 726c640000000000'
 
     Raises:
-        InvalidData: a value does not fit its type; nested types have no value but null.
+        InvalidData: a value does not fit its type; the only value of nested types is null.
     """
     if len(types) != len(values):
         message = f"expected {len(types)} values, found {len(values)}"
@@ -96,23 +96,23 @@ def encode_row(types: Sequence[DataType], values: Sequence[InternalValue]) -> by
 
 
 def serialize_row(types: Sequence[DataType], values: Sequence[InternalValue]) -> bytes:
-    """The row with its arity in front, as manifests store it (Java ``SerializationUtils.serializeBinaryRow``)."""
+    """Encode a row preceded by its arity, as manifests store it (Java ``SerializationUtils.serializeBinaryRow``)."""
     return len(types).to_bytes(4, "big") + encode_row(types, values)
 
 
 def deserialize_row(
     types: Sequence[DataType], data: bytes, *, path: str = "", columns: Sequence[int] | None = None
 ) -> tuple[InternalValue, ...]:
-    """The values of a serialised row, or of the columns at some positions.
+    """Return the values of a serialised row, or only those of the columns at some positions.
 
-    A nested value, which only stands there when null, is always ``None``.
+    A nested value is always ``None``, because only nulls are stored.
 
     >>> from table_format.model.types import IntType, VarCharType
     >>> deserialize_row([IntType(), VarCharType()], serialize_row([IntType(), VarCharType()], [None, "abc"]))
     (None, 'abc')
 
     Raises:
-        BadEncoding: the bytes are no such row; ``path`` is the file they came from.
+        BadEncoding: the bytes are not such a row; ``path`` is the file that contains them.
     """
     arity = int.from_bytes(data[:4], "big")
     if len(data) < 4 or arity != len(types):
@@ -129,14 +129,14 @@ def deserialize_row(
             for i in (range(arity) if columns is None else columns)
         )
     except (ValueError, DecimalException) as e:
-        message = f"a binary row holds a value its type cannot have: {e}"
+        message = f"a binary row contains a value that is invalid for its type: {e}"
         raise BadEncoding(path, message) from e
 
 
 def whole_number_reader(types: Sequence[DataType]) -> Callable[[bytes], tuple[int, ...] | None] | None:
-    """A quick reader of serialised rows of whole numbers and dates, or ``None`` where a column is of another type.
+    """Return a fast reader of serialised rows of integers and dates, or ``None`` if a column has another type.
 
-    It returns ``None`` for a row that has nulls or is not sound, which ``deserialize_row`` reads, or says what it is.
+    The reader returns ``None`` for a row with nulls or an invalid row; ``deserialize_row`` reads or refuses these.
 
     >>> from table_format.model.types import IntType
     >>> read = whole_number_reader([IntType()])
@@ -170,12 +170,13 @@ def _slot(t: DataType, value: InternalValue, fixed_end: int, variable: bytearray
             return _decimal_slot(t, value, fixed_end, variable)
         case (AnyTimestampType(), int()):
             return _timestamp_slot(t.precision, value, fixed_end, variable)
-    message = f"{type(value).__name__} is no value of the type, or the type has no values in metadata"
+    message = f"{type(value).__name__} is not a value of the type, or the type has no values in metadata"
     raise TypeError(message)
 
 
 def _null_slot(t: DataType, fixed_end: int, variable: bytearray) -> bytes:
-    # Java reserves the variable part of types it may update in place; hashes cover it (format chapter 05, section 1).
+    # Java reserves the variable part of types that it may update in place; hashes cover it (format chapter 05,
+    # section 1).
     match t:
         case DecimalType(precision=p) if p > _MAX_COMPACT_PRECISION:
             return _append(0, bytes(_DECIMAL_BYTES), fixed_end, variable)
@@ -214,10 +215,10 @@ def _append(head: int, piece: bytes, fixed_end: int, variable: bytearray) -> byt
 
 
 def unscaled_value(t: DecimalType, value: Decimal) -> int:
-    """The integer ``value * 10**scale``.
+    """Return the integer ``value * 10**scale``.
 
     Raises:
-        ValueError: the value has more digits than the type.
+        ValueError: the value has more digits than the type allows.
     """
     scaled = value.scaleb(t.scale, _EXACT)
     unscaled = int(scaled)
@@ -228,7 +229,7 @@ def unscaled_value(t: DecimalType, value: Decimal) -> int:
 
 
 def minimal_bytes(value: int) -> int:
-    """Bytes of the shortest two's complement form, as Java's ``BigInteger.toByteArray`` has it.
+    """Return the size of the shortest two's complement form in bytes, as in Java's ``BigInteger.toByteArray``.
 
     >>> [minimal_bytes(v) for v in (0, 127, 128, -128, -129)]
     [1, 1, 2, 1, 2]

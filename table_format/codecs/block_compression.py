@@ -1,6 +1,7 @@
-"""Compression of Avro blocks, with the expansion bounded before memory is given to it (format chapter 04, section 1).
+"""Compresses and decompresses Avro blocks; the decompressed size is limited (format chapter 04, section 1).
 
-Names are those of the Avro container; zstd blocks we write carry a content checksum, which Java readers verify.
+Codec names are those of the Avro container. The zstd blocks that we write have a content checksum, which Java readers
+verify.
 """
 
 from __future__ import annotations
@@ -33,13 +34,13 @@ _MAX_LZMA_MEMORY: Final = 256 * MIB
 
 
 def avro_codec(compression: str) -> str:
-    """The container's name for a compression as the option ``manifest.compression`` writes it.
+    """Return the name in Avro containers of a compression that the option ``manifest.compression`` names.
 
     >>> avro_codec("zstd")
     'zstandard'
 
     Raises:
-        UnsupportedFeature: no such compression.
+        UnsupportedFeature: the compression is unknown.
     """
     codec = _CODECS.get(compression.lower())
     if codec is None:
@@ -50,7 +51,7 @@ def avro_codec(compression: str) -> str:
 
 
 def compress(codec: str, data: bytes, *, zstd_level: int = _ZSTD_LEVEL) -> bytes:
-    """A block as the container stores it."""
+    """Return the compressed content of a block."""
     match codec:
         case "zstandard":
             return zstandard.ZstdCompressor(level=zstd_level, write_checksum=True).compress(data)
@@ -63,7 +64,7 @@ def compress(codec: str, data: bytes, *, zstd_level: int = _ZSTD_LEVEL) -> bytes
 
 
 def largest_expansion(stored: int, *, allowance: int = MIN_AVRO_BLOCK_ALLOWANCE) -> int:
-    """The most bytes that a block of ``stored`` bytes may expand to, for any reader of ours.
+    """Return the maximum number of bytes to which a block of ``stored`` bytes may expand in our readers.
 
     >>> largest_expansion(10), largest_expansion(1 << 20)
     (1048576, 67108864)
@@ -72,19 +73,19 @@ def largest_expansion(stored: int, *, allowance: int = MIN_AVRO_BLOCK_ALLOWANCE)
 
 
 def decompress(codec: str, data: bytes, *, path: str, allowance: int = MIN_AVRO_BLOCK_ALLOWANCE) -> bytes:
-    """The content of a block; ``allowance`` is how many bytes it may always expand to.
+    """Return the content of a block, which may always expand to ``allowance`` bytes.
 
     Raises:
-        LimitExceeded: it expands to more than any sound block.
-        BadEncoding: it cannot be decompressed.
-        UnsupportedFeature: the codec is none of Java's.
+        LimitExceeded: the block expands to more than any valid block.
+        BadEncoding: the block cannot be decompressed.
+        UnsupportedFeature: Java does not have the codec.
     """
     if codec == "null":
         return data
     expand = _EXPANDERS.get(codec)
     if expand is None:
         feature = f"Avro codec '{codec[:40]}'"
-        message = f"{path}: {feature} is not supported; those of Java are null, {', '.join(_EXPANDERS)}"
+        message = f"{path}: {feature} is not supported; supported codecs: null, {', '.join(_EXPANDERS)}"
         raise UnsupportedFeature(feature, message)
     bound = largest_expansion(len(data), allowance=allowance)
     try:
@@ -101,7 +102,7 @@ def decompress(codec: str, data: bytes, *, path: str, allowance: int = MIN_AVRO_
 def _zstd(data: bytes, bound: int) -> bytes | None:
     declared = zstandard.get_frame_parameters(data).content_size
     if declared == zstandard.CONTENTSIZE_UNKNOWN:
-        # Java streams into a frame that does not say its size: read one byte more than allowed.
+        # Java writes frames that do not state their size: read one byte more than allowed.
         reader = zstandard.ZstdDecompressor(max_window_size=_ZSTD_MAX_WINDOW).stream_reader(
             data, read_across_frames=True
         )
@@ -127,7 +128,7 @@ def _deflate(data: bytes, bound: int) -> bytes | None:
     content = inflate.decompress(data, bound + 1)
     if len(content) > bound:
         return None
-    # fastavro, and so the Python clients, leave the first bytes of zlib's checksum behind the stream.
+    # fastavro, and so the Python clients, append the first bytes of zlib's checksum to the stream.
     checksum = zlib.adler32(content).to_bytes(4, "big")
     if not inflate.eof or not checksum.startswith(inflate.unused_data):
         message = "the stream does not end with the block"
@@ -160,4 +161,4 @@ _EXPANDERS: Final[Mapping[str, Callable[[bytes, int], bytes | None]]] = {
     "bzip2": _bzip2,
     "xz": _xz,
 }
-"""What decompresses up to a bound; nothing when there would be more."""
+"""Decompressors with a size limit, which return ``None`` if the content is larger."""

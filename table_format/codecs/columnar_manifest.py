@@ -1,6 +1,7 @@
-"""Manifests stored as Parquet or ORC (option ``manifest.format``): legal, rare, and only read here, never written.
+"""Reads manifests stored as Parquet or ORC (option ``manifest.format``), which this library never writes.
 
-Their rows become an Avro container in memory, so that one decoder knows the fields and checks the types.
+Their rows are converted to an Avro container in memory, so that only one decoder needs to know the fields and check the
+types.
 """
 
 from __future__ import annotations
@@ -23,19 +24,19 @@ _MILLISECOND: Final = timedelta(milliseconds=1)
 
 
 def is_columnar(data: bytes) -> bool:
-    """Whether the bytes begin as a Parquet or ORC file does."""
+    """Return whether the bytes begin like a Parquet or ORC file."""
     return data.startswith((_PARQUET_MAGIC, _ORC_MAGIC))
 
 
 def as_container(data: bytes, schema: ContainerSchema, *, path: str, most: int | None = None) -> bytes:
-    """The same records as an uncompressed Avro container; ``most`` is how many there may be, if that is known.
+    """Return the same records as an uncompressed Avro container; ``most`` is their maximum number, if known.
 
     Raises:
-        BadEncoding: the file cannot be decoded, or its columns do not fit the schema.
-        LimitExceeded: it declares more than any sound file holds.
+        BadEncoding: the file cannot be decoded, or its columns do not match the schema.
+        LimitExceeded: the file declares more than any valid file contains.
     """
     if len(data) > MAX_AVRO_BYTES:
-        message = f"a manifest of {len(data)} bytes; at most {MAX_AVRO_BYTES} are read"
+        message = f"a manifest of {len(data)} bytes; the maximum is {MAX_AVRO_BYTES}"
         raise LimitExceeded(path, message)
     try:
         rows = _read_rows(data, path, MIN_ENTRIES_ALLOWANCE + len(data) if most is None else most)
@@ -64,7 +65,7 @@ def _read_rows(data: bytes, path: str, most: int) -> list[dict[str, Any]]:
 
 
 def _check_rows(rows: int, data: bytes, path: str, most: int) -> None:
-    # No two entries are equal, so each takes a byte at the very least.
+    # No two entries are equal, so each takes at least one byte.
     if rows > min(most, len(data)):
         message = f"a manifest of {len(data)} bytes declares {rows} entries"
         raise LimitExceeded(path, message)

@@ -1,7 +1,7 @@
-"""Commit messages as bytes, to travel from the tasks that write to the process that commits.
+"""Encodes commit messages, which are sent from writing tasks to the committing process.
 
-Our own format, never stored in a table: one byte of version, then an Avro container whose records hold the very file
-records of manifests. Nothing in it is executed; it is read with the same bounds as manifests.
+This is our own format, which is never stored in a table: one version byte, then an Avro container whose records contain
+the same file records as manifests. Decoding executes nothing, and has the same limits as for manifests.
 """
 
 from __future__ import annotations
@@ -66,16 +66,16 @@ _MESSAGES: Final = _schema()
 
 
 def encode_messages(messages: Sequence[CommitMessage]) -> bytes:
-    """The messages of one task."""
+    """Encode the messages of one task."""
     return _VERSION + write_container(_MESSAGES, [_record(m) for m in messages], compression=_COMPRESSION)
 
 
 def decode_messages(data: bytes) -> tuple[CommitMessage, ...]:
-    """The messages ``encode_messages`` was given.
+    """Decode the result of ``encode_messages``.
 
     Raises:
-        BadEncoding: the bytes are none of ours, or of another version of this library.
-        LimitExceeded: they declare more than any sound messages hold.
+        BadEncoding: the bytes are not commit messages, or were written by another version of this library.
+        LimitExceeded: the bytes declare more than any valid messages contain.
     """
     if data[:1] != _VERSION:
         message = f"expected version {_VERSION.hex()}, found {data[:1].hex() or 'nothing'}; write with this version"

@@ -1,4 +1,4 @@
-"""Conditions made in Python as the syntax trees that their texts have."""
+"""Converts conditions that were built in Python to the syntax trees that their texts would have."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ _NODES: Final[Mapping[CompareOp, type[exp.Expr]]] = {
 
 
 def condition_tree(condition: Condition) -> exp.Expr:
-    """The syntax tree of a condition on one column.
+    """Return the syntax tree of a condition on one column.
 
     >>> from table_format.model.condition import col
     >>> condition_tree(col("a").is_in([1, 2])).sql()
     '"a" IN (1, 2)'
 
     Raises:
-        InvalidFilter: it is no such condition.
+        InvalidFilter: the argument is not such a condition.
     """
     match condition:
         case Column(name=name):

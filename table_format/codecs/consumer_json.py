@@ -1,4 +1,4 @@
-"""Consumer files, ``consumer/consumer-<name>``: the snapshot that is read next (format chapter 03, section 6)."""
+"""Consumer files, ``consumer/consumer-<name>``: the id of the snapshot to read next (format chapter 03, section 6)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _NEXT: Final = "nextSnapshot"
 
 
 def encode_consumer(next_snapshot: int) -> bytes:
-    r"""The content of the file.
+    r"""Return the content of a consumer file; ``next_snapshot`` is the id of the snapshot to read next.
 
     >>> encode_consumer(7)
     b'{\n  "nextSnapshot" : 7\n}'
@@ -20,10 +20,10 @@ def encode_consumer(next_snapshot: int) -> bytes:
 
 
 def decode_consumer(data: bytes, *, path: str) -> int:
-    """The snapshot that the consumer reads next.
+    """Return the id of the snapshot that the consumer reads next.
 
     Raises:
-        BadEncoding: the file does not say.
-        LimitExceeded: it is larger than any sound one.
+        BadEncoding: the file is not a valid consumer file.
+        LimitExceeded: the file is larger than any valid consumer file.
     """
     return JsonMembers(path, load_json(data, path=path)).integer(_NEXT)

@@ -1,11 +1,11 @@
-"""A hash of a file's bytes within its name, so that damaged and exchanged files are noticed.
+"""File names that contain a hash of the file's bytes, so that damaged and exchanged files are detected.
 
-The format has no checksums for manifests, lists, statistics and most indexes, but their names are ours to choose: a
-word, a UUID, a number. New files get a UUID of version 8 (RFC 9562, section 5.8), whose 122 free bits are 58 that make
-it unique and 64 of the file's XXH3 hash. Other writers use version 4; of such names nothing is concluded, and other
-readers see nothing but a UUID.
+The format has no checksums for manifests, manifest lists, statistics and most indexes, but the writer chooses their
+names: a word, a UUID, a number. New files get a UUID of version 8 (RFC 9562, section 5.8). Of its 122 free bits, 58
+make it unique, and 64 contain the file's XXH3 hash. Other writers use version 4, and their names are not checked. For
+other readers, the name is an ordinary UUID.
 
-The name of a large file index states a second hash behind the UUID: that of the parts that a look-up of keys reads.
+The name of a large file index contains a second hash after the UUID: that of the parts that a lookup of keys reads.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ from xxhash import xxh3_64, xxh3_64_intdigest
 from table_format.errors import BadEncoding
 
 _UNIQUE: Final = (1 << 58) - 1
-"""Of a UUID both halves are taken together, so that it does not matter where its chance, or its counter, is."""
+"""Both halves of a UUID are combined, so it does not matter which half contains the random bits or the counter."""
 
 _HASH_BITS: Final = 64
 _VERSION_BITS: Final = 8 << 76
 _VARIANT_BITS: Final = 0b10 << 62
 _LOW: Final = (1 << 62) - 1
-"""What follows the variant; 60 bits come before it, with the version among them."""
+"""The bits after the variant; 60 bits, including the version, precede it."""
 
 _UUID_8: Final = "[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"
 _HASH: Final = "[0-9a-f]{16}"
 _NAME: Final = re.compile(rf"(?:manifest|manifest-list|index-manifest|index|stat)-({_UUID_8})-[0-9]+")
 _INDEX_END: Final = ".index"
 _INDEX_NAME: Final = re.compile(rf"({_UUID_8})(?:-({_HASH}))?")
-"""What stands before the end of the name of an index of a data file, behind the name of that file."""
+"""The part of an index file name between the name of the data file and the extension."""
 
 
 def content_uuid(unique: str, data: bytes) -> str:
-    """The UUID for the name of a file of these bytes; ``unique``, a UUID as well, keeps equal files apart.
+    """Return the UUID for the name of a file with these bytes; ``unique`` is a UUID that distinguishes equal files.
 
     >>> content_uuid("7f60b530-056b-4692-9e07-7c8e9fd4e68a", b"some bytes")
     '59f26fa6-afe8-8061-85c9-7cf9b0447624'
@@ -49,7 +49,7 @@ def content_uuid(unique: str, data: bytes) -> str:
 
 
 def stated_hash(name: str) -> int | None:
-    """The hash that the name of a file states, or ``None`` for a name that states none.
+    """Return the hash in the name of a file, or ``None`` if the name has none.
 
     >>> stated_hash("manifest-59f26fa6-afe8-8061-85c9-7cf9b0447624-0") == xxh3_64_intdigest(b"some bytes")
     True
@@ -64,7 +64,7 @@ def stated_hash(name: str) -> int | None:
 
 
 def stated_parts_hash(name: str) -> int | None:
-    """The hash of some parts of a file that its name states besides that of the whole, or ``None``.
+    """Return the second hash in the name of a file, that of the lookup parts, or ``None`` if the name has none.
 
     >>> hex(stated_parts_hash("d.59f26fa6-afe8-8061-85c9-7cf9b0447624-00000000000000ff.index") or 0)
     '0xff'
@@ -76,7 +76,7 @@ def stated_parts_hash(name: str) -> int | None:
 
 
 def states_content(path: str) -> bool:
-    """Whether the name of a file states its content."""
+    """Return whether the name of a file contains a hash of its content."""
     return _matched(path.rpartition("/")[2]) is not None
 
 
@@ -84,7 +84,7 @@ def check_content(data: bytes, *, path: str) -> None:
     """Compare the bytes of a whole file with the hash in its name, if there is one.
 
     Raises:
-        BadEncoding: they are other bytes than were written under that name.
+        BadEncoding: the bytes differ from those written under this name.
     """
     expected = stated_hash(path.rpartition("/")[2])
     if expected is not None:
@@ -92,7 +92,7 @@ def check_content(data: bytes, *, path: str) -> None:
 
 
 def hash_of_parts(parts: Iterable[bytes]) -> int:
-    """The hash of parts of a file, one after the other.
+    """Return the hash of the concatenated parts of a file.
 
     >>> hash_of_parts([b"some ", b"bytes"]) == xxh3_64_intdigest(b"some bytes")
     True
@@ -104,10 +104,10 @@ def hash_of_parts(parts: Iterable[bytes]) -> int:
 
 
 def check_parts(parts: Iterable[bytes], *, stated: int, path: str) -> None:
-    """Compare parts of a file with the hash of them that its name states.
+    """Compare parts of a file with the hash of these parts in its name.
 
     Raises:
-        BadEncoding: they are other bytes than were written under that name.
+        BadEncoding: the bytes differ from those written under this name.
     """
     _check(stated, hash_of_parts(parts), path)
 
@@ -115,7 +115,7 @@ def check_parts(parts: Iterable[bytes], *, stated: int, path: str) -> None:
 def _check(expected: int, found: int, path: str) -> None:
     if found != expected:
         message = f"the content does not match the hash in its name: expected {expected:016x}, found {found:016x}"
-        raise BadEncoding(path, f"{message}; the file is damaged, or another was put in its place")
+        raise BadEncoding(path, f"{message}; the file is damaged or was replaced")
 
 
 def _matched(name: str) -> re.Match[str] | None:

@@ -1,7 +1,8 @@
-"""Data files and their statistics as Avro records (format chapter 04, 3 to 5; Java ``DataFileMetaSerializer``).
+"""Converts data files and their statistics to Avro records and back.
 
-Every field of release 1.4 is written, in its order, nullable ones as null: readers from 0.9 on accept that, and some
-newer ones accept nothing less. Fields that a file lacks are read as null, fields beyond ours are skipped.
+All fields of release 1.4 are written in its order, and missing values as null: readers from 0.9 on accept that, and
+some newer ones require it. Fields that a file lacks are read as null, and unknown fields are skipped. Format chapter
+04, sections 3 to 5; Java ``DataFileMetaSerializer``.
 """
 
 from __future__ import annotations
@@ -28,27 +29,27 @@ _FILE_SOURCES: Final = {None: None, 0: FileSource.APPEND, 1: FileSource.COMPACT}
 
 
 def nullable(avro_type: object) -> list[object]:
-    """The union Java writes for a nullable type: null is branch 0."""
+    """Return the union that Java writes for a nullable type: null is branch 0."""
     return ["null", avro_type]
 
 
 def plain_field(name: str, avro_type: object) -> dict[str, object]:
-    """A field that is never null."""
+    """Return a field that is never null."""
     return {"name": name, "type": avro_type}
 
 
 def nullable_field(name: str, avro_type: object) -> dict[str, object]:
-    """A field that may be null, and is when a file lacks it."""
+    """Return a field that may be null, and is read as null if a file lacks it."""
     return {"name": name, "type": nullable(avro_type), "default": None}
 
 
 def array_of(avro_type: object) -> dict[str, object]:
-    """The type of a list."""
+    """Return the type of a list."""
     return {"type": "array", "items": avro_type}
 
 
 def stats_schema(name: str) -> dict[str, object]:
-    """The record of ``SimpleStats`` under that record name."""
+    """Return the record schema of ``SimpleStats`` with this record name."""
     fields = [
         plain_field("_MIN_VALUES", "bytes"),
         plain_field("_MAX_VALUES", "bytes"),
@@ -58,7 +59,7 @@ def stats_schema(name: str) -> dict[str, object]:
 
 
 def data_file_schema(name: str) -> dict[str, object]:
-    """The record of ``DataFileMeta`` under that record name."""
+    """Return the record schema of ``DataFileMeta`` with this record name."""
     fields = [
         plain_field("_FILE_NAME", "string"),
         plain_field("_FILE_SIZE", "long"),
@@ -94,7 +95,7 @@ def stats_record(stats: SimpleStats) -> dict[str, object]:
 
 
 def data_file_record(file: DataFileMeta) -> dict[str, object]:
-    """A data file as an Avro record."""
+    """Return a data file as an Avro record."""
     return {
         "_FILE_NAME": file.file_name,
         "_FILE_SIZE": file.file_size,
@@ -120,7 +121,7 @@ def data_file_record(file: DataFileMeta) -> dict[str, object]:
 
 
 def stats_of(record: Mapping[str, Any] | None, *, path: str) -> SimpleStats:
-    """The statistics an Avro record holds.
+    """Return the statistics in an Avro record.
 
     Raises:
         BadEncoding: the record is null.
@@ -132,10 +133,10 @@ def stats_of(record: Mapping[str, Any] | None, *, path: str) -> SimpleStats:
 
 
 def data_file_of(record: Mapping[str, Any] | None, *, path: str) -> DataFileMeta:
-    """The data file an Avro record holds.
+    """Return the data file in an Avro record.
 
     Raises:
-        BadEncoding: the record is null, or has a value no data file has.
+        BadEncoding: the record is null, or a value is invalid.
     """
     if record is None:
         message = "expected a data file, found null"
@@ -177,7 +178,7 @@ def data_file_of(record: Mapping[str, Any] | None, *, path: str) -> DataFileMeta
 def _check_numbers(record: Mapping[str, Any], name: str, path: str) -> None:
     rows, deleted, first = record["_ROW_COUNT"], record.get("_DELETE_ROW_COUNT"), record.get("_FIRST_ROW_ID")
     low, high = record["_MIN_SEQUENCE_NUMBER"], record["_MAX_SEQUENCE_NUMBER"]
-    # Files whose rows have no numbers yet say -1; one without rows ends before it begins.
+    # -1 means that the rows have no numbers yet. In a file without rows, the last number is below the first.
     if (
         record["_FILE_SIZE"] >= 0
         and rows >= 0
@@ -195,10 +196,10 @@ def _check_numbers(record: Mapping[str, Any], name: str, path: str) -> None:
 
 
 def checked_file_name(name: str, *, path: str) -> str:
-    """The name itself, when it leads nowhere else.
+    """Return the name if it is a plain file name.
 
     Raises:
-        BadEncoding: it is no name of a file in its directory.
+        BadEncoding: the name contains a directory, or is not a file name.
     """
     if not is_safe_file_name(name):
         message = f"expected a file name without directory, found {name[:100]!r}"

@@ -1,8 +1,8 @@
-"""Deletion vectors: which rows of a data file are deleted, by position (format chapter 08, section 2).
+"""Deletion vectors: the positions of the deleted rows of a data file (format chapter 08, section 2).
 
-A vector is stored as its size, a magic number with a Roaring bitmap in the portable format, and a CRC-32 of the two.
-There are two encodings: 32-bit (Java ``BitmapDeletionVector``) and, since 1.2, 64-bit (``Bitmap64DeletionVector``); the
-magic number tells them apart. An index file is a version byte and vectors one after the other.
+A vector is stored as its size, a magic number, a Roaring bitmap in the portable format, and a CRC-32 of the last two.
+There are two encodings, which the magic number identifies: 32-bit (Java ``BitmapDeletionVector``) and, since 1.2,
+64-bit (``Bitmap64DeletionVector``). An index file is a version byte followed by vectors.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ VERSION: Final = 1
 """The first byte of an index file."""
 
 MAX_NARROW_POSITION: Final = 2**31 - 1
-"""The last row that the 32-bit encoding can mark."""
+"""The last position that the 32-bit encoding can store."""
 
 _INT: Final = struct.Struct(">i")
 _MAGIC: Final = (1581511376).to_bytes(4, "big")
@@ -35,14 +35,14 @@ _FRAME_BYTES: Final = 2 * _INT.size
 
 _CONTAINER_ROWS: Final = 1 << 16
 _CONTAINER_BYTES: Final = 8192 + 32
-"""The largest container of a bitmap, with what the header says about it."""
+"""The size of the largest container of a bitmap, with its header, in bytes."""
 
 _ROWS_OF_WORDS_AT_ONCE: Final = 1 << 20
 
 
 @dataclass(frozen=True)
 class DeletionVector:
-    """Positions of deleted rows, counted from the first row of the file; the kind of bitmap tells the encoding.
+    """The positions of deleted rows, counted from the first row of the file. The bitmap type determines the encoding.
 
     >>> vector = DeletionVector.of([0, 2])
     >>> vector.cardinality, vector.last, 2 in vector, vector.kept(0, 4).tolist()
@@ -53,35 +53,35 @@ class DeletionVector:
 
     @classmethod
     def of(cls, positions: Iterable[int] = (), *, is_wide: bool = False) -> DeletionVector:
-        """A vector of these positions."""
+        """Return a vector of these positions."""
         return cls(BitMap64(positions) if is_wide else BitMap(positions))
 
     @property
     def is_wide(self) -> bool:
-        """Whether the encoding is the 64-bit one."""
+        """Whether the vector has the 64-bit encoding."""
         return isinstance(self.positions, BitMap64)
 
     @property
     def cardinality(self) -> int:
-        """How many rows are deleted."""
+        """The number of deleted rows."""
         return len(self.positions)
 
     @property
     def last(self) -> int | None:
-        """The last deleted position."""
+        """The last deleted position; ``None`` if the vector is empty."""
         return int(self.positions.max()) if self.positions else None
 
     def __contains__(self, position: int) -> bool:
         return position in self.positions
 
     def union(self, positions: Iterable[int]) -> DeletionVector:
-        """A vector in the same encoding that has further positions."""
+        """Return a vector in the same encoding with additional positions."""
         more = self.positions.copy()
         more.update(positions)
         return DeletionVector(more)
 
     def kept(self, start: int, stop: int) -> npt.NDArray[np.bool_]:
-        """For each row of a range of positions whether it is left."""
+        """Return, for each position from ``start`` to ``stop``, whether the row is not deleted."""
         mask = np.ones(stop - start, np.bool_)
         if isinstance(self.positions, BitMap64):
             found = (self.positions & BitMap64(range(start, stop))).to_array()
@@ -91,7 +91,7 @@ class DeletionVector:
         return mask
 
     def kept_of(self, positions: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-        """For each of ascending positions whether it is left.
+        """Return, for each of these ascending positions, whether the row is not deleted.
 
         >>> DeletionVector.of([0, 2]).kept_of(np.array([1, 2, 9])).tolist()
         [True, False, True]
@@ -102,7 +102,7 @@ class DeletionVector:
         return self.kept(first, int(positions[-1]) + 1)[positions - first]
 
     def words(self, row_count: int) -> npt.NDArray[np.int64]:
-        """A bit for each row of a file, 64 in a word from the lowest on, set for those that are deleted.
+        """Return one bit for each row of a file, which is set if the row is deleted; 64 to a word, lowest bit first.
 
         >>> DeletionVector.of([0, 2, 65]).words(130).tolist()
         [5, 2, 0]
@@ -116,13 +116,13 @@ class DeletionVector:
         return words
 
     def encoded(self) -> bytes:
-        """The vector as it stands in an index file: size, magic number, bitmap, checksum.
+        """Return the bytes of the vector in an index file: size, magic number, bitmap, checksum.
 
         >>> DeletionVector.of([0, 2]).encoded().hex()
         '000000185e43f2d03a300000010000000000010010000000000002007b8a0ff7'
         """
         if not self.is_wide and self.last is not None and self.last > MAX_NARROW_POSITION:
-            message = f"row {self.last} is beyond what a 32-bit deletion vector can mark; use 64-bit vectors"
+            message = f"position {self.last} does not fit into a 32-bit deletion vector; use 64-bit vectors"
             raise InvalidInputError(message)
         bitmap = self.positions.copy()
         bitmap.run_optimize()
@@ -131,13 +131,13 @@ class DeletionVector:
 
 
 EncodedVector: TypeAlias = tuple[str, DeletionVector, bytes]
-"""A data file, its vector, and ``encoded`` of that."""
+"""A data file name, its vector, and the encoded vector."""
 
 
 def encode_index_file(vectors: Mapping[str, DeletionVector]) -> tuple[bytes, tuple[DeletionVectorRange, ...]]:
-    """The bytes of an index file with the vectors of some data files, and where each of them lies.
+    """Return the bytes of an index file with the vectors of some data files, and the range of each.
 
-    Without vectors it is the version byte alone, which is how a bucket says that it has none any more.
+    Without vectors, the file is only the version byte, which states that the bucket has no vectors any more.
 
     >>> data, ranges = encode_index_file({"data-0.parquet": DeletionVector.of([0, 2])})
     >>> len(data), ranges
@@ -147,12 +147,12 @@ def encode_index_file(vectors: Mapping[str, DeletionVector]) -> tuple[bytes, tup
 
 
 def index_file_of(encoded: Iterable[EncodedVector]) -> tuple[bytes, tuple[DeletionVectorRange, ...]]:
-    """``encode_index_file`` of vectors that are encoded already."""
+    """Return the same as ``encode_index_file`` for vectors that are already encoded."""
     parts = [bytes([VERSION])]
     position = 1
     ranges = []
     for data_file, vector, record in encoded:
-        # The 64-bit encoding counts the size and the checksum, the 32-bit one does not.
+        # The length includes the size and the checksum in the 64-bit encoding, but not in the 32-bit one.
         length = len(record) if vector.is_wide else len(record) - _FRAME_BYTES
         ranges.append(DeletionVectorRange(data_file, position, length, vector.cardinality))
         parts.append(record)
@@ -161,31 +161,31 @@ def index_file_of(encoded: Iterable[EncodedVector]) -> tuple[bytes, tuple[Deleti
 
 
 def stored_bytes(length: int) -> int:
-    """At most so many bytes, from its offset on, belong to a vector whose range states this length."""
+    """Return the maximum stored size in bytes of a vector whose range states this length."""
     return length + _FRAME_BYTES
 
 
 def check_length(range_: DeletionVectorRange, row_count: int, *, path: str) -> None:
-    """Refuse, before anything is read, a range that no vector of a file with that many rows can have.
+    """Refuse, before reading it, a range that is too long for a vector of a file with ``row_count`` rows.
 
     Raises:
-        LimitExceeded: it is too long.
+        LimitExceeded: the range is too long.
     """
     containers = row_count // _CONTAINER_ROWS + 1
     bound = min(MAX_DELETION_VECTOR_BYTES, (containers + 1) * _CONTAINER_BYTES)
     if range_.length > bound:
         message = (
-            f"the deletion vector of '{range_.data_file}' is stated to take {range_.length} bytes; "
-            f"for {row_count} rows at most {bound} are accepted"
+            f"the deletion vector of '{range_.data_file}' has a stated length of {range_.length} bytes; "
+            f"the maximum for {row_count} rows is {bound}"
         )
         raise LimitExceeded(path, message)
 
 
 def check_version(first: bytes, *, path: str) -> None:
-    """Look at the first byte of an index file.
+    """Check the version byte of an index file.
 
     Raises:
-        BadEncoding: the file is empty, or of another version.
+        BadEncoding: the file is empty or has another version.
     """
     if first != bytes([VERSION]):
         found = f"version {first[0]}" if first else "an empty file"
@@ -193,29 +193,29 @@ def check_version(first: bytes, *, path: str) -> None:
 
 
 def decode_vector(data: bytes, range_: DeletionVectorRange, row_count: int, *, path: str) -> DeletionVector:
-    """Decode the vector of a data file with that many rows; ``data`` begins at the offset of its range.
+    """Decode the vector of a data file with ``row_count`` rows; ``data`` begins at the offset of its range.
 
     Raises:
-        BadEncoding: it is truncated or damaged, or says other than its range or the data file.
+        BadEncoding: the vector is truncated or damaged, or contradicts its range or the data file.
     """
     size = _INT.unpack_from(data)[0] if len(data) >= _INT.size else -1
     body = data[_INT.size : _INT.size + size] if size >= 0 else b""
     magic = body[: _INT.size]
     if magic not in (_MAGIC, _WIDE_MAGIC) or len(body) != size:
-        raise _bad(path, range_, f"no deletion vector of {size} bytes at offset {range_.offset}")
+        raise _bad(path, range_, f"{size} bytes at offset {range_.offset} are not a deletion vector")
     is_wide = magic == _WIDE_MAGIC
     if range_.length != size + (_FRAME_BYTES if is_wide else 0):
         raise _bad(path, range_, f"expected {range_.length} bytes, found {size}")
     checksum = data[_INT.size + size : _FRAME_BYTES + size]
     if checksum != zlib.crc32(body).to_bytes(_INT.size, "big"):
-        raise _bad(path, range_, "the checksum does not fit the bytes")
+        raise _bad(path, range_, "the checksum does not match the bytes")
     try:
         bitmap = (BitMap64 if is_wide else BitMap).deserialize(body[_INT.size :])
     except (ValueError, IndexError) as error:
-        raise _bad(path, range_, f"no sound bitmap: {error}") from error
+        raise _bad(path, range_, f"not a valid bitmap: {error}") from error
     vector = DeletionVector(bitmap)
     if vector.last is not None and vector.last >= row_count:
-        raise _bad(path, range_, f"row {vector.last} is deleted and the data file has {row_count} rows")
+        raise _bad(path, range_, f"row {vector.last} is deleted, but the data file has only {row_count} rows")
     if range_.cardinality is not None and range_.cardinality != vector.cardinality:
         raise _bad(path, range_, f"expected {range_.cardinality} deleted rows, found {vector.cardinality}")
     return vector

@@ -1,9 +1,10 @@
-"""Expressions as SQL text: the values of an UPDATE and the conditions and values of a MERGE, parsed and bound.
+"""Parses and binds SQL expressions: the values of an UPDATE, and the conditions and values of a MERGE.
 
-Names are written as in filters. Where there are two relations a name may be qualified, ``target.v`` or ``t.v`` and
-``source.v`` or ``s.v``, and has to be where both have it. Understood: literals as in filters, ``+ - * /``, comparisons,
+Names are written as in filters. With two relations, a name may be qualified (``target.v`` or ``t.v``, ``source.v`` or
+``s.v``), and must be if both have the column. Supported: literals as in filters, ``+ - * /``, comparisons,
 AND, OR, NOT, IN, BETWEEN, IS [NOT] NULL / TRUE / FALSE / DISTINCT FROM, CASE, IF, COALESCE, NULLIF, CAST, ``||`` and
-CONCAT, UPPER, LOWER, TRIM, LENGTH, SUBSTRING, REPLACE, ABS, ROUND. Anything else is refused by name.
+CONCAT, UPPER, LOWER, TRIM, LENGTH, SUBSTRING, REPLACE, ABS, ROUND. Everything else is refused with an error that names
+it.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ _TYPES: Final[Mapping[exp.DType, DataType]] = {
     exp.DType.TIMESTAMP: TimestampType(6),
 }
 _FUNCTIONS: Final[Mapping[type[exp.Expr], tuple[str, tuple[str, ...], tuple[str, ...]]]] = {
-    # syntax: function, needed arguments, arguments that may follow
+    # syntax: function, required arguments, optional arguments
     exp.Add: ("add", ("this", "expression"), ()),
     exp.Sub: ("subtract", ("this", "expression"), ()),
     exp.Mul: ("multiply", ("this", "expression"), ()),
@@ -81,18 +82,18 @@ _FUNCTIONS: Final[Mapping[type[exp.Expr], tuple[str, tuple[str, ...], tuple[str,
     exp.Round: ("round", ("this",), ("decimals",)),
 }
 _MARKS: Final = frozenset({"safe", "typed", "_type", "coalesce"})
-"""What the parser notes of its dialect: it changes nothing."""
+"""Arguments that the parser sets for its dialect, which have no effect."""
 
 
 def parse_expression(text: str, scope: Scope) -> Expression:
-    """The expression that a text means for the columns of those relations.
+    """Parse an expression on the columns of these relations.
 
     >>> parse_expression("v + s.v", {"target": ["id"], "source": ["v"]})
     Call(function='add', arguments=(ColumnOf(relation='source', name='v'), ColumnOf(relation='source', name='v')))
 
     Raises:
-        ColumnNotFound: the text names a column that there is not.
-        InvalidExpression: it cannot be parsed, leaves open which relation is meant, or goes beyond what is understood.
+        ColumnNotFound: the text names a column that does not exist.
+        InvalidExpression: the text cannot be parsed, has an ambiguous column, or uses unsupported syntax.
     """
     with parse_errors_as(InvalidExpression, "expression", text):
         trees = parse(text, dialect=FilterDialect)
@@ -103,7 +104,7 @@ def parse_expression(text: str, scope: Scope) -> Expression:
 
 
 class _Binder:
-    """WriterTurns syntax trees into expressions on known columns."""
+    """Converts syntax trees to expressions on known columns."""
 
     def __init__(self, text: str, scope: Scope) -> None:
         self._text = text
@@ -151,7 +152,7 @@ class _Binder:
             relation = _ALIASES.get(qualifier)
             if relation is None or relation not in self._scope:
                 known = " and ".join(self._scope)
-                message = f"'{qualifier}.{name}': rows are named {known} here"
+                message = f"'{qualifier}.{name}': unknown relation; expected {known}"
                 raise self._error(message)
             found = [relation] if name in self._scope[relation] else []
         else:
@@ -258,7 +259,7 @@ class _Binder:
                 raise self._unsupported(node)
 
     def _check_arguments(self, node: exp.Expr, *known: str) -> None:
-        """Refuse syntax that would otherwise be dropped silently."""
+        """Refuse syntax that would otherwise be ignored silently."""
         if any(value for name, value in node.args.items() if name not in known and name not in _MARKS):
             raise self._unsupported(node)
 

@@ -1,7 +1,7 @@
 """The container of all file indexes of one data file (format chapter 09, section 2; Java ``FileIndexFormat``).
 
-Columns come in the order of Java's ``HashMap``, which readers do not need, so that equal indexes are equal bytes (but
-for two names in one slot of the map).
+Columns are in the order of Java's ``HashMap``. Readers do not need this order, but it makes equal indexes equal bytes
+(except if two names share a slot of the map).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from table_format.model.file_index import BLOOM_FILTER
 from table_format.model.java_text import java_hash, modified_utf8, text_of_modified_utf8
 
 PREFIX_BYTES: Final = 16
-"""Magic, version and the length of the head, which counts from the first byte of all."""
+"""The magic, the version, and the length of the head, which includes these bytes."""
 
 _PREFIX: Final = struct.Struct(">qii")
 _INT: Final = struct.Struct(">i")
@@ -29,12 +29,12 @@ _VERSION: Final = 1
 _NOWHERE: Final = -1
 
 MIN_BYTES_FOR_PARTS: Final = 64 * KIB
-"""Smaller containers are read whole: two reads take as long."""
+"""Smaller containers are read completely, because two reads would take as long."""
 
 _KEPT_NAMES: Final = 1024
 _KEPT_LAYOUTS: Final = 256
 _MAX_KEPT_BYTES: Final = 4096
-"""Of a longer head the layout is not kept."""
+"""The layout of a longer head is not cached."""
 
 
 class IndexPlace(NamedTuple):
@@ -52,11 +52,11 @@ class IndexPlace(NamedTuple):
 _Found = TypeVar("_Found")
 
 IndexPlaces: TypeAlias = Mapping[str, Mapping[str, IndexPlace]]
-"""By column, and there by type of index."""
+"""The places of indexes by column and index type."""
 
 
 def encode_file_index(indexes: Mapping[str, Mapping[str, bytes | None]]) -> bytes:
-    """The container of indexes by column and type; ``None`` is one that is empty.
+    """Return the container of indexes by column and type; ``None`` is an empty index.
 
     >>> encode_file_index({"a": {"bsi": None}})[16:].hex()
     '00000001000161000000010003627369ffffffff0000000000000000'
@@ -83,16 +83,16 @@ def encode_file_index(indexes: Mapping[str, Mapping[str, bytes | None]]) -> byte
             payloads.append(payload or b"")
             end += len(payloads[-1])
     head += _INT.pack(0)
-    # Joined once: containers have many megabytes.
+    # Joined only once, because containers can have many megabytes.
     return b"".join([head, *payloads])
 
 
 def head_length(data: bytes, *, path: str) -> int | None:
-    """How long the head is of the container that begins with these bytes; ``None`` for a version not known here.
+    """Return the length of the head of a container that begins with these bytes; ``None`` for an unknown version.
 
     Raises:
-        BadEncoding: it is no such container.
-        LimitExceeded: the head is longer than any sound one.
+        BadEncoding: the bytes are not the start of a container.
+        LimitExceeded: the head is longer than any valid head.
     """
     if len(data) < PREFIX_BYTES:
         raise Truncated(path, expected_bytes=PREFIX_BYTES, found_bytes=len(data))
@@ -109,22 +109,22 @@ def head_length(data: bytes, *, path: str) -> int | None:
 
 
 def decode_head(head: bytes, *, path: str) -> IndexPlaces:
-    """Where the indexes lie, from a whole head.
+    """Return the places of the indexes from a complete head.
 
     Raises:
-        BadEncoding: the head ends too early, or holds what cannot be.
+        BadEncoding: the head is truncated or contains invalid values.
     """
     layout, numbers = read_head(head, path=path)
     return layout.places(numbers)
 
 
 def read_head(head: bytes, *, path: str) -> tuple[HeadLayout, tuple[int, ...]]:
-    """The layout of a whole head, and its numbers, which are those of ``HeadLayout.places``.
+    """Return the layout of a complete head, and its numbers for ``HeadLayout.places``.
 
-    The heads of a table's files have few layouts, and each is the same object as long as it is kept.
+    The heads of a table's files have few layouts. Each is the same object as long as it is cached.
 
     Raises:
-        BadEncoding: the head ends too early, or holds what cannot be.
+        BadEncoding: the head is truncated or contains invalid values.
     """
     try:
         layout = _layouts.get(len(head))
@@ -136,17 +136,17 @@ def read_head(head: bytes, *, path: str) -> tuple[HeadLayout, tuple[int, ...]]:
 
 
 _name = lru_cache(maxsize=_KEPT_NAMES)(text_of_modified_utf8)
-"""Of columns and of types: the files of a table have the same ones."""
+"""Decodes the names of columns and types; cached, because the files of a table have the same ones."""
 
 
 class HeadLayout:
     """The common part of heads with the same columns and types: everything except positions.
 
-    ``indexes`` are the columns and types in the order of the head, ``filters`` the numbers of the bloom filters in it.
+    ``indexes`` are the columns and types in the order of the head; ``filters`` are the numbers of the bloom filters.
     """
 
     def __init__(self, head: bytes, indexes: Sequence[tuple[str, str]], starts: Sequence[int]) -> None:
-        """``starts`` says where the place of each index, a column and a type, lies in the head."""
+        """``starts`` are the positions in the head at which the place of each index (column and type) is stored."""
         mask, form, at = bytearray(b"\xff" * len(head)), ">", 0
         for start in starts:
             mask[start : start + _PLACE.size] = bytes(_PLACE.size)
@@ -159,11 +159,11 @@ class HeadLayout:
         self.filters = tuple(n for n, (_, index_type) in enumerate(indexes) if index_type == BLOOM_FILTER)
 
     def fits(self, head: bytes) -> bool:
-        """Whether a head of the same length has this layout."""
+        """Return whether a head of the same length has this layout."""
         return int.from_bytes(head, "big") & self._mask == self._fixed
 
     def numbers(self, head: bytes) -> tuple[int, ...]:
-        """The start and the length of each index, of a head that fits. Raises ``ValueError``."""
+        """Return the start and the length of each index of a head with this layout. Raises ``ValueError``."""
         found = self._numbers.unpack(head)
         if found and min(found) < 0:
             for start, length in zip(found[::2], found[1::2], strict=True):
@@ -171,7 +171,7 @@ class HeadLayout:
         return found
 
     def places(self, numbers: Sequence[int]) -> IndexPlaces:
-        """The places of a head with these numbers."""
+        """Return the places of a head with these numbers."""
         found: dict[str, dict[str, IndexPlace]] = {}
         for (column, index_type), start, length in zip(self.indexes, numbers[::2], numbers[1::2], strict=True):
             found.setdefault(column, {})[index_type] = IndexPlace(start, length)
@@ -179,7 +179,7 @@ class HeadLayout:
 
 
 _layouts: Final[dict[int, HeadLayout]] = {}
-"""The last one that was seen, by the length of the head."""
+"""The last layout, by the length of the head."""
 
 
 def _decode_and_keep(head: bytes) -> HeadLayout:
@@ -193,7 +193,7 @@ def _decode_and_keep(head: bytes) -> HeadLayout:
 
 def _place(start: int, length: int) -> IndexPlace:
     if start < _NOWHERE or length < 0 or (start == _NOWHERE and length):
-        message = f"an index of {length} bytes at {start} cannot be"
+        message = f"invalid place of an index: {length} bytes at {start}"
         raise ValueError(message)
     return IndexPlace(start, length)
 
@@ -206,7 +206,7 @@ def _decode_head(head: bytes) -> tuple[IndexPlaces, HeadLayout]:
         (length,) = _LENGTH.unpack_from(head, at)
         start, at = at + _LENGTH.size, at + _LENGTH.size + length
         if at > len(head):
-            message = f"a name of {length} bytes goes beyond its end"
+            message = f"a name of {length} bytes exceeds the head"
             raise ValueError(message)
         return _name(head[start:at])
 
@@ -215,7 +215,7 @@ def _decode_head(head: bytes) -> tuple[IndexPlaces, HeadLayout]:
         (value,) = _INT.unpack_from(head, at)
         at += _INT.size
         if value < 0:
-            message = f"{value} is no number of things"
+            message = f"{value} is not a valid count"
             raise ValueError(message)
         return int(value)
 
@@ -239,7 +239,7 @@ def _decode_head(head: bytes) -> tuple[IndexPlaces, HeadLayout]:
 
 def _put_once(found: dict[str, _Found], name: str, value: _Found) -> None:
     if name in found:
-        message = f"{name!r} is there twice"
+        message = f"{name!r} occurs twice"
         raise ValueError(message)
     found[name] = value
 
@@ -256,7 +256,7 @@ def look_up_parts(places: IndexPlaces, *, head_length: int) -> list[IndexPlace]:
 
 
 def look_up_hash(data: bytes, *, min_bytes: int = MIN_BYTES_FOR_PARTS) -> int | None:
-    """The hash of the parts for look-ups of a container; ``None`` where it is small, or has nothing else or no filter.
+    """Return the hash of the lookup parts of a container; ``None`` if it is small, or a lookup reads all or nothing.
 
     >>> look_up_hash(encode_file_index({"a": {"bloom-filter": bytes(9)}})) is None
     True
@@ -271,28 +271,28 @@ def look_up_hash(data: bytes, *, min_bytes: int = MIN_BYTES_FOR_PARTS) -> int | 
 
 
 def check_places(places: IndexPlaces, *, head_length: int, size: int, path: str) -> None:
-    """Compare the places with a whole container: indexes follow each other from the head to the end.
+    """Check the places against a complete container: indexes must follow each other from the head to the end.
 
-    An index whose place or length is wrong would otherwise be read from bytes of another one.
+    Otherwise an index with a wrong place or length would be read from the bytes of another index.
 
     Raises:
-        Truncated: the last one goes beyond the end.
-        BadEncoding: there is a gap, an overlap, or something behind the last one.
+        Truncated: the last index extends beyond the end.
+        BadEncoding: there is a gap, an overlap, or data after the last index.
     """
     end = head_length
     each = [place for of_column in places.values() for place in of_column.values() if place.start != _NOWHERE]
     for start, length in sorted(each):
         if start != end:
-            raise BadEncoding(path, f"an index of the file index is said to begin at {start}, expected {end}")
+            raise BadEncoding(path, f"an index of the file index begins at {start}, expected {end}")
         end += length
     if end > size:
         raise Truncated(path, expected_bytes=end, found_bytes=size)
     if end < size:
-        raise BadEncoding(path, f"the file index has {size} bytes, and its indexes end at {end}")
+        raise BadEncoding(path, f"the file index has {size} bytes, but its indexes end at {end}")
 
 
 def _in_java_order(names: Iterable[str]) -> list[str]:
-    """Names in the order a ``HashMap`` of them is walked in: by place in its table, which doubles as it fills."""
+    """Return names in the iteration order of a ``HashMap``: by slot of its table, which doubles as it fills."""
     listed = list(names)
     slots = 16
     while len(listed) > slots * 3 // 4:

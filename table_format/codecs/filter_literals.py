@@ -1,7 +1,7 @@
-"""Literals of filter texts as internal values of the column they are compared with.
+"""Converts literals of filter texts to internal values of the column with which they are compared.
 
-Texts stand for strings, and for dates and times in ISO form with or without a leading DATE, TIME or TIMESTAMP; there is
-no other conversion between kinds, so that a literal of the wrong kind is reported instead of matching nothing.
+Text literals denote strings, and dates and times in ISO form with or without a leading DATE, TIME or TIMESTAMP. There
+is no other conversion between kinds, so a literal of the wrong kind is reported instead of matching nothing.
 """
 
 from __future__ import annotations
@@ -42,16 +42,16 @@ _SPECIAL_NUMBERS: Final = frozenset({"nan", "infinity", "-infinity"})
 
 
 class MisfitError(ValueError):
-    """The literal is no value of the type; the text says what was expected."""
+    """The literal is not a value of the type; the message states what was expected."""
 
 
 def literal_value(node: exp.Expr, data_type: DataType) -> InternalValue:
-    """The value of a literal for a column of that type, not yet brought to the column's precision.
+    """Return the value of a literal for a column of this type, not yet converted to the column's precision.
 
-    Numbers are ``Decimal``, or ``float`` for FLOAT and DOUBLE; timestamps are nanoseconds, times of day too.
+    Numbers are ``Decimal``, or ``float`` for FLOAT and DOUBLE; timestamps and times of day are nanoseconds.
 
     Raises:
-        MisfitError: the literal is no value of the type, or no literal that filters know.
+        MisfitError: the literal is not a value of the type, or is not supported in filters.
     """
     match data_type:
         case BooleanType():
@@ -73,7 +73,7 @@ def literal_value(node: exp.Expr, data_type: DataType) -> InternalValue:
 
 
 def is_literal(node: exp.Expr) -> bool:
-    """Whether the expression is a literal of any kind, NULL included."""
+    """Return whether the expression is a literal of any kind, NULL included."""
     match node:
         case exp.Literal() | exp.Boolean() | exp.Null() | exp.HexString():
             return True
@@ -93,7 +93,7 @@ def _boolean(node: exp.Expr) -> bool:
 
 
 def _text(node: exp.Expr, expected: str, *kinds: exp.DType) -> str:
-    """The text of a string literal, which may carry one of the given types."""
+    """Return the text of a string literal, which may be prefixed by one of the given types."""
     if isinstance(node, exp.Cast) and node.to.this in kinds and not node.to.expressions:
         node = node.this
     if isinstance(node, exp.Literal) and node.is_string:

@@ -1,9 +1,9 @@
-"""Filters as SQL text, or as conditions made in Python: parsed, and bound to the columns of one table and their types.
+"""Binds filters to the columns of one table and their types; a filter is SQL text, or a condition built in Python.
 
-Names are case-sensitive, plain or within double quotes or backquotes. Text is within single quotes, doubled to stand
-for themselves; a backslash is an ordinary character there. Understood: comparisons of a column with a literal, IN,
+Names are case-sensitive, plain or in double quotes or backquotes. Text is in single quotes; a single quote in it is
+doubled, and a backslash is an ordinary character. Supported: comparisons of a column with a literal, IN,
 BETWEEN, LIKE, IS [NOT] NULL / TRUE / FALSE / DISTINCT FROM, AND, OR, NOT, ``starts_with``, ``ends_with`` and
-``contains``; literals DATE, TIME and TIMESTAMP '...' and X'...'. An instant without a zone is taken as UTC.
+``contains``; literals DATE, TIME and TIMESTAMP '...' and X'...'. An instant without a zone is in UTC.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from table_format.model.types import (
 
 
 class FilterDialect(Dialect):
-    """Standard SQL, in which backquotes enclose names as well."""
+    """Standard SQL that also allows names in backquotes."""
 
     class Tokenizer(StandardTokenizer):
         """Splits text into tokens, with two kinds of quotes around names, and hexadecimal literals."""
@@ -71,7 +71,7 @@ _TEXT_FUNCTIONS: Final[Mapping[type[exp.Expr], CompareOp]] = {
 
 
 def parse_filter(text: str, fields: Sequence[DataField]) -> Predicate:
-    """The predicate that a filter text means for those columns.
+    """Parse a filter on these columns.
 
     >>> from table_format.model.types import IntType
     >>> parse_filter("a > 1.5 OR a IS NULL", [DataField(0, "a", IntType())])
@@ -79,8 +79,8 @@ def parse_filter(text: str, fields: Sequence[DataField]) -> Predicate:
 
     Raises:
         ColumnNotFound: the text names a column that is not among ``fields``.
-        InvalidFilter: the text is no condition, goes beyond what filters know, or compares a column with a literal of
-            another kind. The message tells where.
+        InvalidFilter: the text is not a condition, uses unsupported syntax, or compares a column with a literal of
+            another kind. The message names the position.
     """
     with parse_errors_as(InvalidFilter, "filter", text):
         trees = parse(text, dialect=FilterDialect)
@@ -91,7 +91,7 @@ def parse_filter(text: str, fields: Sequence[DataField]) -> Predicate:
 
 
 def bind_condition(condition: Condition, fields: Sequence[DataField]) -> Predicate:
-    """The predicate that a condition means for those columns: that of its text, which is not parsed.
+    """Bind a condition to these columns. The result is the same as for its text, but nothing is parsed.
 
     >>> from table_format.model.condition import col
     >>> from table_format.model.types import IntType
@@ -100,7 +100,7 @@ def bind_condition(condition: Condition, fields: Sequence[DataField]) -> Predica
 
     Raises:
         ColumnNotFound: the condition names a column that is not among ``fields``.
-        InvalidFilter: it compares a column with a value of another kind.
+        InvalidFilter: the condition compares a column with a value of another kind.
     """
     try:
         return _bound_condition(condition, _Binder({field.name: field for field in fields}))
@@ -122,7 +122,7 @@ def _bound_condition(condition: Condition, binder: _Binder) -> Predicate:
 
 
 class _Binder:
-    """Turns syntax trees into predicates on known columns."""
+    """Converts syntax trees to predicates on known columns."""
 
     def __init__(self, fields: Mapping[str, DataField]) -> None:
         self._fields = fields
@@ -181,7 +181,7 @@ class _Binder:
         ticks = tick_range(field.type)
         if ticks is None:
             return Compare(field.name, op, value)
-        at_tick = compared_with_tick(op, position(value, field.type), ticks)  # type: ignore[arg-type]  # a number, as there are ticks
+        at_tick = compared_with_tick(op, position(value, field.type), ticks)  # type: ignore[arg-type]  # a number: there are ticks
         if isinstance(at_tick, bool):
             return _where_known(field, answer=at_tick)
         return Compare(field.name, at_tick[0], value_at(at_tick[1], field.type))
@@ -217,7 +217,7 @@ class _Binder:
                 raise _unsupported(node)
 
     def _same(self, node: exp.Expr) -> Predicate:
-        """``IS NOT DISTINCT FROM``, which is never unknown."""
+        """Bind ``IS NOT DISTINCT FROM``, which is never unknown."""
         _check_arguments(node, "this", "expression")
         left, right = _bare(node.this), _bare(node.expression)
         if not is_literal(right):
@@ -238,7 +238,7 @@ class _Binder:
         _check_arguments(like, "this", "expression", "negate")
         field = self._field(like.this)
         if not isinstance(field.type, TextType):
-            message = f"LIKE needs a column of type STRING, '{field.name}' has type {field.type}"
+            message = f"LIKE needs a column of type STRING, but '{field.name}' has type {field.type}"
             raise _error(like, message)
         if isinstance(_bare(like.expression), exp.Null):
             return Literal(None)
@@ -248,7 +248,7 @@ class _Binder:
     def _text_function(self, node: exp.Expr, op: CompareOp) -> Predicate:
         field = self._field(node.this)
         if not isinstance(field.type, TextType | BytesType):
-            message = f"{op} needs a column of type STRING or BYTES, '{field.name}' has type {field.type}"
+            message = f"{op} needs a column of type STRING or BYTES, but '{field.name}' has type {field.type}"
             raise _error(node, message)
         literal = _bare(node.expression)
         if not is_literal(literal):
@@ -258,16 +258,16 @@ class _Binder:
     def _truth(self, node: exp.Expr, *, answer: bool = True) -> Predicate:
         field = self._field(node)
         if not isinstance(field.type, BooleanType):
-            message = f"a condition is expected, '{field.name}' has type {field.type}"
+            message = f"expected a condition, but '{field.name}' has type {field.type}"
             raise _error(node, message)
         return Compare(field.name, CompareOp.EQ, answer)
 
     def _field(self, node: exp.Expr) -> DataField:
-        """The column that the expression is.
+        """Return the column that the expression names.
 
         Raises:
-            ColumnNotFound: there is none of that name.
-            InvalidFilter: the expression is anything else.
+            ColumnNotFound: no column has this name.
+            InvalidFilter: the expression is not a column.
         """
         column = _bare(node)
         if not isinstance(column, exp.Column) or not isinstance(column.this, exp.Identifier):
@@ -291,12 +291,12 @@ def _bound(literal: exp.Expr, field: DataField) -> InternalValue:
         message = f"column '{field.name}' has type {field.type}: expected {error}, found {found}"
         raise _error(literal, message) from error
     if isinstance(field.type, TimeType) and isinstance(value, int):
-        return Decimal(value).scaleb(-6)  # milliseconds, which the column counts
+        return Decimal(value).scaleb(-6)  # milliseconds, the unit of the column
     return value
 
 
 def _where_known(field: DataField, *, answer: bool) -> Predicate:
-    """The same answer for every value of the column, unknown for null."""
+    """Return a predicate with the same answer for every value of the column, and unknown for null."""
     if answer:
         return Or((Not(IsNull(field.name)), Literal(None)))
     return And((IsNull(field.name), Literal(None)))
@@ -320,7 +320,7 @@ def _only(node: exp.Expr, name: str) -> exp.Expr:
 
 
 def _check_arguments(node: exp.Expr, *known: str) -> None:
-    """Refuse syntax that this module would otherwise drop silently."""
+    """Refuse syntax that this module would otherwise ignore silently."""
     if any(value for name, value in node.args.items() if name not in known):
         raise _unsupported(node)
 

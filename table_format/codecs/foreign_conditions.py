@@ -1,8 +1,8 @@
-"""Conditions of another engine: the parts that certainly mean the same to this library.
+"""Converts the parts of an engine's condition that certainly have the same meaning in this library.
 
-A condition that is understood leaves out rows early, and the engine tests it once more. So each part may be left to the
-engine, but what is understood must hold for every row for which the condition holds: types are equal, and neither nulls
-nor rounding nor time zones make a difference.
+The converted parts exclude rows early, and the engine tests the whole condition again. So any part may be left to the
+engine, but a converted part must hold for every row for which the condition holds: types must be equal, and nulls,
+rounding and time zones must not make a difference.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from table_format.model.types import (
 )
 
 MAX_VALUES: Final = 1_000
-"""Values of one IN; a longer list is left to the engine."""
+"""The maximum number of values of an IN; a longer list is left to the engine."""
 
 _DATE: Final = re.compile(r"\d{4}-\d\d-\d\d")
 _EPOCH: Final = dt.date(1970, 1, 1)
@@ -44,7 +44,7 @@ _MIRRORED: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A condition that means exactly this predicate."""
+    """A condition that is equivalent to this predicate."""
 
     predicate: Predicate
 
@@ -56,21 +56,21 @@ class Unknown:
 
 @dataclass(frozen=True, slots=True)
 class AllOf:
-    """An AND."""
+    """An AND of conditions."""
 
     parts: tuple[Condition, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class AnyOf:
-    """An OR."""
+    """An OR of conditions."""
 
     parts: tuple[Condition, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Negation:
-    """A NOT."""
+    """The NOT of a condition."""
 
     part: Condition
 
@@ -100,7 +100,7 @@ def implied(condition: Condition) -> Predicate | None:
 
 
 def is_understood(condition: Condition) -> bool:
-    """Whether all of it means the same to this library: then it holds just for the rows for which ``implied`` holds.
+    """Return whether the whole condition is converted, so that it is equivalent to ``implied``.
 
     >>> is_understood(AllOf((Known(IsNull("a")), Unknown()))), is_understood(Known(IsNull("a")))
     (False, True)
@@ -125,19 +125,19 @@ def _exact(condition: Condition) -> Predicate | None:
 
 
 def comparison(field: DataField, op: CompareOp, value: InternalValue | None, *, is_mirrored: bool = False) -> Condition:
-    """A comparison with a value of the column's type; unknown without one. Mirrored, the value is on the left."""
+    """Return a comparison with a value, or ``Unknown`` if it is ``None``; if mirrored, the value is on the left."""
     if value is None or (op not in _MIRRORED and (is_mirrored or not isinstance(field.type, VarCharType))):
         return Unknown()
     return Known(Compare(field.name, _MIRRORED[op] if is_mirrored else op, value))
 
 
 def same_value(field: DataField, value: InternalValue | None) -> Condition:
-    """``<=>``, which is false and not unknown where the column is null."""
+    """Return the condition of ``<=>``, which is false instead of unknown if the column is null."""
     return AllOf((Negation(Known(IsNull(field.name))), comparison(field, CompareOp.EQ, value)))
 
 
 def membership(field: DataField, values: Sequence[InternalValue | None], *, has_null: bool) -> Condition:
-    """An IN of values that are all known, and perhaps of a null, by which it is never false."""
+    """Return an IN, or ``Unknown`` if a value is ``None``. With a null in its list, it is never false."""
     known = tuple(value for value in values if value is not None)
     if not known or len(known) < len(values) or len(known) > MAX_VALUES:
         return Unknown()
@@ -146,10 +146,10 @@ def membership(field: DataField, values: Sequence[InternalValue | None], *, has_
 
 
 def value_of_text(text: str, data_type: DataType) -> InternalValue | None:
-    """The value of a literal of the column's very type, from the text Spark shows; ``None`` where it is not certain.
+    """Return the value of a literal of the column's exact type from the text that Spark prints; ``None`` if unsure.
 
-    Instants are not among them, since their text depends on a time zone; nor are floating numbers, as NaN is a number
-    to Spark.
+    Instants are unsure because their text depends on a time zone, and floating-point numbers because Spark treats NaN
+    as a number.
 
     >>> value_of_text("1582-10-10", DateType())
     -141432
@@ -171,12 +171,12 @@ def value_of_text(text: str, data_type: DataType) -> InternalValue | None:
 
 
 def value_of_number(number: int, data_type: IntegerType) -> int | None:
-    """A whole number, if the column can have it."""
+    """Return an integer, or ``None`` if it does not fit the column."""
     return number if -(1 << (data_type.bits - 1)) <= number < 1 << (data_type.bits - 1) else None
 
 
 def value_of_decimal(text: str, data_type: DecimalType) -> Decimal | None:
-    """A decimal number in the scale of the column, if it has no more digits than that."""
+    """Return a decimal number in the scale of the column, or ``None`` if it has more digits."""
     try:
         value = Decimal(text)
         scaled = value.quantize(Decimal(1).scaleb(-data_type.scale))
@@ -186,7 +186,7 @@ def value_of_decimal(text: str, data_type: DecimalType) -> Decimal | None:
 
 
 def value_of_micros(micros: int, data_type: AnyTimestampType) -> int | None:
-    """An instant or a wall clock, if the column has fractions of a second that small.
+    """Return a timestamp in nanoseconds, or ``None`` if the precision of the column is too low.
 
     >>> from table_format.model.types import TimestampType
     >>> value_of_micros(1500, TimestampType(6)), value_of_micros(1500, TimestampType(3))

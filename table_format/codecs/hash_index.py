@@ -1,6 +1,6 @@
 """Hash index files: the key hashes of one dynamic bucket (format chapter 08, section 1; Java ``HashIndexFile``).
 
-Nothing but 32-bit numbers, big endian, in any order and each once; how many there are says the index manifest.
+A file consists only of distinct 32-bit numbers, big-endian, in any order. The index manifest states their count.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ HASH_BYTES = 4
 
 
 def encode_hashes(hashes: npt.NDArray[np.int32]) -> bytes:
-    """The file of some hashes.
+    """Return the content of a hash index file.
 
     >>> encode_hashes(np.array([123456, 789012], np.int32)).hex()
     '0001e240000c0a14'
@@ -23,10 +23,10 @@ def encode_hashes(hashes: npt.NDArray[np.int32]) -> bytes:
 
 
 def decode_hashes(data: bytes, *, count: int, path: str) -> npt.NDArray[np.int32]:
-    """The hashes of a file that is said to hold ``count`` of them.
+    """Return the hashes of a file whose index manifest entry states ``count`` hashes.
 
     Raises:
-        Truncated: the file has another length.
+        Truncated: the file has a different length.
     """
     if len(data) != HASH_BYTES * count:
         raise Truncated(path, expected_bytes=HASH_BYTES * count, found_bytes=len(data))

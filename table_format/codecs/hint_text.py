@@ -1,4 +1,4 @@
-"""Hints, ``LATEST`` and ``EARLIEST``: the digits of a snapshot's id and nothing else (format chapter 03, section 2)."""
+"""Hints, ``LATEST`` and ``EARLIEST``: text files that contain only a snapshot id (format chapter 03, section 2)."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ _MAX_DIGITS: Final = 19
 
 
 def encode_hint(snapshot_id: int) -> bytes:
-    """The content of the hint."""
+    """Return the content of a hint."""
     return str(snapshot_id).encode()
 
 
 def decode_hint(data: bytes) -> int | None:
-    """The id that a hint names; ``None`` for anything else, which is no hint.
+    """Return the id in a hint; ``None`` if the content is not a hint.
 
     >>> decode_hint(b"7"), decode_hint(b"-1"), decode_hint(b"seven")
     (7, None, None)

@@ -1,4 +1,4 @@
-"""Index files as Avro fields (format chapter 04, section 6; Java ``IndexFileMetaSerializer``)."""
+"""Converts index files to Avro fields and back (format chapter 04, section 6; Java ``IndexFileMetaSerializer``)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from table_format.model.manifest import DELETION_VECTORS, DeletionVectorRange, I
 
 
 def index_file_fields(record_name: str) -> list[dict[str, object]]:
-    """The fields of ``IndexFileMeta`` inside a record of that name."""
+    """Return the fields of ``IndexFileMeta`` inside a record of this name."""
     ranges = {
         "type": "record",
         "name": f"{record_name}__DELETIONS_VECTORS_RANGES",
@@ -33,7 +33,7 @@ def index_file_fields(record_name: str) -> list[dict[str, object]]:
 
 
 def index_file_members(file: IndexFileMeta) -> dict[str, object]:
-    """The members of an index file's record."""
+    """Return the members of the record of an index file."""
     ranges = file.deletion_vector_ranges
     return {
         "_INDEX_TYPE": file.index_type,
@@ -46,14 +46,14 @@ def index_file_members(file: IndexFileMeta) -> dict[str, object]:
 
 
 def index_file_of(record: Mapping[str, Any], *, path: str) -> IndexFileMeta:
-    """The index file a record holds; null items among the ranges are skipped.
+    """Return the index file in a record; null items among the ranges are skipped.
 
     Raises:
-        BadEncoding: a value no index file has.
+        BadEncoding: a value is invalid.
     """
     ranges = record.get("_DELETIONS_VECTORS_RANGES")
     if ranges is not None and record["_INDEX_TYPE"] != DELETION_VECTORS:
-        # No other index has ranges: taken for one that is not known, its deleted rows would come back.
+        # No other index has ranges. If it were treated as an unknown index type, its deleted rows would reappear.
         raise BadEncoding(path, f"expected an index of type '{DELETION_VECTORS}', found '{record['_INDEX_TYPE']}'")
     if record["_FILE_SIZE"] < 0 or record["_ROW_COUNT"] < 0:
         found = f"{record['_FILE_SIZE']} and {record['_ROW_COUNT']}"

@@ -1,4 +1,4 @@
-"""Typed access to the members of a JSON object that came from a file: what is not as expected names path and key."""
+"""Typed access to the members of a JSON object from a file; errors name the path and the key."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ _CHARACTER_BITS: Final = 21
 
 @dataclass(frozen=True, slots=True)
 class JsonMembers:
-    """A JSON object and the file it came from. A member that is ``null`` counts as absent."""
+    """A JSON object and the path of its file. A member that is ``null`` counts as absent."""
 
     path: str
     values: Mapping[str, object]
 
     def integer(self, key: str, default: int | None = None) -> int:
-        """The integer under ``key``; absent, the default.
+        """Return the integer under ``key``, or the default if it is absent.
 
         Raises:
-            BadEncoding: the member is absent without a default, or no integer of 64 bits.
+            BadEncoding: the member is absent and there is no default, or it is not an integer of 64 bits.
         """
         value = self.optional_integer(key)
         if value is None:
@@ -36,7 +36,7 @@ class JsonMembers:
         return value
 
     def optional_integer(self, key: str) -> int | None:
-        """The integer under ``key``, if there is one."""
+        """Return the integer under ``key``, or ``None`` if it is absent."""
         value = self.values.get(key)
         if value is None:
             return None
@@ -45,35 +45,35 @@ class JsonMembers:
         return value
 
     def text(self, key: str) -> str:
-        """The text under ``key``."""
+        """Return the text under ``key``."""
         value = self.optional_text(key)
         if value is None:
             self._refuse(key, "a text", None)
         return value
 
     def optional_text(self, key: str) -> str | None:
-        """The text under ``key``, if there is one."""
+        """Return the text under ``key``, or ``None`` if it is absent."""
         value = self.values.get(key)
         if value is not None and not isinstance(value, str):
             self._refuse(key, "a text", value)
         return value
 
     def file_name(self, key: str) -> str:
-        """The name of a file under ``key``: without any directory."""
+        """Return the file name, without a directory, under ``key``."""
         value = self.optional_file_name(key)
         if value is None:
             self._refuse(key, "a file name", None)
         return value
 
     def optional_file_name(self, key: str) -> str | None:
-        """The name of a file under ``key``, if there is one."""
+        """Return the file name under ``key``, or ``None`` if it is absent."""
         value = self.optional_text(key)
         if value is not None and not is_safe_file_name(value):
             self._refuse(key, "a file name without directory", value)
         return value
 
     def items(self, key: str) -> list[object]:
-        """The list under ``key``; absent, an empty one."""
+        """Return the list under ``key``, or an empty list if it is absent."""
         value = self.values.get(key)
         if value is None:
             return []
@@ -82,7 +82,7 @@ class JsonMembers:
         return value
 
     def texts(self, key: str) -> tuple[str, ...]:
-        """The list of texts under ``key``; absent, an empty one."""
+        """Return the list of texts under ``key``, or an empty tuple if it is absent."""
         items = self.items(key)
         texts = tuple(item for item in items if isinstance(item, str))
         if len(texts) != len(items):
@@ -90,7 +90,7 @@ class JsonMembers:
         return texts
 
     def text_map(self, key: str) -> dict[str, str]:
-        """The object of texts under ``key``; absent, an empty one. Other scalars become text, as Jackson does."""
+        """Return the texts by name under ``key``, or an empty dict if absent. As in Jackson, scalars become text."""
         value = self.values.get(key)
         if value is None:
             return {}
@@ -99,17 +99,17 @@ class JsonMembers:
         return {name: self._scalar_text(key, member) for name, member in value.items() if member is not None}
 
     def refuse_damaged_names(self, known: frozenset[str]) -> None:
-        """Refuse a member that is one bit away from a known one: that is damage, not a member of a later version.
+        """Refuse a member whose name differs in one bit from a known one: the file is damaged.
 
         >>> JsonMembers("f", {"indexManifest": "a", "later": 1}).refuse_damaged_names(frozenset({"indexManifest"}))
 
         Raises:
-            BadEncoding: there is one, and what it says would be taken for absent.
+            BadEncoding: there is such a member; the known member would otherwise count as absent.
         """
         meant = _one_bit_away(known)
         for name in self.values.keys() - known:
             if name in meant:
-                self._refuse(meant[name], "to stand under its name", name)
+                self._refuse(meant[name], "to be stored under its name", name)
 
     def _scalar_text(self, key: str, member: InternalValue) -> str:
         if isinstance(member, str):
@@ -128,7 +128,7 @@ class JsonMembers:
 
 @lru_cache(maxsize=16)
 def _one_bit_away(known: frozenset[str]) -> Mapping[str, str]:
-    """Every name that differs from a known one in a single bit of a character, with that one."""
+    """Return all names that differ from a known name in one bit of a character, each with the known name."""
     return {
         f"{name[:at]}{chr(ord(character) ^ 1 << bit)}{name[at + 1 :]}": name
         for name in sorted(known)

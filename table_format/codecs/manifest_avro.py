@@ -1,7 +1,7 @@
-"""Manifests, manifest lists and index manifests (format chapter 04; Java ``ManifestEntrySerializer`` and siblings).
+"""Encodes and decodes manifests, manifest lists and index manifests.
 
-Written for all readers from 0.9 on; read from all writers, whatever fields they know. ``_VERSION`` is not evolving: it
-is 2, and 1 in index manifests.
+The written files can be read by all readers from 0.9 on; files of all writers can be read, whatever fields they have.
+``_VERSION`` is always 2, and 1 in index manifests. Format chapter 04; Java ``ManifestEntrySerializer`` and others.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _Fact = TypeVar("_Fact")
 MANIFEST_VERSION: Final = 2
 _INDEX_MANIFEST_VERSION: Final = 1
 _FIRST_BUCKET: Final = -2
-"""Postponed rows; -1 says that buckets are given as keys come, or that there are none."""
+"""The bucket of postponed rows; -1 is used by tables with dynamic buckets and without buckets."""
 
 _KINDS: Final = {0: FileKind.ADD, 1: FileKind.DELETE}
 _ROOT: Final = {"type": "record", "name": "record", "namespace": "org.apache.paimon.avro.generated"}
@@ -88,7 +88,7 @@ _INDEX_MANIFEST: Final = ContainerSchema.of(
 
 
 def encode_manifest(entries: Sequence[ManifestEntry], *, compression: str = "zstd") -> bytes:
-    """The content of a manifest file."""
+    """Return the content of a manifest file."""
     records = [
         {
             "_VERSION": MANIFEST_VERSION,
@@ -104,17 +104,17 @@ def encode_manifest(entries: Sequence[ManifestEntry], *, compression: str = "zst
 
 
 def decode_manifest(data: bytes, *, path: str, entries: int | None = None) -> list[ManifestEntry]:
-    """The entries of a manifest file, in file order; ``entries`` is how many its list announces, if that is known.
+    """Return the entries of a manifest file in file order; ``entries`` is the count in the manifest list, if known.
 
     Raises:
-        CorruptionError: the bytes are no manifest, or end early, or declare too much.
-        UnsupportedFeature: they are compressed with a codec outside the format.
+        CorruptionError: the bytes are not a manifest, are truncated, or declare too many entries.
+        UnsupportedFeature: the compression codec is not part of the format.
     """
     return _decode(data, path, MANIFEST, MANIFEST_VERSION, _manifest_entry, entries)
 
 
 def encode_manifest_list(manifests: Sequence[ManifestFileMeta], *, compression: str = "zstd") -> bytes:
-    """The content of a manifest list; it may be empty."""
+    """Return the content of a manifest list, which may be empty."""
     records = [
         {
             "_VERSION": MANIFEST_VERSION,
@@ -137,13 +137,13 @@ def encode_manifest_list(manifests: Sequence[ManifestFileMeta], *, compression: 
 
 
 def decode_manifest_list(data: bytes, *, path: str) -> list[ManifestFileMeta]:
-    """The manifests of a list, in replay order; raises as ``decode_manifest``."""
+    """Return the manifests of a list, in replay order; raises the same errors as ``decode_manifest``."""
     most = MIN_LISTED_ALLOWANCE + len(data) // LISTED_BYTES
     return _decode(data, path, _MANIFEST_LIST, MANIFEST_VERSION, _manifest_file, most, MIN_LIST_ALLOWANCE)
 
 
 def encode_index_manifest(entries: Sequence[IndexManifestEntry], *, compression: str = "zstd") -> bytes:
-    """The content of an index manifest."""
+    """Return the content of an index manifest."""
     records = [
         {
             "_VERSION": _INDEX_MANIFEST_VERSION,
@@ -158,7 +158,7 @@ def encode_index_manifest(entries: Sequence[IndexManifestEntry], *, compression:
 
 
 def decode_index_manifest(data: bytes, *, path: str) -> list[IndexManifestEntry]:
-    """The live index files an index manifest names; raises as ``decode_manifest``."""
+    """Return the live index files in an index manifest; raises the same errors as ``decode_manifest``."""
     return _decode(data, path, _INDEX_MANIFEST, _INDEX_MANIFEST_VERSION, _index_entry)
 
 
@@ -191,7 +191,7 @@ def _kind(record: dict[str, Any], path: str) -> FileKind:
 
 
 def is_bucket(number: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-    """Whether numbers can be those of buckets, or their total."""
+    """Return, for each number, whether it is valid as a bucket or as a bucket count."""
     return (number >= _FIRST_BUCKET) & (number <= MAX_INT)
 
 

@@ -1,7 +1,8 @@
-"""The entries of a manifest in columns: what a plan chooses files by, and the entries of the files that it chose.
+"""The entries of a manifest as columns: the facts by which a plan selects files, and the entries of selected files.
 
-A plan looks at all entries of a table and often reads few files. What identifies a file, and where its bounds lie, is
-kept in arrays; an entry is made when it is wanted, and then kept. Manifests never change, so all plans share them.
+A plan examines all entries of a table but often reads few files. The facts that identify a file, and the positions of
+its bounds, are kept in arrays. An entry is built on demand and then cached. Manifests never change, so all plans share
+them.
 """
 
 from __future__ import annotations
@@ -33,25 +34,25 @@ from table_format.model.data_file import DataFileMeta, FileSource, SimpleStats
 from table_format.model.manifest import FileIdentifier, FileKind, ManifestEntry
 
 _BEGINNINGS: Final = (bytes((2 * MANIFEST_VERSION, 0)), bytes((2 * MANIFEST_VERSION, 2)))
-"""The version, and the kind ADD or DELETE, as zigzag numbers."""
+"""The version and the kind (ADD or DELETE), as zigzag numbers."""
 
 _FILE: Final = "_FILE."
 _SOURCES: Final = (FileSource.APPEND, FileSource.COMPACT)
 
 _MANY: Final = 64
-"""Fewer entries are sooner decoded one by one, and made with the garbage collector at work."""
+"""Fewer entries are decoded one by one, with the garbage collector running, because that is faster."""
 
 _BYTES_OF_AN_ENTRY: Final = 1_200
-"""What an entry takes in memory beside its bytes, about."""
+"""The approximate memory of an entry in addition to its bytes."""
 
 
 ValueLayout: TypeAlias = tuple[int, tuple[str, ...] | None, tuple[str, ...] | None]
-"""Schema, columns that statistics cover, and columns that were written: by these the statistics of files differ."""
+"""The facts that determine the columns of statistics: schema, columns with statistics, and written columns."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StoredRows:
-    """Serialised BinaryRows of one kind, one for each entry: they lie in ``content`` from ``starts`` to ``ends``."""
+    """One serialised BinaryRow for each entry: the bytes of ``content`` from ``starts`` to ``ends``."""
 
     content: bytes
     starts: Int64Array
@@ -60,7 +61,7 @@ class StoredRows:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bounds:
-    """The least and the greatest values of the keys, or of all columns, of each file, as stored."""
+    """The stored minimum and maximum of the keys, or of all columns, of each file."""
 
     minima: StoredRows
     maxima: StoredRows
@@ -68,9 +69,9 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ManifestColumns:
-    """The entries of one manifest, in order; ``partitions`` are the different ones, by their codes.
+    """The entries of one manifest, in order; ``partitions`` are the distinct ones, and entries refer to them by code.
 
-    ``key_bounds`` and ``value_bounds`` are there where they are known without making entries.
+    ``key_bounds`` and ``value_bounds`` are set if they are known without building entries.
     """
 
     is_added: npt.NDArray[np.bool_]
@@ -93,7 +94,7 @@ class ManifestColumns:
 
     @classmethod
     def of(cls, entries: Sequence[ManifestEntry]) -> ManifestColumns:
-        """The columns of entries that are there already."""
+        """Return the columns of existing entries."""
         codes: dict[bytes, int] = {}
         files = [entry.file for entry in entries]
         return cls(
@@ -111,7 +112,7 @@ class ManifestColumns:
         )
 
     def entries(self, rows: Int64Array | None = None) -> list[ManifestEntry]:
-        """The entries at some positions, or all of them; each is made once."""
+        """Return the entries at some positions, or all of them; each is built only once."""
         made = self._made
         wanted: Sequence[int] = range(len(self)) if rows is None else rows.tolist()
         if self._source is not None:
@@ -121,10 +122,10 @@ class ManifestColumns:
                     fresh = self._source.entries(self, missing)
                 for row, entry in zip(missing, fresh, strict=True):
                     made[row] = entry
-        return [made[row] for row in wanted]  # type: ignore[misc]  # all are made
+        return [made[row] for row in wanted]  # type: ignore[misc]  # all are built
 
     def value_layouts(self, rows: Int64Array) -> list[ValueLayout]:
-        """The layouts of the statistics of all columns, of the entries at some positions; no entry is made for it."""
+        """Return the layouts of the column statistics of entries at some positions, without building the entries."""
         if self._source is None:
             files = [entry.file for entry in self.entries(rows)]
             return [(file.schema_id, file.value_stats_cols, file.write_cols) for file in files]
@@ -146,9 +147,9 @@ class ManifestColumns:
 
 
 def decode_manifest_columns(data: bytes, *, path: str, entries: int | None = None) -> ManifestColumns:
-    """The entries of a manifest file; ``entries`` is how many its list announces, if that is known.
+    """Return the entries of a manifest file as columns; ``entries`` is the count in the manifest list, if known.
 
-    Manifests as this library and Paimon write them are decoded in columns, small and unusual ones entry by entry.
+    Manifests in the usual form of this library and of Paimon are decoded by column; small and unusual ones by entry.
 
     Raises:
         CorruptionError: the bytes are no manifest, or end early, or declare too much.
@@ -158,7 +159,7 @@ def decode_manifest_columns(data: bytes, *, path: str, entries: int | None = Non
         try:
             return _in_columns(data, MANIFEST, path, entries)
         except (NotInColumnsError, TableFormatError):
-            pass  # the general decoder reads it, or says what is wrong
+            pass  # the general decoder reads the manifest, or reports what is wrong
     return ManifestColumns.of(decode_manifest(data, path=path, entries=entries))
 
 
@@ -216,7 +217,7 @@ _BYTES: Final = frozenset(
         *(f"{stats}.{name}" for stats in _STATS for name in ("_MIN_VALUES", "_MAX_VALUES")),
     )
 )
-"""Texts and lists are kept as their bytes too."""
+"""The fields whose bytes are kept: texts and lists."""
 
 _NULLABLE_BYTES: Final = frozenset(
     (
@@ -228,7 +229,7 @@ _NULLABLE_BYTES: Final = frozenset(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Source:
-    """The columns that entries are made from. What is equal in many entries is decoded once."""
+    """The columns from which entries are built. Values that are equal in many entries are decoded once."""
 
     content: bytes
     columns: dict[str, AvroColumn]
@@ -237,7 +238,11 @@ class _Source:
 
     @classmethod
     def of(cls, found: AvroColumns) -> _Source:
-        """Raises ``NotInColumnsError`` for fields, or nulls, that are not those of the format."""
+        """Check the fields of the columns.
+
+        Raises:
+            NotInColumnsError: a field, or a null, does not match the format.
+        """
         columns = dict(found.columns)
         if not columns.keys() <= _NUMBERS | _NULLABLE_NUMBERS | _BYTES | _NULLABLE_BYTES:
             raise NotInColumnsError
@@ -252,21 +257,21 @@ class _Source:
         return cls(found.content, columns)
 
     def numbers(self, name: str) -> Int64Array:
-        """The numbers of a field that is never null."""
+        """Return the numbers of a non-nullable field."""
         column = self.columns[name]
         if not isinstance(column, Numbers):
             raise NotInColumnsError
         return column.values
 
     def spans(self, name: str) -> Spans | None:
-        """Where the bytes of a field lie; ``None`` where the manifest has no such field."""
+        """Return the positions of the bytes of a field; ``None`` if the manifest has no such field."""
         column = self.columns.get(name)
         if isinstance(column, Numbers):
             raise NotInColumnsError
         return column
 
     def pieces(self, name: str, rows: Sequence[int] | None = None) -> list[bytes]:
-        """The bytes of a field that is never null."""
+        """Return the bytes of a non-nullable field."""
         spans = self.spans(name)
         if spans is None:
             raise NotInColumnsError
@@ -277,7 +282,7 @@ class _Source:
         return [content[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
 
     def bounds(self, name: str) -> Bounds:
-        """The statistics of that name."""
+        """Return the bounds in the statistics record ``name``."""
         return Bounds(self._rows(f"{name}._MIN_VALUES"), self._rows(f"{name}._MAX_VALUES"))
 
     def _rows(self, name: str) -> StoredRows:
@@ -287,7 +292,7 @@ class _Source:
         return StoredRows(self.content, spans.starts, spans.ends)
 
     def check(self) -> None:
-        """Refuse what the general decoder refuses, which then says what it is."""
+        """Refuse everything that the general decoder refuses, which then reports the error."""
         rows, low, high = (
             self.numbers(_FILE + n) for n in ("_ROW_COUNT", "_MIN_SEQUENCE_NUMBER", "_MAX_SEQUENCE_NUMBER")
         )
@@ -323,18 +328,18 @@ class _Source:
                 _text(path)
 
     def covered(self, rows: Sequence[int]) -> tuple[list[tuple[str, ...] | None], list[tuple[str, ...] | None]]:
-        """The columns that statistics cover, and those that were written."""
+        """Return the columns with statistics and the written columns of each entry."""
         return self._texts(f"{_FILE}_VALUE_STATS_COLS", rows), self._texts(f"{_FILE}_WRITE_COLS", rows)
 
     def identifying(self, rows: Sequence[int]) -> Iterator[tuple[tuple[str, ...], bytes | None, str | None]]:
-        """Extra files, embedded index and external path, which are parts of an entry's identifier."""
+        """Return the extra files, embedded index and external path, which are part of an entry's identifier."""
         extra = (texts or () for texts in self._texts(f"{_FILE}_EXTRA_FILES", rows))
         indexes = self._pieces_or_none(f"{_FILE}_EMBEDDED_FILE_INDEX", rows)
         external = (None if p is None else p.decode() for p in self._pieces_or_none(f"{_FILE}_EXTERNAL_PATH", rows))
         return zip(extra, indexes, external, strict=True)
 
     def entries(self, columns: ManifestColumns, rows: Sequence[int]) -> list[ManifestEntry]:
-        """The entries at some positions."""
+        """Return the entries at some positions."""
         at = np.array(rows, np.int64)
         files = zip(
             self.pieces(f"{_FILE}_MIN_KEY", rows),
@@ -465,7 +470,7 @@ def _text(data: bytes) -> str:
 
 
 def _text_items(encoded: bytes) -> Iterable[str]:
-    """The texts of an Avro list in one group."""
+    """Yield the texts of an Avro list that consists of one group."""
     count, at = _long(encoded, 0)
     for _ in range(count):
         length, at = _long(encoded, at)
@@ -474,7 +479,7 @@ def _text_items(encoded: bytes) -> Iterable[str]:
 
 
 def _null_counts(encoded: bytes) -> Iterable[int | None]:
-    """The numbers of an Avro list of nullable ones, in one group."""
+    """Yield the nullable numbers of an Avro list that consists of one group."""
     count, at = _long(encoded, 0)
     for _ in range(count):
         if encoded[at]:

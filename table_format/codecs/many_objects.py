@@ -1,4 +1,4 @@
-"""Many objects made at once, without the garbage collector walking through them again and again."""
+"""Pauses the garbage collector while many objects are created."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from contextlib import contextmanager
 
 @contextmanager
 def collector_at_rest(*, when: bool = True) -> Iterator[None]:
-    """Make many objects that all stay without garbage collection; no cycle may be among them.
+    """Pause garbage collection for a block that creates many objects without cycles, all of which stay alive.
 
-    To walk through them while they are made takes as long as making them. With ``when`` off nothing is done.
+    Otherwise, collections take as long as the creation of the objects. If ``when`` is false, nothing is paused.
 
     >>> with collector_at_rest():
     ...     gc.isenabled()

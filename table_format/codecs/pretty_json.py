@@ -1,7 +1,7 @@
-"""JSON in the shape Jackson's default pretty printer gives it, and bounded reading of JSON files.
+"""Writes JSON in the same form as Jackson's default pretty printer, and reads JSON files with limits.
 
 Schemas, snapshots, tags and consumers are such files (format chapters 02 and 03). Objects are indented by two spaces,
-arrays stay on their line, the separator is ``" : "`` and nothing outside ASCII is escaped.
+arrays stay on one line, the separator is ``" : "``, and non-ASCII characters are not escaped.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _ESCAPES: Final = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\f": "\\f", "\n": "\\
 
 
 def dump_pretty(value: object) -> bytes:
-    r"""The bytes Jackson writes for a tree of dicts, lists, texts, numbers, booleans and ``None``.
+    r"""Return the bytes that Jackson writes for a tree of dicts, lists, texts, numbers, booleans and ``None``.
 
     >>> print(dump_pretty({"id": 1, "fields": [{"a": []}, {"b": {}}]}).decode())
     {
@@ -33,8 +33,8 @@ def dump_pretty(value: object) -> bytes:
     }
 
     Raises:
-        TypeError: the tree holds something else; names the member.
-        ValueError: a text holds half of a surrogate pair, which has no UTF-8 form; shows it.
+        TypeError: the tree contains another type; the message names the member.
+        ValueError: a text contains half of a surrogate pair, which has no UTF-8 form; the message shows it.
     """
     parts: list[str] = []
     _write(value, "\n", parts)
@@ -92,7 +92,7 @@ def _write_array(value: Sequence[object], line: str, parts: list[str]) -> None:
 
 
 def _quoted(text: str) -> str:
-    # Jackson writes \u001F with capital letters, json.dumps does not.
+    # Jackson writes \u001F with upper-case digits; json.dumps does not.
     return f'"{_ESCAPED.sub(_escape, text)}"'
 
 
@@ -102,11 +102,11 @@ def _escape(match: re.Match[str]) -> str:
 
 
 def load_json(data: bytes, *, path: str) -> dict[str, object]:
-    """The object a JSON file holds. Numbers with a fraction become ``Decimal``; of equal keys the last one counts.
+    """Return the object in a JSON file. Numbers with a fraction become ``Decimal``; the last of equal keys counts.
 
     Raises:
-        LimitExceeded: the file is larger or deeper than any sound file.
-        BadEncoding: it is not UTF-8, not JSON, or not an object.
+        LimitExceeded: the file is larger, or more deeply nested, than any valid file.
+        BadEncoding: the content is not UTF-8, not JSON, or not an object.
     """
     value = load_json_value(data, path=path)
     if not isinstance(value, dict):
@@ -116,13 +116,13 @@ def load_json(data: bytes, *, path: str) -> dict[str, object]:
 
 
 def load_json_value(data: bytes, *, path: str) -> object:
-    """Any JSON value; raises as ``load_json``."""
+    """Return any JSON value; raises the same errors as ``load_json``."""
     if len(data) > MAX_JSON_BYTES:
-        message = f"{len(data)} bytes of JSON; at most {MAX_JSON_BYTES} are read"
+        message = f"{len(data)} bytes of JSON; the maximum is {MAX_JSON_BYTES}"
         raise LimitExceeded(path, message)
-    # Counted before anything is parsed: each member and item is an object of Python.
+    # Counted before parsing, because each member and item becomes a Python object.
     if (marks := data.count(b",") + data.count(b":")) > MAX_JSON_MARKS:
-        message = f"{marks} commas and colons in {len(data)} bytes of JSON; at most {MAX_JSON_MARKS} are read"
+        message = f"{marks} commas and colons in {len(data)} bytes of JSON; the maximum is {MAX_JSON_MARKS}"
         raise LimitExceeded(path, message)
     try:
         value: object = json.loads(data.decode(), parse_float=Decimal, parse_constant=_refuse_constant)
@@ -131,7 +131,7 @@ def load_json_value(data: bytes, *, path: str) -> object:
     except ValueError as e:
         message = f"expected JSON, found {len(data)} bytes that do not parse: {e}"
         raise BadEncoding(path, message) from e
-    # Only text with that many brackets can be that deep: most files need no walk.
+    # Only text with this many brackets can be nested so deeply, so most files need no further check.
     if data.count(b"{") + data.count(b"[") > MAX_JSON_DEPTH and _is_deeper(value, MAX_JSON_DEPTH):
         _refuse_depth(path)
     return value

@@ -1,4 +1,4 @@
-"""The wire format of Protocol Buffers, as far as it takes to read messages by the numbers of their fields."""
+"""Decodes the wire format of Protocol Buffers, as far as needed to read messages by field number."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LONGEST_VARINT: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """The fields of a message, in their order; those of fixed width are bytes.
+    """The fields of a message, in order; values of fixed width are bytes.
 
     >>> message = Message.of(bytes.fromhex("0805120568656c6c6f"))
     >>> message.number(1), message.data(2)
@@ -24,32 +24,32 @@ class Message:
 
     @classmethod
     def of(cls, data: bytes) -> Message:
-        """Read a message.
+        """Decode a message.
 
         Raises:
-            ValueError: these bytes are no message.
+            ValueError: the bytes are not a message.
         """
         return cls(tuple(_fields(data)))
 
     def has(self, field: int) -> bool:
-        """Whether the field is there."""
+        """Return whether the field is present."""
         return any(number == field for number, _ in self.fields)
 
     def all(self, field: int) -> tuple[Message, ...]:
-        """The messages of a field that may be there several times."""
+        """Return the messages of a repeated field."""
         return tuple(Message.of(value) for number, value in self.fields if number == field and isinstance(value, bytes))
 
     def one(self, field: int) -> Message:
-        """The message of a field, an empty one if it is not there."""
+        """Return the message of a field, or an empty one if it is absent."""
         return (*self.all(field), Message(()))[0]
 
     def data(self, field: int) -> bytes:
-        """The bytes or the text of a field, none if it is not there."""
+        """Return the bytes of a binary or text field, or empty bytes if it is absent."""
         found = [value for number, value in self.fields if number == field and isinstance(value, bytes)]
         return found[-1] if found else b""
 
     def number(self, field: int) -> int:
-        """The number of a field, 0 if it is not there. Negative ones are those of two's complement."""
+        """Return the number of a field, or 0 if it is absent. Negative numbers are in two's complement."""
         found = [value for number, value in self.fields if number == field and isinstance(value, int)]
         value = found[-1] if found else 0
         return value - (1 << 64) if value >= 1 << 63 else value
@@ -81,7 +81,7 @@ def _fields(data: bytes) -> Iterator[tuple[int, Value]]:
 
 
 def _varint(data: bytes, position: int) -> tuple[int, int]:
-    """A number of variable length, and the position behind it."""
+    """Return a number of variable length, and the position after it."""
     value = 0
     for place, byte in enumerate(data[position : position + _LONGEST_VARINT]):
         value |= (byte & 0x7F) << (7 * place)

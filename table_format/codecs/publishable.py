@@ -1,8 +1,8 @@
-"""The bytes of what is about to be published, once the reader's own code has found the same facts in them.
+"""Encodes metadata for publication, and verifies that readers decode the same facts from the bytes.
 
-A snapshot, schema or tag that no reader takes makes the whole table unreadable, and nobody deletes it again. So no
-encoder alone makes a file of metadata: the reader's codec decodes the very bytes, with its limits, and the result is
-compared with what was to be said. An error or a difference refuses the publication and names the member.
+A snapshot, schema or tag that readers refuse makes the whole table unreadable, and is never deleted. Every file of
+metadata is therefore decoded again, with the reader's codec and its limits, and the result is compared with the
+original. After an error or a difference, nothing is published, and the error names the member.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _Fact = TypeVar("_Fact")
 
 _ENCODER_ERRORS: Final = (
     TypeError,
-    ValueError,  # UnicodeEncodeError as well
+    ValueError,  # includes UnicodeEncodeError
     OverflowError,
     AttributeError,
     KeyError,
@@ -51,81 +51,81 @@ _ENCODER_ERRORS: Final = (
     NotImplementedError,
     StructError,
 )
-"""What encoders raise when a member is of another type than its fact says, or outside of its range."""
+"""The errors of encoders if the type of a member is wrong, or its value is out of range."""
 
 
 def snapshot_bytes(snapshot: Snapshot, *, path: str) -> bytes:
-    """The content of a snapshot file.
+    """Return the content of a snapshot file.
 
     Raises:
-        InvalidInputError: no reader would find this snapshot in it; names the member.
+        InvalidInputError: a reader would not decode the same snapshot; the message names the member.
     """
     return _verified(snapshot, encode_snapshot, decode_snapshot, path)
 
 
 def schema_bytes(schema: TableSchema, *, path: str) -> bytes:
-    """The content of a schema file; raises as ``snapshot_bytes``."""
+    """Return the content of a schema file; raises the same errors as ``snapshot_bytes``."""
     return _verified(schema, encode_schema, decode_schema, path)
 
 
 def tag_bytes(tag: Tag, *, path: str) -> bytes:
-    """The content of a tag file; raises as ``snapshot_bytes``."""
+    """Return the content of a tag file; raises the same errors as ``snapshot_bytes``."""
     return _verified(tag, encode_tag, decode_tag, path)
 
 
 def consumer_bytes(next_snapshot: int, *, path: str) -> bytes:
-    """The content of a consumer file; raises as ``snapshot_bytes``."""
+    """Return the content of a consumer file; raises the same errors as ``snapshot_bytes``."""
     return _verified(next_snapshot, encode_consumer, decode_consumer, path)
 
 
 def statistics_bytes(statistics: Statistics, *, path: str) -> bytes:
-    """The content of a statistics file; raises as ``snapshot_bytes``."""
+    """Return the content of a statistics file; raises the same errors as ``snapshot_bytes``."""
     return _verified(statistics, encode_statistics, decode_statistics, path)
 
 
 def hint_bytes(snapshot_id: int, *, path: str) -> bytes:
-    """The content of a hint; raises as ``snapshot_bytes``."""
+    """Return the content of a hint; raises the same errors as ``snapshot_bytes``."""
     return _verified(snapshot_id, encode_hint, _decode_hint, path)
 
 
 def manifest_draft(entries: Sequence[ManifestEntry], *, compression: str, path: str) -> bytes:
-    """The content of a manifest, not yet read back: it may turn out too large for one.
+    """Return the content of a manifest without verification, because it may be too large for one manifest.
 
     Raises:
-        InvalidInputError: an entry cannot be written; names the member.
+        InvalidInputError: an entry cannot be written; the message names the member.
     """
     return _encoded(entries, partial(encode_manifest, compression=compression), path)
 
 
 def checked_manifest(data: bytes, entries: Sequence[ManifestEntry], *, path: str) -> bytes:
-    """The draft of a manifest, read back; raises as ``snapshot_bytes``."""
+    """Return the draft of a manifest after verification; raises the same errors as ``snapshot_bytes``."""
     return _read_back(list(entries), data, decode_manifest, path)
 
 
 def manifest_list_bytes(manifests: Sequence[ManifestFileMeta], *, compression: str, path: str) -> bytes:
-    """The content of a manifest list; raises as ``snapshot_bytes``."""
+    """Return the content of a manifest list; raises the same errors as ``snapshot_bytes``."""
     return _verified(
         list(manifests), partial(encode_manifest_list, compression=compression), decode_manifest_list, path
     )
 
 
 def index_manifest_bytes(entries: Sequence[IndexManifestEntry], *, compression: str, path: str) -> bytes:
-    """The content of an index manifest; raises as ``snapshot_bytes``."""
+    """Return the content of an index manifest; raises the same errors as ``snapshot_bytes``."""
     return _verified(
         list(entries), partial(encode_index_manifest, compression=compression), decode_index_manifest, path
     )
 
 
 def check_new_name(path: str) -> None:
-    """Refuse the path of a new file whose name no file system takes, also while the file is being written.
+    """Refuse the path of a new file whose name, or temporary name, is too long for file systems.
 
     Raises:
-        InvalidIdentifier: names the bytes it has and may have.
+        InvalidIdentifier: the name is too long; the message states its size and the maximum.
     """
     name = path.rpartition("/")[2]
     size, most = len(name.encode("utf-8", "surrogatepass")), MAX_FILE_NAME_BYTES - TEMPORARY_NAME_BYTES
     if size > most:
-        message = f"the file name {name[:80]!r}... of {path.rpartition('/')[0]} has {size} bytes; at most {most} fit"
+        message = f"the file name {name[:80]!r}... of {path.rpartition('/')[0]} has {size} bytes; the maximum is {most}"
         raise InvalidIdentifier(message)
 
 
@@ -138,9 +138,9 @@ def _encoded(fact: _Fact, encode: Callable[[_Fact], bytes], path: str) -> bytes:
     try:
         return encode(fact)
     except UnsupportedFeature:
-        raise  # an option names a compression that there is not, and the error says so
+        raise  # the error states that an option names an unknown compression
     except _ENCODER_ERRORS as error:
-        message = f"{path} cannot be written, and nothing was: {error}"
+        message = f"{path} cannot be encoded, and nothing was written: {error}"
         raise InvalidInputError(message) from error
 
 
@@ -148,20 +148,20 @@ def _read_back(fact: _Fact, data: bytes, decode: Callable[..., _Fact | None], pa
     try:
         found = decode(data, path=path)
     except (CorruptionError, InvalidInputError) as error:
-        message = f"no reader would take what was to be written, and nothing was: {error}"
+        message = f"readers would refuse the file, and nothing was written: {error}"
         raise InvalidInputError(message) from error
     if found != fact:
-        message = f"{path} would not say what it is to say, and was not written: {_difference(fact, found, '')}"
+        message = f"readers would decode {path} incorrectly, and nothing was written: {_difference(fact, found, '')}"
         raise InvalidInputError(message)
     return data
 
 
-def _decode_hint(data: bytes, *, path: str) -> int | None:  # noqa: ARG001 - as the other decoders
+def _decode_hint(data: bytes, *, path: str) -> int | None:  # noqa: ARG001 - same signature as the other decoders
     return decode_hint(data)
 
 
 def _difference(fact: object, found: object, where: str) -> str:
-    """The first member in which two facts differ, and both values."""
+    """Return a text with the first member in which two facts differ, and both values."""
     if is_dataclass(fact) and not isinstance(fact, type) and type(fact) is type(found):
         for member in fields(fact):
             ours, theirs = getattr(fact, member.name), getattr(found, member.name)
@@ -171,4 +171,4 @@ def _difference(fact: object, found: object, where: str) -> str:
         for i, (ours, theirs) in enumerate(zip(fact, found, strict=True)):
             if ours != theirs:
                 return _difference(ours, theirs, f"{where}[{i}]")
-    return f"member '{where}' is {shown(fact)}, and would be read as {shown(found)}"
+    return f"member '{where}' is {shown(fact)}, but would be read as {shown(found)}"

@@ -1,6 +1,7 @@
 """Schema files, ``schema/schema-<id>`` (format chapter 02; Java ``org.apache.paimon.schema.SchemaSerializer``).
 
-Versions 1 and 2 meant other defaults; reading writes these defaults into the options, so that nobody above has to know.
+Versions 1 and 2 have other option defaults. The decoder adds these defaults to the options, so that other code does not
+depend on the version.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ _MEMBERS: Final = frozenset(
 
 
 def encode_schema(s: TableSchema) -> bytes:
-    """The content of the schema's file."""
+    """Return the content of a schema file."""
     members: dict[str, object] = {
         "version": s.version,
         "id": s.id,
@@ -51,19 +52,19 @@ def encode_schema(s: TableSchema) -> bytes:
 
 
 def decode_schema(data: bytes, *, path: str) -> TableSchema:
-    """The schema a file holds, with the defaults of its version among the options.
+    """Return the schema in a file; its options include the defaults of its version.
 
     Raises:
-        BadEncoding: the file is no schema.
-        LimitExceeded: it has more columns than any sound schema.
-        UnsupportedFeature: it has a version or a type of a newer release.
+        BadEncoding: the file is not a schema.
+        LimitExceeded: the schema has more columns than any valid schema.
+        UnsupportedFeature: the schema has a version or a type of a newer release.
     """
     members = JsonMembers(path, load_json(data, path=path))
     members.refuse_damaged_names(_MEMBERS)
     version = members.integer("version", default=1)
     if version > CURRENT_SCHEMA_VERSION:
         feature = f"schema version {version}"
-        message = f"{path}: {feature} is not supported; versions up to {CURRENT_SCHEMA_VERSION} are"
+        message = f"{path}: {feature} is not supported; the highest supported version is {CURRENT_SCHEMA_VERSION}"
         raise UnsupportedFeature(feature, message)
     options = _with_defaults_of(version, members.text_map("options"))
     schema = TableSchema(
@@ -92,7 +93,7 @@ def _with_defaults_of(version: int, options: dict[str, str]) -> dict[str, str]:
 def _fields(members: JsonMembers) -> tuple[DataField, ...]:
     items = members.items("fields")
     if len(items) > MAX_COLUMNS:
-        message = f"{len(items)} columns; at most {MAX_COLUMNS} are read"
+        message = f"{len(items)} columns; the maximum is {MAX_COLUMNS}"
         raise LimitExceeded(members.path, message)
     try:
         return tuple(parse_field(item) for item in items)
@@ -109,7 +110,7 @@ def _check(schema: TableSchema, path: str) -> None:
     for what, keys in (("partitionKeys", schema.partition_keys), ("primaryKeys", schema.primary_keys)):
         unknown = [key for key in keys if key not in names]
         if unknown:
-            message = f"{what} names {unknown[0]!r}, which is no column"
+            message = f"{what} names {unknown[0]!r}, which is not a column"
             raise BadEncoding(path, message)
         _refuse_repeated(what, keys, path)
 

@@ -1,7 +1,7 @@
 """Snapshot files, ``snapshot/snapshot-<id>`` (format chapter 03, section 1; Java ``org.apache.paimon.Snapshot``).
 
-What is written is readable by 0.9 and later: ``logOffsets`` and ``changelogManifestList`` always stand there, whatever
-is newer only when it has a value. Unknown members are ignored.
+Written files can be read by 0.9 and later: ``logOffsets`` and ``changelogManifestList`` are always written, newer
+members only if they have a value. Unknown members are ignored.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from table_format.errors import BadEncoding, UnsupportedFeature
 from table_format.model.snapshot import CURRENT_SNAPSHOT_VERSION, FIRST_SNAPSHOT_ID, CommitKind, Snapshot
 
 _ALWAYS: Final = frozenset({"changelogManifestList", "totalRecordCount", "deltaRecordCount"})
-"""Members written as ``null`` when there is no value; readers of 0.9 expect the keys."""
+"""Members that are written as ``null`` if they have no value, because readers of 0.9 expect the keys."""
 
 
 _MEMBERS: Final = frozenset(
@@ -23,17 +23,17 @@ _MEMBERS: Final = frozenset(
     changelogManifestList changelogManifestListSize indexManifest commitUser writerVersion commitIdentifier commitKind
     timeMillis logOffsets totalRecordCount deltaRecordCount changelogRecordCount watermark statistics properties
     nextRowId operation tagCreateTime tagTimeRetained
-    """.split()  # noqa: SIM905 - a list of 27 lines says no more
+    """.split()  # noqa: SIM905 - a list of 27 lines is not clearer
 )
 
 
 def encode_snapshot(snapshot: Snapshot) -> bytes:
-    """The content of the snapshot's file."""
+    """Return the content of a snapshot file."""
     return dump_pretty(snapshot_members(snapshot))
 
 
 def snapshot_members(snapshot: Snapshot) -> dict[str, object]:
-    """The members of the JSON object, in order of the file."""
+    """Return the members of the JSON object, in file order."""
     s = snapshot
     members: dict[str, object] = {
         "version": s.version,
@@ -66,24 +66,24 @@ def snapshot_members(snapshot: Snapshot) -> dict[str, object]:
 
 
 def decode_snapshot(data: bytes, *, path: str) -> Snapshot:
-    """The snapshot a file holds: of a snapshot, a long-lived changelog, or the snapshot of a tag.
+    """Return the snapshot in the file of a snapshot, a long-lived changelog or a tag.
 
     Raises:
-        BadEncoding: the file is no snapshot.
-        LimitExceeded: it is larger than any sound one.
-        UnsupportedFeature: it has a version of a newer release.
+        BadEncoding: the file is not a snapshot.
+        LimitExceeded: the file is larger than any valid one.
+        UnsupportedFeature: the snapshot has a version of a newer release.
     """
     return snapshot_of(JsonMembers(path, load_json(data, path=path)))
 
 
 def snapshot_of(members: JsonMembers) -> Snapshot:
-    """The snapshot those members describe; raises as ``decode_snapshot``."""
+    """Return the snapshot that these members describe; raises the same errors as ``decode_snapshot``."""
     m = members
     m.refuse_damaged_names(_MEMBERS)
     version = m.integer("version", default=1)
     if version > CURRENT_SNAPSHOT_VERSION:
         feature = f"snapshot version {version}"
-        message = f"{m.path}: {feature} is not supported; versions up to {CURRENT_SNAPSHOT_VERSION} are"
+        message = f"{m.path}: {feature} is not supported; the highest supported version is {CURRENT_SNAPSHOT_VERSION}"
         raise UnsupportedFeature(feature, message)
     identifier = m.integer("id")
     if identifier < FIRST_SNAPSHOT_ID:

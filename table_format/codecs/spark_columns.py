@@ -1,4 +1,4 @@
-"""The columns in a text of Spark SQL, where its form shows them: nothing is bound, and what is unclear is left out."""
+"""Finds the columns in a Spark SQL text by its syntax alone; unclear cases are left out."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 
 ColumnName: TypeAlias = tuple[str, str]
-"""The relation that a column is qualified by, empty without one, and its name."""
+"""The relation that qualifies a column (empty without one), and the name of the column."""
 
 
 def column_of_text(text: str) -> ColumnName | None:
-    """The column that a text is, if it is no more than that.
+    """Return the column that a text names, or ``None`` if the text is not just a column.
 
     >>> column_of_text("(`s`.Id)"), column_of_text("s.id + 1")
     (('s', 'Id'), None)
@@ -23,7 +23,7 @@ def column_of_text(text: str) -> ColumnName | None:
 
 
 def equalities_of_text(text: str) -> Sequence[tuple[ColumnName, ColumnName]]:
-    """Pairs of columns that are equal in every row for which a condition holds.
+    """Return pairs of columns that are equal in every row for which a condition holds.
 
     >>> equalities_of_text("(t.id = s.key) AND t.n > 1 AND shop = s.shop")
     [(('t', 'id'), ('s', 'key')), (('', 'shop'), ('s', 'shop'))]

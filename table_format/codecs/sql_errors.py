@@ -12,7 +12,7 @@ from table_format.errors import InvalidInputError
 
 @contextmanager
 def parse_errors_as(error: type[InvalidInputError], what: str, text: str) -> Iterator[None]:
-    """Raise ``error`` for anything that makes the text, a ``what``, unreadable."""
+    """Raise ``error`` if the text cannot be parsed; ``what`` names the kind of text in the message."""
     try:
         yield
     except ParseError as found:

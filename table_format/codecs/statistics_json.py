@@ -21,7 +21,7 @@ _COUNTS: Final = {
 
 
 def encode_statistics(statistics: Statistics) -> bytes:
-    """The content of the file; what is unknown is left out."""
+    """Return the content of the file, without unknown values."""
     members: dict[str, object] = {"snapshotId": statistics.snapshot_id, "schemaId": statistics.schema_id}
     if statistics.merged_record_count is not None:
         members["mergedRecordCount"] = statistics.merged_record_count
@@ -32,7 +32,7 @@ def encode_statistics(statistics: Statistics) -> bytes:
 
 
 def columns_text(columns: Mapping[str, ColumnStatistics]) -> str:
-    """The columns alone, as ``$statistics`` shows them.
+    """Return the JSON text of only the columns, as ``$statistics`` shows it.
 
     >>> columns_text({})
     '{ }'
@@ -41,11 +41,11 @@ def columns_text(columns: Mapping[str, ColumnStatistics]) -> str:
 
 
 def decode_statistics(data: bytes, *, path: str) -> Statistics:
-    """The statistics a file holds.
+    """Return the statistics in a file.
 
     Raises:
-        BadEncoding: the file holds none.
-        LimitExceeded: it is larger than any sound one.
+        BadEncoding: the file is not a statistics file.
+        LimitExceeded: the file is larger than any valid one.
     """
     members = JsonMembers(path, load_json(data, path=path))
     columns = members.values.get("colStats") or {}

@@ -1,7 +1,7 @@
-"""Arrow's expressions as predicates: what DuckDB and others push into a dataset.
+"""Converts Arrow expressions, which DuckDB and other engines push into a dataset, to predicates.
 
-Python cannot look into an expression, but Arrow writes it in the format of Substrait, which is read here. What is not
-understood is left to the engine; see ``foreign_conditions``.
+Python cannot inspect an expression, but Arrow can serialise it in the Substrait format, which is read here. Unsupported
+parts are left to the engine; see ``foreign_conditions``.
 """
 
 from __future__ import annotations
@@ -51,18 +51,18 @@ _OPERATORS: Final = {
 }
 _ON_CASE: Final = b"CASE_SENSITIVE"
 
-# Numbers of fields: those of an expression, and the kinds of its literals.
+# Field numbers: the fields of an expression, and the kinds of its literals.
 _LITERAL, _SELECTION, _FUNCTION, _IF_THEN, _IN_LIST, _CAST = 1, 2, 3, 6, 8, 11
 _BOOLEAN, _STRING, _TIMESTAMP, _DATE, _DECIMAL, _INSTANT, _NULL = 1, 12, 14, 16, 24, 27, 29
 _INTEGERS: Final = {2: 8, 3: 16, 5: 32, 7: 64}
-"""Bits by the kind of literal."""
+"""The number of bits of each kind of literal."""
 
 
 @dataclass(frozen=True, slots=True)
 class PushedFilter:
     """The pushed-down filter of an expression.
 
-    ``predicate`` holds for every row for which the expression holds; ``columns`` are all that it reads.
+    ``predicate`` holds for every row for which the expression holds; ``columns`` are all columns of the expression.
     """
 
     predicate: Predicate | None
@@ -70,10 +70,10 @@ class PushedFilter:
 
 
 def pushed_filter(data: bytes, fields: Sequence[DataField]) -> PushedFilter:
-    """Read an expression that was bound to those columns and written in the format of Substrait.
+    """Read an expression that was bound to these columns and serialised in the Substrait format.
 
     Raises:
-        ValueError: these bytes are no such expression.
+        ValueError: the bytes are not such an expression.
     """
     message = Message.of(data)
     [expression] = message.all(3)
@@ -85,7 +85,7 @@ def pushed_filter(data: bytes, fields: Sequence[DataField]) -> PushedFilter:
 
 @dataclass(frozen=True, slots=True)
 class _Binder:
-    """Reads conditions, and notes the columns that occur, also in those that are not understood."""
+    """Reads conditions, and collects the columns of all of them, including unsupported ones."""
 
     functions: Mapping[int, str]
     fields: Sequence[DataField]
@@ -129,7 +129,7 @@ class _Binder:
         return self._unknown(left, right)
 
     def _in_list(self, test: Message) -> Condition:
-        """``is_in``, which is false and not unknown where the column is null."""
+        """Read ``is_in``, which is false instead of unknown if the column is null."""
         field = self._field(test.one(1))
         options = test.all(2)
         if field is None or not all(option.has(_LITERAL) for option in options):
@@ -140,7 +140,7 @@ class _Binder:
         return Known(And((Not(IsNull(field.name)), found.predicate)))
 
     def _if_then(self, test: Message) -> Condition:
-        """``if_else(is_valid(a), is_in(a, ...), null)``, which is how DuckDB spells an IN."""
+        """Read ``if_else(is_valid(a), is_in(a, ...), null)``, which DuckDB writes for an IN."""
         clauses = test.all(1)
         parts = [part for clause in clauses for part in (clause.one(1), clause.one(2))]
         if len(clauses) == 1 and _is_null_literal(test.one(2)):
@@ -155,20 +155,20 @@ class _Binder:
         return self._unknown(*parts, test.one(2))
 
     def _field(self, expression: Message) -> DataField | None:
-        """The column that an expression is; fields of ROWs are not among them."""
+        """Return the column that an expression names; ``None`` if it is not a column, or is a field of a ROW."""
         if not expression.has(_SELECTION):
             return None
         place = expression.one(_SELECTION).one(1)
         number = place.one(2).number(1)
         if not place.has(2) or not 0 <= number < len(self.fields):
-            message = "a reference to something else than a column"
+            message = "a reference to something other than a column"
             raise ValueError(message)
         field = self.fields[number]
         self.columns.setdefault(field.name)
         return None if place.one(2).has(2) else field
 
     def _unknown(self, *parts: Message) -> Unknown:
-        """Something only the engine can test, whose columns are noted."""
+        """Return a condition that only the engine can test, and collect its columns."""
         for part in parts:
             self._note(part)
         return Unknown()
@@ -181,12 +181,12 @@ class _Binder:
         elif any(expression.has(kind) for kind in (_FUNCTION, _IF_THEN, _IN_LIST)):
             self.condition(expression)
         elif not expression.has(_LITERAL):
-            message = f"an expression of another kind: {[number for number, _ in expression.fields]}"
+            message = f"an unknown kind of expression: {[number for number, _ in expression.fields]}"
             raise ValueError(message)
 
 
 def _is_plain(call: Message) -> bool:
-    """Whether a function has no options but that upper and lower case differ, which is a matter of texts alone."""
+    """Return whether a function has no options except case sensitivity, which concerns only texts."""
     return all(option.data(2) == _ON_CASE for option in call.all(5) if option.data(1) == b"case_sensitivity")
 
 
@@ -195,7 +195,7 @@ def _is_null_literal(expression: Message) -> bool:
 
 
 def _value(literal: Message, data_type: DataType) -> InternalValue | None:
-    """The value of a literal of the column's very type; ``None`` where it is not certain, as for floating numbers."""
+    """Return the value of a literal of the column's exact type; ``None`` if unsure, as for floating-point numbers."""
     kinds = [kind for kind, _ in literal.fields]
     match data_type:
         case BooleanType() if _BOOLEAN in kinds:

@@ -10,7 +10,7 @@ _MODIFIED = "modificationTime"
 
 
 def encode_success(created_ms: int, modified_ms: int) -> bytes:
-    r"""The content of the file; both times are epoch milliseconds.
+    r"""Return the content of the file; both times are epoch milliseconds.
 
     >>> encode_success(7, 8)
     b'{\n  "creationTime" : 7,\n  "modificationTime" : 8\n}'
@@ -19,10 +19,10 @@ def encode_success(created_ms: int, modified_ms: int) -> bytes:
 
 
 def decode_created(data: bytes, *, path: str) -> int:
-    """When the partition was first marked.
+    """Return the time at which the partition was first marked, in epoch milliseconds.
 
     Raises:
-        BadEncoding: the file does not say.
-        LimitExceeded: it is larger than any sound one.
+        BadEncoding: the file does not contain the time.
+        LimitExceeded: the file is larger than any valid one.
     """
     return JsonMembers(path, load_json(data, path=path)).integer(_CREATED)

@@ -1,6 +1,7 @@
-"""Tag files, ``tag/tag-<name>``: the snapshot's JSON, and two members about the tag's life (format chapter 03, 4).
+"""Tag files, ``tag/tag-<name>``: the JSON of a snapshot, and two members for the tag itself (format chapter 03, 4).
 
-A tag without them is byte for byte a snapshot file. Times are what Jackson makes of ``LocalDateTime`` and ``Duration``.
+A tag without them has the same bytes as a snapshot file. Times are in Jackson's form of ``LocalDateTime`` and
+``Duration``.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _NANOS_PER_MILLI: Final = 1_000_000
 
 
 def encode_tag(tag: Tag) -> bytes:
-    """The content of the tag's file."""
+    """Return the content of a tag file."""
     members = snapshot_members(tag.snapshot)
     if tag.create_time_ms is not None:
         members["tagCreateTime"] = _date_time_parts(tag.create_time_ms)
@@ -32,12 +33,12 @@ def encode_tag(tag: Tag) -> bytes:
 
 
 def decode_tag(data: bytes, *, path: str) -> Tag:
-    """The tag a file holds; a plain snapshot file is a tag without end.
+    """Return the tag in a file; a plain snapshot file is a tag that never expires.
 
     Raises:
-        BadEncoding: the file is no tag.
-        LimitExceeded: it is larger than any sound one.
-        UnsupportedFeature: its snapshot has a version of a newer release.
+        BadEncoding: the file is not a tag.
+        LimitExceeded: the file is larger than any valid one.
+        UnsupportedFeature: the snapshot has a version of a newer release.
     """
     members = JsonMembers(path, load_json(data, path=path))
     return Tag(
@@ -48,7 +49,7 @@ def decode_tag(data: bytes, *, path: str) -> Tag:
 
 
 def _date_time_parts(local_ms: int) -> list[int]:
-    """Year to minute always, second and nanosecond unless nothing but zeros follows.
+    """Return the parts from year to minute, and second and nanosecond unless only zeros follow.
 
     >>> _date_time_parts(1_704_164_645_000), _date_time_parts(1_704_164_640_000)
     ([2024, 1, 2, 3, 4, 5], [2024, 1, 2, 3, 4])

@@ -1,7 +1,7 @@
-"""Types as schema files write them: text for scalars, objects for nested types.
+"""Converts types to and from their JSON form in schema files: text for scalars, objects for nested types.
 
-Format chapter 02, section 2; Java ``org.apache.paimon.types.DataTypeJsonParser``. Exactly one form is written; on
-reading, keywords are case-insensitive, spaces are free and the synonyms of the Java parser are known.
+Format chapter 02, section 2; Java ``org.apache.paimon.types.DataTypeJsonParser``. Exactly one form is written. The
+parser is case-insensitive, ignores spaces, and accepts the synonyms of the Java parser.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ _UNBOUNDED: Final[Mapping[str, type[VarCharType] | type[VarBinaryType]]] = {
 
 
 def type_json(t: DataType) -> str | dict[str, object]:
-    """The JSON value of a type.
+    """Return the JSON value of a type.
 
     >>> type_json(DecimalType(10, 2, nullable=False))
     'DECIMAL(10, 2) NOT NULL'
@@ -92,7 +92,7 @@ def type_json(t: DataType) -> str | dict[str, object]:
 
 
 def field_json(field: DataField) -> dict[str, object]:
-    """The JSON object of a column or of a field of a ROW."""
+    """Return the JSON object of a column or of a field of a ROW."""
     members: dict[str, object] = {"id": field.id, "name": field.name, "type": type_json(field.type)}
     if field.description is not None:
         members["description"] = field.description
@@ -102,14 +102,14 @@ def field_json(field: DataField) -> dict[str, object]:
 
 
 def parse_type(value: object) -> DataType:
-    """The type a JSON value stands for.
+    """Parse the JSON form of a type.
 
     >>> parse_type("timestamp_ltz(3) not null")
     LocalZonedTimestampType(nullable=False, precision=3)
 
     Raises:
-        InvalidSchema: the value is no type of the format.
-        UnsupportedFeature: it is a type of newer releases (VARIANT, BLOB, VECTOR, ...).
+        InvalidSchema: the value is not a type of the format.
+        UnsupportedFeature: the type belongs to a newer release (VARIANT, BLOB, VECTOR, ...).
     """
     if isinstance(value, str):
         return _parse_scalar(value)
@@ -120,11 +120,11 @@ def parse_type(value: object) -> DataType:
 
 
 def parse_field(value: object) -> DataField:
-    """The column a JSON object stands for; unknown members are ignored.
+    """Parse the JSON form of a column; unknown members are ignored.
 
     Raises:
         InvalidSchema: a member is missing or has the wrong type.
-        UnsupportedFeature: the type is of a newer release.
+        UnsupportedFeature: the type belongs to a newer release.
     """
     if not isinstance(value, Mapping):
         message = f"expected a field object, found {_shown(value)}"
@@ -203,7 +203,7 @@ def _scalar(name: str, arguments: tuple[int, ...], zone: str) -> DataType | None
         case ("TIMESTAMP", () | (_,), "WITH LOCAL TIME ZONE") | ("TIMESTAMP_LTZ", () | (_,), ""):
             return LocalZonedTimestampType(*arguments)
         case _, (length,), "" if name in _LENGTH and not 1 <= length <= MAX_LENGTH:
-            message = f"the length is 1 to {MAX_LENGTH}"
+            message = f"the length must be 1 to {MAX_LENGTH}"
             raise ValueError(message)
         case _, () | (_,), "" if name in _LENGTH:
             return _LENGTH[name](*(arguments or (1,)))
@@ -222,7 +222,7 @@ def _refuse_unknown(text: str) -> NoReturn:
     if _UNSUPPORTED.match(text):
         feature = f"type {text.strip()[:100]}"
         raise UnsupportedFeature(feature)
-    message = f"{_shown(text)} is no type of the format"
+    message = f"{_shown(text)} is not a type of the format"
     raise InvalidSchema(message)
 
 

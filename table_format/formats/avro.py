@@ -20,9 +20,9 @@ class AvroFormat:
     identifier: Final = "avro"
 
     def open_writer(self, sink: pa.NativeFile, fields: Sequence[DataField], options: FileOptions) -> FormatWriter:
-        """A writer of one Avro file into ``sink``."""
+        """Return a writer that writes one Avro file to ``sink``."""
         return AvroFileWriter(sink, fields, options)
 
     def open_reader(self, source: pa.NativeFile, path: str, *, use_threads: bool) -> FormatReader:  # noqa: ARG002
-        """A reader of one Avro file; ``path`` is for messages. It uses one thread."""
+        """Return a reader of one Avro file; ``path`` is for messages. It always uses one thread."""
         return AvroFileReader(source, path)

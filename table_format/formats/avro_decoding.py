@@ -1,4 +1,4 @@
-"""Values as fastavro decodes them, logical types left aside, as Arrow columns; nested ones column by column too."""
+"""Converts values that fastavro decoded, without their logical types, to Arrow columns, also within nested types."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _DECIMAL_BYTES: Final = 16
 
 
 def decoded_column(values: Sequence[Any], data_type: DataType) -> pa.Array:
-    """An array of exactly ``arrow_type(data_type)``.
+    """Return an array of exactly ``arrow_type(data_type)``.
 
     >>> from table_format.model.types import IntType
     >>> decoded_column([[1, None], None], ArrayType(element=IntType())).to_pylist()
@@ -78,7 +78,7 @@ def _maps(values: Sequence[Any], data_type: MapType | MultisetType, target: pa.D
 
 
 def _nested(target: pa.DataType, values: Sequence[Any], parts: list[Any]) -> pa.Array:
-    """A list, map or struct from its offsets, if it has any, and its children."""
+    """Return a list, map or struct, built from its offsets (if any) and its children."""
     valid = np.fromiter((v is not None for v in values), np.bool_, len(values))
     validity = None if valid.all() else py_buffer(np.packbits(valid, bitorder="little"))
     offsets, *children = parts
@@ -97,7 +97,7 @@ def _decimals(values: Sequence[bytes | None], data_type: DecimalType, target: pa
     valid: list[bool] = []
     for value in values:
         unscaled = int.from_bytes(value or b"", "big", signed=True)
-        # Other digits than the type has make a null, as in the reference: a sum can have too many.
+        # A value with more digits than the type allows becomes null, as in the reference: a sum can have too many.
         fits = value is not None and abs(unscaled) < limit
         valid.append(fits)
         words += unscaled.to_bytes(_DECIMAL_BYTES, "little", signed=True) if fits else bytes(_DECIMAL_BYTES)

@@ -1,6 +1,6 @@
-"""Columns as Avro's binary encoding: one piece of bytes for each value, numbers encoded a whole column at a time.
+"""Encodes columns in Avro's binary encoding: each value becomes one piece of bytes; numbers are encoded by column.
 
-The pieces of a row, one after the other, are its record. Avro specification, "Binary Encoding".
+The concatenated pieces of a row are its record. Avro specification, "Binary Encoding".
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _DECIMAL_BYTES: Final = 16
 
 
 def encoded_rows(columns: Sequence[pa.Array], types: Sequence[DataType]) -> bytes:
-    """The records of rows that have those columns.
+    """Return the concatenated records of the rows of these columns.
 
     >>> from table_format.model.types import IntType, VarCharType
     >>> columns = [pa.array([1, None], pa.int32()), pa.array(["a", "b"])]
@@ -60,7 +60,7 @@ def _pieces(array: pa.Array, data_type: DataType) -> list[bytes]:
 
 
 def _values(array: pa.Array, data_type: DataType) -> list[bytes]:
-    """The values without the branch of their union; anything where they are null."""
+    """Return the encoded values without the branch of their union; undefined for nulls."""
     match data_type:
         case BooleanType():
             return [b"\x01" if value else b"\x00" for value in array.to_pylist()]
@@ -97,7 +97,7 @@ def _maps(array: pa.Array, data_type: MapType | MultisetType) -> list[bytes]:
 
 
 def _blocks(array: pa.Array, items: list[bytes]) -> list[bytes]:
-    """For each list its items in one block with their number, and the end of blocks."""
+    """Return, for each list, one block of its items preceded by their number, and the end marker."""
     offsets = cast("pa.ListArray", array).offsets.to_numpy().astype(np.int64)
     offsets = offsets - offsets[0]
     counts = integer_pieces(np.diff(offsets))
@@ -120,7 +120,7 @@ def _fixed(values: np.ndarray) -> list[bytes]:
 
 
 def _unscaled(array: pa.Array) -> Iterator[bytes]:
-    """Unscaled values, big-endian and as short as possible."""
+    """Yield the unscaled values, big-endian and as short as possible."""
     buffer = array.buffers()[1]
     data = b"" if buffer is None else buffer.to_pybytes()
     for row, valid in enumerate(array.is_valid().to_pylist(), array.offset):
@@ -132,7 +132,7 @@ def _unscaled(array: pa.Array) -> Iterator[bytes]:
 
 
 def integer_pieces(values: np.ndarray) -> list[bytes]:
-    """Numbers as zigzag varints.
+    """Return numbers encoded as zigzag varints.
 
     >>> [piece.hex() for piece in integer_pieces(np.array([0, -1, 64, -(2**63)], np.int64))]
     ['00', '01', '8001', 'ffffffffffffffffff01']

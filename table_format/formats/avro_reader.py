@@ -1,7 +1,8 @@
 """Reads one Avro file: locates its blocks, then decodes them one by one into batches of bounded size.
 
-Rows are decoded whole, whatever columns are wanted: Avro has no columns. There are no statistics to leave blocks out
-by, and no checksums beyond those of the compression: a damaged value may go unnoticed in an uncompressed file.
+Rows are always decoded completely, because Avro does not store columns separately. Avro has no statistics by which
+blocks could be skipped, and no checksums except those of the compression: a damaged value in an uncompressed file may
+go unnoticed.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from table_format.model.types import DataField
 _FIRST_READ: Final = 64 * KIB
 _BLOCK_HEADER_BYTES: Final = 20
 _BATCH_BYTES: Final = 8 * MIB
-"""Encoded rows that become one batch at most: as Python objects they take many times that."""
+"""The maximum size of the encoded rows of one batch. As Python objects, rows take many times that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,7 @@ class AvroFileReader:
 
     @property
     def row_count(self) -> int:
-        """Rows in the whole file."""
+        """The number of rows in the file."""
         return sum(block.rows for block in self._blocks)
 
     @property
@@ -70,17 +71,17 @@ class AvroFileReader:
         row_groups: RowGroupFilter | None,  # noqa: ARG002 - there are no bounds to test
         batch_rows: int,
     ) -> Iterator[pa.RecordBatch]:
-        """The columns of those names in types of the format, at most ``batch_rows`` rows at a time.
+        """Yield the columns ``fields``, at most ``batch_rows`` rows at a time.
 
         Raises:
-            BadEncoding: the file does not hold what its header says, or other types than the fields have.
+            BadEncoding: the content does not match the header, or the types do not match those of ``fields``.
         """
         if not fields:
             rows_in_all = self.row_count
             for start in range(0, rows_in_all, batch_rows):
                 yield empty_columns(min(batch_rows, rows_in_all - start))
             return
-        # Of thin files, one column may be asked for twice: as a key and as a value.
+        # In thin files, one column may be requested twice: as a key and as a value.
         schema = self._reading_schema({f.name: f for f in fields})
         records: list[dict[str, Any]] = []
         size = 0
@@ -95,7 +96,7 @@ class AvroFileReader:
         yield from self._batches_of(records, fields, batch_rows)
 
     def _reading_schema(self, fields: Mapping[str, DataField]) -> Any:  # noqa: ANN401 - a parsed schema has no type
-        """The schema to decode records with. Other writers than Java declare every column as nullable."""
+        """Return the schema for decoding records. Writers other than Java declare every column as nullable."""
         for name, field in fields.items():
             if not field.type.nullable and name not in self._names:
                 raise BadEncoding(self._path, f"the record lacks the field '{name}'")
@@ -111,7 +112,7 @@ class AvroFileReader:
         row_groups: RowGroupFilter | None,
         batch_rows: int,
     ) -> Iterator[tuple[pa.RecordBatch, npt.NDArray[np.int64]]]:
-        """The rows at these positions. See ``FormatReader``."""
+        """Yield the rows at these positions. See ``FormatReader``."""
         batches = self.batches(fields, row_groups=row_groups, batch_rows=batch_rows)
         yield from only_selected(batches, [range(self.row_count)], positions, path=self._path)
 
@@ -124,15 +125,15 @@ class AvroFileReader:
                 columns = [decoded_column([row.get(f.name) for row in rows], f.type) for f in fields]
                 batch = pa.RecordBatch.from_arrays(columns, schema=arrow_schema(fields))
             except (pa.ArrowException, ValueError, KeyError, OverflowError) as error:
-                raise BadEncoding(self._path, f"not a sound Avro file: {error}") from error
+                raise BadEncoding(self._path, f"not a valid Avro file: {error}") from error
             for field, column in zip(fields, columns, strict=True):
-                # Digits that are too many make a null in any column, as in the reference.
+                # A value with too many digits becomes null in any column, as in the reference.
                 if column.null_count and not field.type.nullable and any(row.get(field.name) is None for row in rows):
                     raise BadEncoding(self._path, f"column '{field.name}' may not be null")
             yield batch
 
     def _read_header(self) -> tuple[ContainerHeader, int]:
-        """The header and where it ends."""
+        """Return the header and the position of its end."""
         size = min(_FIRST_READ, self._size)
         while True:
             cursor = Cursor(self._read(0, size), self._path)
@@ -144,7 +145,7 @@ class AvroFileReader:
                 size = min(size * 2, self._size)
 
     def _find_blocks(self, start: int) -> Iterator[_Block]:
-        """Where the blocks are; the mark behind each is checked."""
+        """Yield the positions of the blocks, and check the sync marker after each."""
         mark = b""
         while True:
             ahead = self._read(start, min(len(mark) + _BLOCK_HEADER_BYTES, self._size - start))
@@ -173,9 +174,9 @@ class AvroFileReader:
 def _column_names(schema: bytes, path: str) -> tuple[str, ...]:
     root = load_json_value(schema, path=path)
     if isinstance(root, list):
-        # So did release 0.9 write records.
+        # Release 0.9 wrote records in this form.
         root = next((branch for branch in root if isinstance(branch, dict)), None)
     fields = root.get("fields") if isinstance(root, dict) else None
     if not isinstance(fields, list) or not all(isinstance(f, dict) and isinstance(f.get("name"), str) for f in fields):
-        raise BadEncoding(path, "the schema in the header is not one of records")
+        raise BadEncoding(path, "the schema in the header is not a record")
     return tuple(f["name"] for f in fields)

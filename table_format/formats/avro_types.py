@@ -1,7 +1,7 @@
 """The Avro schema of a data file (format chapter 06, section 3; Java ``AvroSchemaConverter``).
 
-Logical types are the other way round than in Avro's specification: TIMESTAMP without zone is ``timestamp-*``, with
-local time zone ``local-timestamp-*``. A MAP whose keys are no texts is an array of records.
+Logical types are swapped compared with Avro's specification: TIMESTAMP is stored as ``timestamp-*``, and TIMESTAMP with
+local time zone as ``local-timestamp-*``. A MAP whose keys are not text is stored as an array of records.
 """
 
 from __future__ import annotations
@@ -43,29 +43,29 @@ _MICRO_PRECISION: Final = 6
 
 
 def avro_schema(fields: Sequence[DataField]) -> dict[str, object]:
-    """The schema of the records of a file.
+    """Return the schema of the records of a file.
 
     Raises:
-        UnsupportedFeature: Avro files cannot hold a type.
+        UnsupportedFeature: Avro files cannot store one of the types.
     """
     record = _Names().record(fields, _ROOT)
     return {"type": "record", "name": _ROOT, "namespace": _NAMESPACE, "fields": record["fields"]}
 
 
 def is_array_map(data_type: MapType | MultisetType) -> bool:
-    """Whether entries are records of key and value; a map of Avro has texts as keys."""
+    """Return whether a map is stored as an array of key-value records, because the keys of an Avro map are text."""
     key, _ = entry_types(data_type)
     return not isinstance(key, TextType)
 
 
 def stored_type(data_type: MapType | MultisetType) -> tuple[DataType, DataType]:
-    """The types of keys and values as they are stored: the counts of a MULTISET may be null there."""
+    """Return the types of keys and values as they are stored: the counts of a MULTISET are stored as nullable."""
     key, value = entry_types(data_type)
     return key, value if isinstance(data_type, MapType) else value.with_nullable(True)
 
 
 def timestamp_unit_of(data_type: AnyTimestampType) -> TimeUnit:
-    """The unit in which timestamps of the type are stored.
+    """Return the unit in which timestamps of the type are stored.
 
     Raises:
         UnsupportedFeature: its precision is finer than microseconds.
@@ -76,13 +76,13 @@ def timestamp_unit_of(data_type: AnyTimestampType) -> TimeUnit:
 
 
 class _Names:
-    """Builds one schema; records have different names in it."""
+    """Builds one schema in which each record has a different name."""
 
     def __init__(self) -> None:
         self._taken: set[str] = set()
 
     def record(self, fields: Sequence[DataField], name: str) -> dict[str, object]:
-        """The record of a ROW or of the whole table."""
+        """Return the record of a ROW or of the whole table."""
         members = [self._member(f.name, f.type, f"{name}_{f.name}") for f in fields]
         return {"type": "record", "name": self._fresh(name), "fields": members}
 

@@ -1,6 +1,6 @@
-"""Writing one Avro file as Java Paimon 1.3 would: the root is a plain record, blocks are small and compressed each.
+"""Writes one Avro file as Java Paimon 1.3 does: the root is a plain record, and each small block is compressed.
 
-Java 0.9 wrapped the root in a union; it reads plain records as well.
+Java 0.9 wrapped the root in a union, but it also reads plain records.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from table_format.model.types import DataField
 from table_format.options.files import FileOptions
 
 _BLOCK_BYTES: Final = 64 * KIB
-"""Bytes of Arrow data in a block; Java closes its blocks at 64000 encoded bytes."""
+"""The size of the Arrow data in a block, in bytes. Java closes its blocks at 64000 encoded bytes."""
 
 
 class AvroFileWriter:
@@ -45,10 +45,10 @@ class AvroFileWriter:
         self._sync = b""
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Take rows whose columns are the fields of the file, in order.
+        """Write rows whose columns are the fields of the file, in order.
 
         Raises:
-            InvalidData: the columns are others, or a value cannot be stored.
+            InvalidData: the columns do not match the fields, or a value cannot be stored.
         """
         if batch.schema.types != self._types:
             message = f"expected columns of types {list(map(str, self._types))}, found {batch.schema}"
@@ -60,23 +60,23 @@ class AvroFileWriter:
         self._rows += batch.num_rows
 
     def reaches(self, target_bytes: int) -> bool:
-        """Whether the file has that many bytes by now."""
+        """Return whether the file has reached ``target_bytes`` bytes."""
         return self._sink.tell() >= target_bytes
 
     def close(self) -> WrittenFile:
-        """Write what is buffered and the end of the file; the facts of the file."""
+        """Write the buffered rows and the end of the file, and return the facts of the file."""
         if not self._rows:
             self._begin(b"")
         return WrittenFile(self._rows, self._sink.tell(), self._bounds.result())
 
     def discard(self) -> None:
-        """Nothing is buffered."""
+        """Do nothing, because nothing is buffered."""
 
     def _write_block(self, batch: pa.RecordBatch) -> None:
         rows = encoded_rows(batch.columns, [f.type for f in self._fields])
         if len(rows) > MAX_AVRO_BLOCK_BYTES:
             if batch.num_rows == 1:
-                message = f"a row of {len(rows)} bytes; an Avro file takes at most {MAX_AVRO_BLOCK_BYTES}"
+                message = f"a row of {len(rows)} bytes; the maximum in an Avro file is {MAX_AVRO_BLOCK_BYTES}"
                 raise InvalidData(message)
             half = batch.num_rows // 2
             self._write_block(batch.slice(0, half))
@@ -88,6 +88,6 @@ class AvroFileWriter:
         self._sink.write(b"".join((long_bytes(batch.num_rows), long_bytes(len(stored)), stored, self._sync)))
 
     def _begin(self, first_block: bytes) -> None:
-        # Equal rows make equal files; the mark only has to be unlikely inside of blocks.
+        # Equal rows produce equal files. The marker only has to be unlikely inside blocks.
         self._sync = hashlib.blake2b(self._schema + first_block, digest_size=SYNC_BYTES).digest()
         self._sink.write(container_header(self._schema, self._codec, self._sync))

@@ -20,11 +20,12 @@ from table_format.options.table_options import TableOptions
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BucketFiles:
-    """A bucket as those see it who work on its files.
+    """The file access of one bucket, for code that reads, writes or deletes its files.
 
-    ``schema`` is the one to write and to read as; ``schemas`` holds, by id, every schema that a file may have been
-    written with. ``partition`` is a serialised BinaryRow, ``partition_text`` the directory it stands for. Without
-    ``with_changelog`` the table's ``changelog-producer`` has no effect, as for overwrites, which have no changelog.
+    Rows are written and read with ``schema``. ``schemas`` holds, by id, every schema with which a file may have been
+    written. ``partition`` is a serialised BinaryRow, and ``partition_text`` is its directory. Without
+    ``with_changelog`` the table's ``changelog-producer`` has no effect; overwrites use this, because they have no
+    changelog.
     """
 
     store: TableStore
@@ -39,33 +40,33 @@ class BucketFiles:
 
     @property
     def bucket_mode(self) -> BucketMode:
-        """How the table spreads its rows over buckets."""
+        """How the table assigns rows to buckets."""
         return bucket_mode(self.schema, self.options.bucket)
 
     @property
     def changelog_producer(self) -> ChangelogProducer:
-        """How changelog files of the bucket are made."""
+        """How changelog files of the bucket are produced."""
         return self.options.stream.changelog_producer if self.with_changelog else ChangelogProducer.NONE
 
     @property
     def target_file_bytes(self) -> int:
-        """Size at which a file is closed and the next begun."""
+        """The size at which a file is closed and the next one is started, in bytes."""
         return self.options.files.target_file_size_of(has_primary_key=self.schema.is_primary_key_table)
 
     @property
     def small_file_bytes(self) -> int:
-        """Files below this size are worth being rewritten by a compaction."""
+        """The size below which a compaction rewrites a file, in bytes."""
         return int(self.target_file_bytes * self.options.compaction.small_file_ratio)
 
     def index_path(self, name: str) -> str:
-        """Where an index file of the bucket lies."""
+        """Return the path of an index file of the bucket."""
         beside = self.options.bucket.index_in_data_file_dir
         return self.store.paths.index_file(self.partition_text, self.bucket, name, beside_data=beside)
 
     def reader(self) -> DataFileReader:
-        """A reader of the files as rows of ``schema``, for work that writes to the bucket.
+        """Return a reader that returns rows of ``schema``, for operations that write to the bucket.
 
-        It raises ``SchemaChanged`` for a file of a newer schema whose values would be lost.
+        The reader raises ``SchemaChanged`` if values of a file with a newer schema would be lost.
         """
         return DataFileReader(self.store, self.schemas, self.schema, self.options, rewriting=True)
 
@@ -73,9 +74,9 @@ class BucketFiles:
     def writing(
         self, *, level: int, source: FileSource, changelog: bool = False, first_sequence_number: int = 0
     ) -> Iterator[RollingDataFileWriter]:
-        """A writer for one block, which closes it; if the block fails, nothing that was written is left.
+        """Open a writer for a ``with`` block, which closes it. If the block fails, all written files are deleted.
 
-        It writes data files, or changelog files, at a level; ``first_sequence_number`` is for append tables.
+        The writer writes data files or changelog files at a level; ``first_sequence_number`` is for append tables.
         """
         writer = RollingDataFileWriter(
             self, level=level, source=source, changelog=changelog, first_sequence_number=first_sequence_number
@@ -84,7 +85,7 @@ class BucketFiles:
             yield writer
 
     def deleting_on_failure(self, files: Iterable[DataFileMeta]) -> DeletingOnFailure:
-        """Delete what ``files`` holds when the block fails; no snapshot names it then."""
+        """Delete ``files`` if the ``with`` block fails; no snapshot names them then."""
         return DeletingOnFailure(lambda: self.delete(*files))
 
     def delete(self, *files: DataFileMeta) -> None:

@@ -1,8 +1,8 @@
-"""Values of an old column type as values of the new one (format chapter 02, section 6; Java ``CastExecutors``).
+"""Casts values of an old column type to the new type (format chapter 02, section 6; Java ``CastExecutors``).
 
-Results are Java's: integers wrap around, decimals that do not fit become null, strings are cut to the new length. Types
-with local time zone are cast as if the session's zone were UTC. ``cast_of`` is asked before anything is read, so a cast
-that does not exist is an error of the read and not of a row.
+Results are the same as in Java: integers wrap around, decimals that do not fit become null, and strings are cut to the
+new length. Types with local time zone are cast as if the session's zone were UTC. ``cast_of`` is called before anything
+is read, so a missing cast fails the read as a whole, not at some row.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ _FRACTION_DIGITS: Final = {"s": 0, "ms": 3, "us": 6, "ns": 9}
 
 
 def cast_of(source: DataType, target: DataType) -> Cast | None:
-    """The cast between two types, or ``None`` when there is none, as to a nested type. Nullability does not matter."""
+    """Return the cast between two types, or ``None`` if there is none. Nullability does not matter."""
     cast = _between(source, target)
     if cast is None:
         return None
@@ -76,7 +76,7 @@ def cast_of(source: DataType, target: DataType) -> Cast | None:
 
 
 def bound_cast_of(source: DataType, target: DataType) -> BoundCast | None:
-    """The same cast for a minimum or maximum, or ``None`` when the cast does not keep the order of all values."""
+    """Return the cast for a minimum or maximum, or ``None`` if the cast does not preserve the order of all values."""
     match source, target:
         case _ if source.not_null() == target.not_null():
             return _unchanged
@@ -153,7 +153,7 @@ def _to_number(source: DataType, target: IntegerType | FloatingType) -> Cast | N
 
 
 def _floats_to_integers(array: pa.Array, target: DataType) -> pa.Array:
-    """Java's narrowing: NaN is 0, what is too large is the largest, and narrow types take the low bits of an int."""
+    """Narrow floats as Java does: NaN becomes 0, large values the maximum; narrow types take the low bits of an int."""
     values = array.fill_null(0).to_numpy(zero_copy_only=False).astype(np.float64)
     width = np.int64 if isinstance(target, BigIntType) else np.int32
     limits = np.iinfo(width)
@@ -192,10 +192,10 @@ def _to_decimal(source: DataType, target: DecimalType) -> Cast | None:
 
 
 def _fit_decimal(value: Decimal, target: DecimalType) -> Decimal | None:
-    """Rounded half up to the scale; null when the digits before the point are too many.
+    """Return the value rounded half up to the scale, or ``None`` if it has too many digits before the decimal point.
 
     Raises:
-        ValueError: it is not finite.
+        ValueError: the value is not finite.
     """
     if not value.is_finite():
         raise ValueError(str(value))
@@ -219,7 +219,7 @@ def _to_text(source: DataType, target: TextType) -> Cast | None:
         case TextType():
             text = _same
         case BytesType():
-            # Java does not look at the new length here.
+            # Java ignores the new length here.
             return _simple(VarCharType())
         case IntegerType() | BooleanType():
             text = _simple(VarCharType())
@@ -229,10 +229,10 @@ def _to_text(source: DataType, target: TextType) -> Cast | None:
         case DecimalType():
             text = _each_to_text(lambda value: format(value, "f"))
         case DateType() | TimeType() | AnyTimestampType():
-            # Java casts these to STRING only.
+            # Java casts these only to STRING.
             return _datetime_to_text(source) if getattr(target, "length", None) == MAX_LENGTH else None
         case _:
-            # Nor does it look at the new length here.
+            # Java ignores the new length here too.
             return nested_to_text(source, lambda part: _to_text(part, VarCharType()))
     return lambda array: _fit_text(text(array), target)
 
@@ -331,7 +331,7 @@ def _to_timestamp(source: DataType, target: AnyTimestampType) -> Cast | None:
 
 
 def _to_precision(array: pa.Array, target: AnyTimestampType) -> pa.Array:
-    """Without the digits the new precision does not have: down to milliseconds by flooring, then towards zero."""
+    """Cut the digits that the new precision lacks: floor down to milliseconds, and truncate towards zero below."""
     unit = array.type.unit
     digits = _FRACTION_DIGITS[unit]
     plain = array.view(pa.timestamp(unit))
@@ -347,7 +347,7 @@ def _to_precision(array: pa.Array, target: AnyTimestampType) -> pa.Array:
 
 
 def _to_date(source: AnyTimestampType) -> Cast:
-    # Of a time without zone Java divides the milliseconds towards zero: before 1970 a part of a day counts as none.
+    # For a TIMESTAMP, Java divides the milliseconds towards zero: before 1970, a part of a day is dropped.
     whole = np.trunc if isinstance(source, TimestampType) else np.floor
 
     def cast_days(array: pa.Array) -> pa.Array:
@@ -392,5 +392,5 @@ def _nulls(array: pa.Array) -> np.ndarray | None:
 
 
 def _by_value(array: pa.Array, target: DataType, make: Callable[..., object]) -> pa.Array:
-    """One value after the other: for casts that are too rare to be worth more."""
+    """Cast one value at a time, for casts that are too rare to optimize."""
     return arrow_array([None if v is None else make(v) for v in array.to_pylist()], arrow_type(target))

@@ -8,13 +8,13 @@ from table_format.options.files import FileOptions
 
 
 def checked_codec(file_format: str, options: FileOptions) -> str:
-    """The compression the options ask for.
+    """Return the compression that the options select for a format.
 
     >>> checked_codec("orc", FileOptions(compression="snappy"))
     'snappy'
 
     Raises:
-        UnsupportedFeature: files of that format cannot be written with it.
+        UnsupportedFeature: files of the format cannot be written with this compression.
     """
     codec = options.codec_of(file_format)
     known = FILE_FORMATS[file_format].codecs

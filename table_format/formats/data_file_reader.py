@@ -1,8 +1,8 @@
 """Reads the rows of one data file as rows of another schema version (format chapter 06, sections 1 and 8).
 
-The file is checked against its metadata before a row is given out: size, then number of rows. A predicate only saves
-work: row groups that cannot hold a matching row are left out, and the rows that are given out still have to be
-filtered. Rows marked in a deletion vector are left out, whatever else is: positions count from the file's first row.
+The size and the row count of the file are checked against its metadata before the first row is returned. A predicate
+only saves work: it skips row groups that cannot contain a matching row, and the caller must still filter the rows. Rows
+in the deletion vector are always left out. Positions count from the first row of the file.
 """
 
 from __future__ import annotations
@@ -40,16 +40,16 @@ from table_format.model.types import DataField
 from table_format.options.table_options import TableOptions
 
 POSITION: Final = "_POSITION"
-"""Column with the number of a row in its file."""
+"""The column with the position of a row in its file."""
 
 DEFAULT_BATCH_ROWS: Final = 65_536
 _MIN_ROWS_FOR_THREADS: Final = 16_384
-"""Handing columns to other threads costs more than decoding fewer rows."""
+"""Files with fewer rows are decoded in one thread, because starting threads would take longer."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """The facts that decide how the columns of a file are mapped: its schema and its actual columns."""
+    """The facts that determine how the columns of a file are mapped: its schema id and its actual columns."""
 
     schema_id: int
     columns: tuple[str, ...]
@@ -59,9 +59,9 @@ class _Layout:
 class DataFileReader:
     """Reads data and changelog files of one table.
 
-    ``schemas`` holds the schema of every file by id; rows come out as columns of ``read_schema``. What was worked out
-    for one file serves the next one of the same shape. With ``rewriting`` the rows, or what is found in them, are
-    written back: no file is read then that holds more than ``read_schema`` does.
+    ``schemas`` holds the schemas of all files by id; rows are returned with the columns of ``read_schema``. The mapping
+    that is computed for one file is reused for files with the same schema and columns. Set ``rewriting`` if rows, or
+    results derived from them, are written back: files that hold more values than ``read_schema`` are then refused.
     """
 
     def __init__(
@@ -96,20 +96,20 @@ class DataFileReader:
         batch_rows: int = DEFAULT_BATCH_ROWS,
         with_positions: bool = False,
     ) -> Iterator[pa.RecordBatch]:
-        """The columns ``fields`` of a file, in file order, at most ``batch_rows`` and ``MAX_BATCH_BYTES`` at once.
+        """Yield the columns ``fields`` in file order, in batches of at most ``batch_rows`` and ``MAX_BATCH_BYTES``.
 
-        Rows marked in ``deleted`` are left out, and so are those that are not ``selected``; pages, stripes and blocks
-        without a selected row are not decoded. ``with_positions`` adds a column ``_POSITION``: which row of the file it
-        is, counted from 0. ``fields`` are columns of the read schema or system columns (``_KEY_x``,
-        ``_SEQUENCE_NUMBER``, ``_VALUE_KIND``; of append tables ``ROW_TRACKING``).
+        Rows in ``deleted`` and rows that are not ``selected`` are left out; pages, stripes and blocks without a
+        selected row are not decoded. ``with_positions`` adds the column ``_POSITION``, the position of the row in the
+        file, counted from 0. ``fields`` are columns of the read schema or system columns (``_KEY_x``,
+        ``_SEQUENCE_NUMBER``, ``_VALUE_KIND``; in append tables ``ROW_TRACKING``).
 
         Raises:
-            MissingFile: there is no such file.
-            Truncated: it has another size than recorded.
-            BadEncoding: it cannot be decoded, or has other rows or columns than recorded.
-            UnsupportedFeature: its format, or a change of a column's type, is not supported.
+            MissingFile: the file does not exist.
+            Truncated: the size of the file differs from the recorded size.
+            BadEncoding: the file cannot be decoded, or its row count or columns differ from those recorded.
+            UnsupportedFeature: the file format, or a change of a column's type, is not supported.
             InvalidData: the type of a column has changed, and a value cannot be cast to the new one.
-            SchemaChanged: it was written under a newer schema, and values would be lost.
+            SchemaChanged: the file was written with a newer schema, and values would be lost.
         """
         self._refuse_newer(partition, bucket, file, fields)
         with self._opened(partition, bucket, file) as (reader, path), _naming(path):
@@ -122,7 +122,7 @@ class DataFileReader:
     def row_groups(self, partition: bytes, bucket: int, file: DataFileMeta, predicate: Predicate | None) -> RowGroups:
         """Return the row groups of a file that a predicate selects; only the footer is read.
 
-        A file of a format without row groups is one of its own. Raises as ``read``.
+        A file of a format without row groups counts as one row group. Raises the same errors as ``read``.
         """
         with self._opened(partition, bucket, file) as (reader, path):
             layout = _Layout(file.schema_id, reader.column_names, file.write_cols is not None)
@@ -190,7 +190,7 @@ class DataFileReader:
             return
         counting = positioned or deleted is not None
         if counting and not isinstance(reader, RowGroupReader):
-            row_groups = None  # what is left out could not be told from what is read
+            row_groups = None  # the positions of the rows that are read would be unknown
         batches = reader.batches(evolution.file_fields, row_groups=row_groups, batch_rows=batch_rows)
         whole = (range(file.row_count),)
         positions = reader.row_groups(row_groups).kept if counting and isinstance(reader, RowGroupReader) else whole
@@ -209,7 +209,7 @@ class DataFileReader:
         return BoundsEvolution(file_fields, [f for f in self._read_schema.physical_fields if f.name in columns])
 
     def _file_fields(self, layout: _Layout, path: str) -> list[DataField]:
-        """The columns of a file under the names they have in it, with the ids of the schema it was written with."""
+        """Return the columns of a file with their names in the file and the ids of the schema of the file."""
         schema = self._schemas.get(layout.schema_id)
         if schema is None:
             raise BadEncoding(path, f"the table has no schema {layout.schema_id}, with which the file was written")
@@ -220,7 +220,7 @@ class DataFileReader:
             if field.name in present:
                 fields.append(field)
             elif field.name.startswith(KEY_FIELD_PREFIX):
-                # Thin files store each key column once, among the values.
+                # Thin files store each key column only once, as a value column.
                 value = values[field.id - SYSTEM_FIELD_ID_START]
                 fields.append(DataField(field.id, value.name, value.type))
             elif not layout.partial:
@@ -257,7 +257,7 @@ def _naming(path: str) -> Iterator[None]:
 
 
 def _positions(selected: AbstractBitMap, row_count: int) -> npt.NDArray[np.int64]:
-    """The selected rows that the file has."""
+    """Return the selected positions below ``row_count``."""
     found = np.asarray(selected.to_array(), np.int64)
     return found[: np.searchsorted(found, row_count)]
 

@@ -1,9 +1,9 @@
-"""Removes rows from the batches of a file that a deletion vector marks or that are not selected.
+"""Removes rows that are deleted by a deletion vector, or not selected, from the batches of a file.
 
 Java ``ApplyDeletionVectorReader``.
 
-A vector counts positions from the first row of the file, while a reader gives out only the rows of the row groups that
-are needed; so the reader says which positions its rows have.
+A deletion vector counts positions from the first row of the file, while a reader returns only the rows of the row
+groups that are needed. The reader therefore also states the positions of its rows.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from table_format.formats.nested import empty_columns
 def without_deleted(
     batches: Iterable[pa.RecordBatch], deleted: DeletionVector, positions: Sequence[range], *, path: str = ""
 ) -> Iterator[pa.RecordBatch]:
-    """Return the remaining rows of batches, whose rows have these positions in the file.
+    """Yield the rows of batches that are not deleted; ``positions`` are the positions of the rows in the file.
 
     Raises:
-        BadEncoding: there are more rows than positions.
+        BadEncoding: the batches have more rows than there are positions.
 
     >>> batches = [pa.record_batch({"v": [4, 5, 8]}), pa.record_batch({"v": [9]})]
     >>> kept = without_deleted(batches, DeletionVector.of([0, 4, 9]), [range(4, 6), range(8, 10)])
@@ -39,17 +39,17 @@ def without_deleted(
         if left == batch.num_rows:
             yield batch
         elif left:
-            # A batch without columns has nothing to apply a mask to.
+            # A mask cannot be applied to a batch without columns.
             yield batch.filter(pa.array(mask)) if batch.num_columns else empty_columns(left)
 
 
 def with_positions(
     batches: Iterable[pa.RecordBatch], positions: Sequence[range], *, path: str = ""
 ) -> Iterator[tuple[pa.RecordBatch, npt.NDArray[np.int64]]]:
-    """Return batches with the positions of their rows in the file.
+    """Yield batches with the positions of their rows in the file.
 
     Raises:
-        BadEncoding: there are more rows than positions.
+        BadEncoding: the batches have more rows than there are positions.
 
     >>> batches = [pa.record_batch({"v": [4, 5, 8]}), pa.record_batch({"v": [9]})]
     >>> [found.tolist() for _, found in with_positions(batches, [range(4, 6), range(8, 10)])]
@@ -68,10 +68,10 @@ def only_selected(
     *,
     path: str = "",
 ) -> Iterator[tuple[pa.RecordBatch, npt.NDArray[np.int64]]]:
-    """Those rows of batches whose positions, which ascend, are selected, with their positions.
+    """Yield the rows of batches whose positions are in ``selected``, which is ascending, with their positions.
 
     Raises:
-        BadEncoding: there are more rows than positions.
+        BadEncoding: the batches have more rows than there are positions.
 
     >>> batches = [pa.record_batch({"v": [4, 5, 8]}), pa.record_batch({"v": [9]})]
     >>> found = only_selected(batches, [range(4, 6), range(8, 10)], np.array([5, 6, 9]))
@@ -89,11 +89,11 @@ def only_selected(
 
 
 def _taken(waiting: list[range], rows: int, path: str) -> Iterator[range]:
-    """Take so many positions from the end of the list."""
+    """Take the positions of the next ``rows`` rows from the end of the list."""
     yield range(0)
     while rows > 0:
         if not waiting:
-            raise BadEncoding(path, f"{rows} rows more than its row groups are stated to have")
+            raise BadEncoding(path, f"{rows} rows more than the stated number of rows in its row groups")
         head = waiting.pop()
         if len(head) > rows:
             waiting.append(head[rows:])

@@ -1,7 +1,7 @@
 """Schema evolution: converts columns of an older schema to the read schema (format chapter 06, section 8).
 
-Columns and ROW fields are the same when they have the same id, whatever their names and places. Columns the file does
-not have are null, changed types are cast. Java ``SchemaEvolutionUtil``, ``FormatReaderMapping``.
+Columns and ROW fields are matched by id; names and positions do not matter. Columns that the file lacks are null, and
+changed types are cast. Java ``SchemaEvolutionUtil``, ``FormatReaderMapping``.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from table_format.model.types import (
 
 @dataclass(frozen=True, slots=True)
 class _Output:
-    """The source of one column: a position among the columns read, or none, and its conversion."""
+    """The source of one column: its position among the columns read, if the file has it, and its conversion."""
 
     source: int | None
     cast: Cast | None
@@ -53,12 +53,12 @@ class Evolution:
         """Match the columns by id.
 
         Raises:
-            UnsupportedFeature: the type of a column changed in a way this version cannot follow.
+            UnsupportedFeature: this version does not support the change of the type of a column.
         """
         by_id = {f.id: f for f in file_fields}
         found = [by_id[f.id] for f in fields if f.id in by_id]
         self.file_fields: tuple[DataField, ...] = tuple(dict.fromkeys(found))
-        """The columns to read from the file."""
+        """The columns that have to be read from the file."""
         self._schema = arrow_schema(fields)
         positions = {f.id: i for i, f in enumerate(self.file_fields)}
         self._outputs = [
@@ -68,7 +68,7 @@ class Evolution:
         self._changes_nothing = self.file_fields == tuple(fields)
 
     def apply(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """The batch of the wanted columns for a batch of ``file_fields``."""
+        """Return a batch of the output columns for a batch of ``file_fields``."""
         if self._changes_nothing:
             return batch
         columns = []
@@ -82,7 +82,7 @@ class Evolution:
 
 
 class BoundsEvolution:
-    """Converts bounds of a file's columns to bounds of the read schema's columns, if the order is kept."""
+    """Converts bounds of a file's columns to bounds of columns of the read schema, if the cast preserves the order."""
 
     def __init__(self, file_fields: Sequence[DataField], fields: Sequence[DataField]) -> None:
         by_id = {f.id: f for f in file_fields if not isinstance(f.type, NESTED)}
@@ -97,15 +97,15 @@ class BoundsEvolution:
 
     @property
     def file_fields(self) -> tuple[DataField, ...]:
-        """The columns of the file whose bounds say something about the read schema."""
+        """The columns of the file whose bounds can be converted to the read schema."""
         return tuple(dict.fromkeys(file_field for file_field, _ in self._casts.values()))
 
     def absent(self, rows: int) -> dict[str, ColumnBounds]:
-        """Bounds of the columns that the file lacks: every row is null there."""
+        """Return the bounds of the columns that the file lacks: all rows are null."""
         return {name: ColumnBounds(None, None, rows, rows) for name in self._absent}
 
     def apply(self, bounds: Mapping[str, ColumnBounds]) -> dict[str, ColumnBounds]:
-        """Bounds by names of the read schema, for bounds by names of the file."""
+        """Convert bounds by column name of the file to bounds by column name of the read schema."""
         result = {}
         for name, (file_field, cast) in self._casts.items():
             known = bounds.get(file_field.name)
@@ -124,7 +124,7 @@ def evolving_cast(old: DataField, new: DataField) -> Cast | None:
     """Return the conversion of a column from an older schema to the current one; ``None`` if nothing has changed.
 
     Raises:
-        UnsupportedFeature: the type changed in a way this version cannot follow.
+        UnsupportedFeature: this version does not support the change of the type.
     """
     return _cast(old.type, new.type, new.name)
 
@@ -160,7 +160,7 @@ def _naming(name: str, cast: Cast) -> Cast:
 
 
 def _same_shape(old: DataType, new: DataType) -> bool:
-    """Whether equal Arrow types also mean equal columns: same ids inside, and no length that cuts values off."""
+    """Return whether columns with equal Arrow types need no cast: nested ids are equal, and no length cuts values."""
     match old, new:
         case ArrayType(element=a), ArrayType(element=b):
             return _same_shape(a, b)
@@ -171,7 +171,7 @@ def _same_shape(old: DataType, new: DataType) -> bool:
             return len(old_fields) == len(new_fields) and all(
                 a.id == b.id and _same_shape(a.type, b.type) for a, b in pairs
             )
-    # TIME(p) is milliseconds whatever p says.
+    # TIME(p) stores milliseconds for every p.
     same: bool = old.not_null() == new.not_null() or bound_cast_of(old, new) is not None
     return same
 

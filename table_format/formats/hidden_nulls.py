@@ -1,6 +1,6 @@
-"""NOT NULL fields of null rows. Arrow's Parquet writer treats a null in such a field as an invalid value.
+"""Replaces nulls in NOT NULL fields of null rows, which Arrow's Parquet writer refuses.
 
-The fields of a null row are never stored, so they may have any value instead.
+The fields of a null row are never stored, so they may have any value.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from table_format.formats.nested import (
 
 
 def may_hide_nulls(data_type: pa.DataType) -> bool:
-    """Whether values of the type may have a field that is declared NOT NULL, in a row that may be null."""
+    """Return whether the type contains a NOT NULL field in a row that may be null."""
     children = [data_type.field(i) for i in range(data_type.num_fields)]
     is_row = pa.types.is_struct(data_type)
     return any((is_row and not field.nullable) or may_hide_nulls(field.type) for field in children)
 
 
 def without_hidden_nulls(array: pa.Array) -> pa.Array:
-    """Return the same values, with some value in the NOT NULL fields of each null row.
+    """Return the same values, with arbitrary values in the NOT NULL fields of null rows.
 
     Nulls in rows that are not null remain, and the writer refuses them.
 

@@ -24,17 +24,17 @@ from table_format.options.check_file_index import check_file_index, indexed_type
 from table_format.options.file_index import FileIndexOptions
 
 Payloads: TypeAlias = dict[str, dict[str, bytes | None]]
-"""Finished indexes by column, or key of a map column, and there by type; ``None`` is one of nulls alone."""
+"""Finished indexes by column, or key of a map column, and then by type; ``None`` if all values are null."""
 
 _PENDING_BYTES: Final = 64 * MIB
-"""Rows wait for so many bytes, as those of a row group do: both are encoded at the same time."""
+"""Rows are collected up to this many bytes, as for a row group, because both are encoded at the same time."""
 _MIN_ROWS_FOR_THREAD: Final = 10_000
-"""Indexes of fewer rows take less time than a thread is worth."""
+"""Indexes of fewer rows are built without a thread, because starting one would take longer."""
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnIndex:
-    """An index to be made: of a column, or of one key of a map column, whose values have the type ``data_type``."""
+    """An index to build, on a column or on one key of a map column; the values have the type ``data_type``."""
 
     name: str
     index_type: str
@@ -43,13 +43,13 @@ class ColumnIndex:
 
     @property
     def column(self) -> str:
-        """The column, also where the index is over one of its keys."""
+        """The name of the column, also if the index is on one of its keys."""
         return column_of(self.name)
 
 
 @dataclass(frozen=True, slots=True)
 class _Indexed:
-    """An index that is being made."""
+    """An index that is being built."""
 
     name: str
     index_type: str
@@ -65,21 +65,21 @@ class _Indexed:
             self.builder.add(batch.column(self.name))
             return
         column, key = nested
-        # Rows without the key count as null: bitmaps are over positions of rows.
+        # Rows without the key are indexed as null, because bitmaps use the positions of all rows.
         self.builder.add(pc.map_lookup(batch.column(column), pa.scalar(key), "last"))
 
 
 class DataFileIndexWriter:
-    """All indexes of one file. They are made beside the encoding of the rows, while that leaves Python alone.
+    """Builds all indexes of one file while Arrow encodes the rows, which does not hold Python's lock.
 
-    Threads live within a call only, so that a process may fork between two calls.
+    Threads run only during a call, so the process may fork between two calls.
     """
 
     def __init__(self, schema: TableSchema, options: FileIndexOptions) -> None:
-        """Indexes as the options ask for them.
+        """Prepare the indexes that the options select.
 
         Raises:
-            InvalidOption: a column does not exist, or has a type without such an index.
+            InvalidOption: a column does not exist, or the index does not support its type.
         """
         check_file_index(schema, options)
         self._indexes = _begun(
@@ -95,13 +95,13 @@ class DataFileIndexWriter:
         self._finished: bytes | None = None
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Take rows with the table's columns, and others."""
+        """Index rows that have at least the columns of the table."""
         with self.written_beside(batch):
             pass
 
     @contextmanager
     def written_beside(self, batch: pa.RecordBatch) -> Iterator[None]:
-        """Take rows with the table's columns, and others, while the caller writes them."""
+        """Index rows that have at least the columns of the table, while the caller writes them."""
         self._pending.append(batch.select(self._columns))
         self._pending_rows += batch.num_rows
         self._pending_bytes += batch.nbytes
@@ -118,10 +118,10 @@ class DataFileIndexWriter:
             yield
 
     def finish(self) -> bytes:
-        """The container of all indexes; one that cannot hold a value of its column is left out."""
+        """Return the container of all indexes, without those that cannot hold a value of their column."""
         if self._finished is None:
             self._finish()
-        assert self._finished is not None  # noqa: S101 - that is what finishing means
+        assert self._finished is not None  # noqa: S101 - set by ``_finish``
         return self._finished
 
     @contextmanager
@@ -130,14 +130,14 @@ class DataFileIndexWriter:
             yield
             work()
             return
-        # Where the caller fails, its error is the one that is raised, after the thread has ended.
+        # If the caller fails, its error is raised after the thread has ended.
         with ThreadPoolExecutor(1, "file-index") as pool:
             done = pool.submit(work)
             yield
             done.result()
 
     def _build(self) -> None:
-        """Take what is pending into the indexes."""
+        """Add the pending rows to the indexes."""
         for index in self._indexes:
             for batch in self._pending:
                 index.add(batch)
@@ -152,10 +152,10 @@ class DataFileIndexWriter:
 
 
 def build_indexes(indexes: Iterable[ColumnIndex], read: Callable[[str], Iterable[pa.RecordBatch]]) -> Payloads:
-    """The indexes of a file that is there, made column by column, by column and type.
+    """Build the indexes of an existing file, column by column, and return them by column and type.
 
-    ``read`` gives the values of one column, in the order of the file. An index that cannot hold a value of its column
-    is left out.
+    ``read`` returns the values of one column in file order. An index that cannot hold a value of its column is left
+    out.
     """
     by_column: dict[str, list[ColumnIndex]] = {}
     for index in indexes:
@@ -185,14 +185,14 @@ def _finish(indexes: Iterable[_Indexed], found: Payloads) -> None:
 
 
 def index_file_name(data_file: str, unique: str, data: bytes, *, min_bytes: int = MIN_BYTES_FOR_PARTS) -> str:
-    """The name of the file with a container: it states the content; ``unique`` is a UUID.
+    """Return the name of the file that stores a container; ``unique`` is a UUID.
 
-    From so many bytes on it states what a look-up reads as well.
+    The name contains a hash of the content, and from ``min_bytes`` on also a hash of the parts that a lookup reads.
     """
     uuid, parts = content_uuid(unique, data), look_up_hash(data, min_bytes=min_bytes)
     return file_index_name(data_file, uuid if parts is None else f"{uuid}-{parts:016x}")
 
 
 def index_writer(schema: TableSchema, options: FileIndexOptions) -> DataFileIndexWriter | None:
-    """A writer of the indexes of a new file; ``None`` when it has none."""
+    """Return a writer of the indexes of a new file, or ``None`` if the options select no index."""
     return DataFileIndexWriter(schema, options) if options.columns else None

@@ -1,7 +1,9 @@
-"""TIMESTAMP(7..9) as Parquet's INT96: 8 bytes nanoseconds of the day, 4 bytes Julian day, little-endian.
+"""Converts TIMESTAMP(7..9) to and from Parquet's INT96.
 
-Arrow's own conversion wraps around silently outside the years 1677 to 2262 and can only be switched on for all
-timestamps of a file, so the twelve bytes are made and read here (format chapter 06, section 3; Java
+An INT96 value is little-endian: 8 bytes of nanoseconds of the day, then 4 bytes of the Julian day.
+
+Arrow's own conversion wraps around silently outside the years 1677 to 2262, and can only be enabled for all timestamps
+of a file. The twelve bytes are therefore encoded and decoded here (format chapter 06, section 3; Java
 ``ParquetRowDataWriter``, ``TimestampColumnReader``).
 """
 
@@ -16,7 +18,7 @@ from table_format.errors import UnsupportedFeature
 from table_format.model.arrow_calls import py_buffer
 
 INT96: Final = pa.binary(12)
-"""How the values travel through Arrow."""
+"""The type of the values in Arrow."""
 
 _LAYOUT: Final = np.dtype([("nanos", "<i8"), ("julian_day", "<i4")])
 _EPOCH_JULIAN_DAY: Final = 2_440_588
@@ -26,7 +28,7 @@ _NEAR_OVERFLOW: Final = float(2**63 - 2**40)
 
 
 def encode_int96(array: pa.Array) -> pa.Array:
-    """Twelve bytes for each ``timestamp[ns]``.
+    """Encode each ``timestamp[ns]`` as twelve bytes.
 
     >>> encode_int96(pa.array([-1, None], pa.timestamp("ns"))).to_pylist()
     [b'\\xff\\xffN\\x91\\x94N\\x00\\x00\\x8b=%\\x00', None]
@@ -34,7 +36,7 @@ def encode_int96(array: pa.Array) -> pa.Array:
     nanos = np.frombuffer(_data(array, 8), np.int64)
     out = np.empty(len(array), _LAYOUT)
     # The Java writer rounds the day towards zero and stores negative nanoseconds before 1970, which Java 0.9 cannot
-    # read back; day and time of day by floor division are read alike by every version.
+    # read. Every version reads a day and a time of day that were computed by floor division.
     days = nanos // _NANOS_PER_DAY
     out["nanos"] = nanos - days * _NANOS_PER_DAY
     out["julian_day"] = days + _EPOCH_JULIAN_DAY
@@ -42,10 +44,10 @@ def encode_int96(array: pa.Array) -> pa.Array:
 
 
 def decode_int96(array: pa.Array, timestamp: pa.DataType) -> pa.Array:
-    """The timestamps behind twelve bytes each; finer digits than the unit of ``timestamp`` are cut off.
+    """Decode values of twelve bytes to timestamps; digits finer than the unit of ``timestamp`` are cut off.
 
     Raises:
-        UnsupportedFeature: a value does not fit into 64 bits of that unit.
+        UnsupportedFeature: a value does not fit into 64 bits in this unit.
     """
     raw = np.frombuffer(_data(array, _LAYOUT.itemsize), _LAYOUT)
     nanos_per_unit = _NANOS[cast("pa.TimestampType", timestamp).unit]

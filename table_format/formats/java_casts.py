@@ -7,7 +7,7 @@ from table_format.model.types import AnyTimestampType, DataType, DateType, TextT
 
 
 def java_casts(source: DataType, target: DataType) -> bool:
-    """Whether Java has the cast too, so that it reads values of the one type as the other.
+    """Return whether Java also supports the cast from ``source`` to ``target``.
 
     >>> from table_format.model.types import VarCharType
     >>> java_casts(DateType(), VarCharType()), java_casts(DateType(), VarCharType(nullable=False))
@@ -17,6 +17,6 @@ def java_casts(source: DataType, target: DataType) -> bool:
         case TimeType(), TimeType():
             return False
         case (DateType() | TimeType() | AnyTimestampType(), TextType()) if not target.nullable:
-            # Its rule is for the nullable STRING alone.
+            # Java's rule covers only the nullable STRING.
             return False
     return cast_of(source, target) is not None

@@ -1,7 +1,7 @@
-"""Values as text and text as values, the way Java Paimon's casts between STRING and other types do it.
+"""Converts values to text and text to values in the same way as Java Paimon's casts to and from STRING.
 
 Java ``BinaryStringUtils``, ``DateTimeUtils``, ``Double.toString`` (with the shortest digits, as since JDK 19). Parsers
-raise ``ValueError`` for text that is no such value.
+raise ``ValueError`` for invalid text.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _NANOS_PER_SECOND: Final = 1_000_000_000
 
 
 def time_text(millis: int, precision: int) -> str:
-    """``hh:mm:ss`` and up to ``precision`` digits, fewer when only zeros would follow.
+    """Return ``hh:mm:ss`` and up to ``precision`` fractional digits, without trailing zeros.
 
     >>> [time_text(millis, 3) for millis in (3723004, 0, 100)], time_text(4, 2), time_text(4, 0)
     (['01:02:03.004', '00:00:00.0', '00:00:00.1'], '00:00:00.00', '00:00:00')
@@ -46,7 +46,7 @@ def time_text(millis: int, precision: int) -> str:
 
 
 def parse_integer(text: str, bits: int) -> int:
-    """A number of that width; digits behind a point are dropped.
+    """Parse an integer of ``bits`` bits; digits after a decimal point are dropped.
 
     >>> parse_integer("-12.9", 8)
     -12
@@ -61,7 +61,7 @@ def parse_integer(text: str, bits: int) -> int:
 
 
 def parse_float(text: str) -> float:
-    """A number as ``Double.parseDouble`` takes it: spaces around it, a type suffix, hexadecimal digits.
+    """Parse a number as ``Double.parseDouble`` does, with spaces around it, a type suffix, or hexadecimal digits.
 
     >>> parse_float(" 1.5d"), parse_float("0x1p3"), parse_float("-Infinity")
     (1.5, 8.0, -inf)
@@ -75,7 +75,7 @@ def parse_float(text: str) -> float:
 
 
 def parse_boolean(text: str) -> bool:
-    """t, true, y, yes, 1 and their opposites, in any case."""
+    """Parse t, true, y, yes, 1 and their opposites, in upper or lower case."""
     lower = text.lower()
     if lower not in _TRUE | _FALSE:
         raise ValueError(text)
@@ -83,7 +83,7 @@ def parse_boolean(text: str) -> bool:
 
 
 def parse_date(text: str) -> int:
-    """Days since the epoch of ``yyyy[-m[-d]]``; what follows a space is ignored, and plain digits are the days.
+    """Parse ``yyyy[-m[-d]]`` to days since the epoch; text after a space is ignored, and plain digits are days.
 
     >>> parse_date("2024-1-2"), parse_date("1970-01-02 10:00:00"), parse_date("19724")
     (19724, 1, 19724)
@@ -99,7 +99,7 @@ def parse_date(text: str) -> int:
 
 
 def parse_time(text: str) -> int:
-    """Milliseconds of ``h[:m[:s[.fff]]]``, rounded; an offset is added and plain digits are the milliseconds.
+    """Parse ``h[:m[:s[.fff]]]`` to milliseconds, rounded; an offset is added, and plain digits are milliseconds.
 
     >>> parse_time("01:02:03.0045"), parse_time("1:2"), parse_time("77"), parse_time("0:0+1:30")
     (3723005, 3720000, 77, 5400000)
@@ -120,7 +120,10 @@ def parse_time(text: str) -> int:
 
 
 def parse_timestamp(text: str, precision: int) -> int:
-    """Nanoseconds since the epoch, cut to ``precision`` digits; plain digits count units of the precision.
+    """Parse a timestamp to nanoseconds since the epoch, cut to ``precision`` digits.
+
+    Plain digits count units of the precision.
+
 
     >>> parse_timestamp("2024-1-2 3:4:5.6789", 3), parse_timestamp("1700000000", 0)
     (1704164645678000000, 1700000000000000000)
@@ -134,7 +137,7 @@ def parse_timestamp(text: str, precision: int) -> int:
 
 
 def parse_moment(text: str, precision: int) -> int:
-    """The same of a date with or without a time only, as TIMESTAMP_LTZ takes it."""
+    """Parse like ``parse_timestamp``, but accept only a date with or without a time, as TIMESTAMP_LTZ does."""
     match = _TIMESTAMP.fullmatch(text)
     if match is None:
         raise ValueError(text)

@@ -1,6 +1,6 @@
-"""Changing the scalars of a column, however deep in ARRAYs, MAPs, MULTISETs and ROWs they are.
+"""Converts the scalars of a column at any depth of ARRAYs, MAPs, MULTISETs and ROWs.
 
-File formats store some scalars in another form than ``arrow_type``; the containers around them stay as they are.
+File formats store some scalars in a form other than ``arrow_type``; the containers around them do not change.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from table_format.formats.nested import (
 from table_format.model.types import ArrayType, DataField, DataType, IntType, MapType, MultisetType, RowType
 
 Leaf: TypeAlias = Callable[[pa.Array, DataType, pa.DataType], pa.Array]
-"""What becomes of the scalars of one type: the values, their type, and the Arrow type that is wanted."""
+"""A conversion of scalars; takes the values, their type, and the target Arrow type."""
 
 
 def convert_leaves(
     array: pa.Array, data_type: DataType, target: pa.DataType, leaf: Leaf, *, spread_nulls: bool = False
 ) -> pa.Array:
-    """The array as ``target``, an Arrow type of the same nesting; ROW fields are found by their names.
+    """Convert an array to ``target``, an Arrow type with the same nesting; ROW fields are matched by name.
 
-    With ``spread_nulls`` the fields of a null ROW are null, too, and not anything.
+    With ``spread_nulls`` the fields of a null ROW are null too, instead of undefined.
 
     >>> from table_format.model.types import ArrayType, IntType
     >>> column = pa.array([[1], None, [2, 3]], pa.list_(pa.int32()))
@@ -40,7 +40,7 @@ def convert_leaves(
     [['1'], None, ['2', '3']]
 
     Raises:
-        pa.ArrowInvalid: the array has another nesting, or a ROW lacks a field.
+        pa.ArrowInvalid: the array has a different nesting, or a ROW lacks a field.
     """
     below = partial(convert_leaves, leaf=leaf, spread_nulls=spread_nulls)
     match data_type:
@@ -65,7 +65,7 @@ def convert_leaves(
 
 
 def entry_types(data_type: MapType | MultisetType) -> tuple[DataType, DataType]:
-    """The types of keys and values; a MULTISET counts its elements.
+    """Return the types of keys and values; for a MULTISET, the values are counts.
 
     >>> from table_format.model.types import VarCharType
     >>> [str(t) for t in entry_types(MultisetType(element=VarCharType(5)))]

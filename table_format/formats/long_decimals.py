@@ -1,8 +1,9 @@
-"""Decimals with more digits than their type, which a sum of up to 18 digits can become, as files store them.
+"""Converts decimals with more digits than their type to the form in which files store them.
 
-The reference adds longs and does not compare the sum with the precision, and each file format makes something else of
-the digits that are too many: Parquet stores the low 32 or 64 bits of the unscaled value, readers of ORC and Avro find
-null. Rows take that form before they are written, so that statistics and indexes speak of what a reader sees.
+A sum of a DECIMAL with up to 18 digits can have too many digits, because the reference adds longs and does not compare
+the sum with the precision. File formats treat such values differently: Parquet stores the low 32 or 64 bits of the
+unscaled value, and readers of ORC and Avro return null. Rows are converted to that form before they are written, so
+that statistics and indexes describe what a reader sees.
 """
 
 from __future__ import annotations
@@ -24,14 +25,14 @@ _MAX_INT32_PRECISION: Final = 9
 
 
 def columns_with_long_decimals(fields: Sequence[DataField], options: MergeOptions) -> tuple[DataField, ...]:
-    """The columns whose merged values may have more digits than their type."""
+    """Return the columns whose merged values may have more digits than their type allows."""
     if not options.computes_values:
         return ()
     return tuple(f for f in fields if isinstance(f.type, DecimalType) and f.type.precision <= MAX_COMPACT_PRECISION)
 
 
 def as_stored(batch: pa.RecordBatch, columns: Sequence[DataField], file_format: str) -> pa.RecordBatch:
-    """The rows as a reader of a file of that format finds them; ``columns`` are those to look at."""
+    """Return the rows as a reader of a file of this format sees them; only ``columns`` are converted."""
     for field in columns:
         position = batch.schema.get_field_index(field.name)
         array = batch.column(position)
@@ -42,7 +43,7 @@ def as_stored(batch: pa.RecordBatch, columns: Sequence[DataField], file_format: 
 
 
 def is_long(value: InternalValue, data_type: DataType) -> bool:
-    """Whether a value has more digits than its type."""
+    """Return whether a value has more digits than its type allows."""
     return (
         isinstance(data_type, DecimalType)
         and isinstance(value, Decimal)
@@ -63,5 +64,5 @@ def _stored(array: pa.Array, field: DataField, file_format: str) -> pa.Array:
         kept = unscaled.astype(np.int32).astype(np.int64) if precision <= _MAX_INT32_PRECISION else unscaled
         return decimals_of_words(kept.view(np.uint64), kept >> 63, valid, array.type)
     if file_format == AVRO.name and not field.type.nullable:
-        return array  # Its schema admits no null; readers make one of the bytes.
+        return array  # The file schema does not allow null; readers convert the bytes to null.
     return decimals_of_words(low, unscaled >> 63, valid & ~too_long, array.type)

@@ -1,7 +1,7 @@
-"""Taking nested Arrow arrays apart and putting them together again with other children.
+"""Takes nested Arrow arrays apart, and rebuilds them with different children.
 
-Offsets and validity are kept as they are; only the values below them are exchanged. Slices are handled: the parts of a
-sliced array describe just the slice.
+Offsets and validity do not change; only the child values are replaced. The parts of a sliced array cover only the
+slice.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from table_format.model.arrow_calls import py_buffer
 
 
 def list_values(array: pa.Array) -> pa.Array:
-    """The elements that the lists of ``array`` refer to, and nothing before or behind them."""
+    """Return only the elements to which the lists of ``array`` refer."""
     lists = cast("pa.ListArray", array)
     first, last = _bounds(lists)
     return lists.values.slice(first, last - first)
 
 
 def with_list_values(array: pa.Array, values: pa.Array, list_type: pa.DataType) -> pa.Array:
-    """The same lists over other elements, as many as ``list_values`` gave.
+    """Return the same lists with different elements; there must be as many as ``list_values`` returned.
 
     >>> lists = pa.array([[0], [1, 2], None, []]).slice(1)
     >>> with_list_values(lists, pa.array(["b", "c"]), pa.list_(pa.string())).to_pylist()
@@ -34,14 +34,14 @@ def with_list_values(array: pa.Array, values: pa.Array, list_type: pa.DataType) 
 
 
 def map_entries(array: pa.Array) -> tuple[pa.Array, pa.Array]:
-    """The keys and the values that the maps of ``array`` refer to."""
+    """Return only the keys and values to which the maps of ``array`` refer."""
     maps = cast("pa.MapArray", array)
     first, last = _bounds(maps)
     return maps.keys.slice(first, last - first), maps.items.slice(first, last - first)
 
 
 def with_map_entries(array: pa.Array, keys: pa.Array, items: pa.Array, map_type: pa.DataType) -> pa.Array:
-    """The same maps over other keys and values.
+    """Return the same maps with different keys and values.
 
     >>> maps = pa.array([[("a", 1)], None, [("b", 2)]], pa.map_(pa.string(), pa.int32())).slice(1)
     >>> with_map_entries(maps, pa.array(["B"]), pa.array([2.5]), pa.map_(pa.string(), pa.float64())).to_pylist()
@@ -55,13 +55,13 @@ def with_map_entries(array: pa.Array, keys: pa.Array, items: pa.Array, map_type:
 
 
 def struct_fields(array: pa.Array) -> list[pa.Array]:
-    """The fields of the rows, in order; below a null row they hold anything."""
+    """Return the fields of the rows, in order; they are undefined where the row is null."""
     structs = cast("pa.StructArray", array)
     return [structs.field(i) for i in range(structs.type.num_fields)]
 
 
 def with_struct_fields(array: pa.Array, fields: list[pa.Array], struct_type: pa.DataType) -> pa.Array:
-    """Rows that are null where those of ``array`` are, with other fields.
+    """Return rows with different fields that are null where the rows of ``array`` are null.
 
     >>> rows = pa.array([{"a": 1}, None, {"a": 3}]).slice(1)
     >>> with_struct_fields(rows, [pa.array(["x", "y"])], pa.struct({"b": pa.string()})).to_pylist()
@@ -71,7 +71,7 @@ def with_struct_fields(array: pa.Array, fields: list[pa.Array], struct_type: pa.
 
 
 def all_valid(array: pa.Array) -> pa.Array:
-    """The values as if none were null: in place of each null stands some value.
+    """Return the values without nulls: each null is replaced by an arbitrary value.
 
     >>> all_valid(pa.array([[1, 2], None, [3]]).slice(1)).to_pylist()
     [[], [3]]
@@ -88,7 +88,7 @@ def all_valid(array: pa.Array) -> pa.Array:
 
 
 def empty_columns(rows: int) -> pa.RecordBatch:
-    """A batch without columns that still knows its number of rows.
+    """Return a batch without columns that still knows its number of rows.
 
     >>> empty_columns(3).num_rows
     3

@@ -1,7 +1,7 @@
-"""Arrays, maps and rows as text, as Java Paimon's casts of them to STRING write it.
+"""Converts arrays, maps and rows to text, as Java Paimon's casts to STRING do.
 
 Java ``ArrayToStringCastRule``, ``MapToStringCastRule``, ``RowToStringCastRule``: ``[1, null]``, ``{a -> 1}`` and
-``{1, x}``. Text inside is not quoted, and not cut to the length of the new type.
+``{1, x}``. Text elements are neither quoted nor cut to the length of the new type.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _TEXTS: Final = pa.list_(pa.string())
 
 
 def nested_to_text(source: DataType, part_to_text: Callable[[DataType], _ToText | None]) -> _ToText | None:
-    """A function from values of a nested type to text; ``None`` for MULTISET, and where a part cannot be written."""
+    """Return a function that converts a nested type to text; ``None`` for MULTISET and for unsupported parts."""
     match source:
         case ArrayType(element=element):
             of_element = part_to_text(element)
@@ -58,13 +58,13 @@ def _row_to_text(of_fields: Sequence[_ToText]) -> _ToText:
 
 
 def _listed(start: str, lists: pa.Array, values: pa.Array, end: str) -> pa.Array:
-    """The lists, or maps, over texts of their entries, each as one text."""
+    """Return each list or map as one text, given the texts of its entries."""
     texts = with_list_values(lists, _joined([values], ""), _TEXTS)
     return _enclosed(start, binary_join(texts, _SEPARATOR), end)
 
 
 def _joined(texts: Sequence[pa.Array], separator: str) -> pa.Array:
-    """Texts side by side, with a word for null."""
+    """Join texts row by row; nulls are written as ``null``."""
     return binary_join_element_wise(*(fill_null(text, _NULL) for text in texts), separator)
 
 

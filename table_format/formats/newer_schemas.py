@@ -1,8 +1,9 @@
-"""Files of a schema that the reader's table handle does not know yet.
+"""Refuses files with a newer schema than the table handle of the reader if values would be lost.
 
-A handle keeps the schema it was opened with, while others alter the table and write under the new one. Columns that
-hold every value of such a file are shown as ever. Where values would be cut off, or left out of rows that are written
-back, reading stops before a row is given out. Schema ids ascend, so an id above the handle's is a newer schema.
+A handle keeps the schema with which it was opened, while other processes may alter the table and write with the new
+schema. Columns that can hold every value of such a file are read as usual. If values would be cut off, or would be
+missing from rows that are written back, the read fails before the first row. Schema ids ascend, so a schema with a
+higher id than the handle's is newer.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ def refuse_newer(
     where: str,
     rewriting: bool,
 ) -> None:
-    """Refuse files of the schemas ``written`` that ``schema`` would cut values of.
+    """Refuse files of the schemas ``written`` if ``schema`` would lose some of their values.
 
-    ``fields`` are the columns to show; with ``rewriting`` the rows are written back, so all columns count. ``where``
-    names the table or the file.
+    ``fields`` are the columns that are read; with ``rewriting`` all columns count, because the rows are written back.
+    ``where`` names the table or the file.
 
     Raises:
-        SchemaChanged: names the columns and both schemas.
+        SchemaChanged: values would be lost; the message names the columns and both schemas.
     """
     for newer in written:
         if newer.id <= schema.id:

@@ -20,9 +20,9 @@ class OrcFormat:
     identifier: Final = "orc"
 
     def open_writer(self, sink: pa.NativeFile, fields: Sequence[DataField], options: FileOptions) -> FormatWriter:
-        """A writer of one ORC file into ``sink``."""
+        """Return a writer that writes one ORC file to ``sink``."""
         return OrcFileWriter(sink, fields, options)
 
     def open_reader(self, source: pa.NativeFile, path: str, *, use_threads: bool) -> FormatReader:  # noqa: ARG002
-        """A reader of one ORC file; ``path`` is for messages. It uses one thread."""
+        """Return a reader of one ORC file; ``path`` is for messages. It always uses one thread."""
         return OrcFileReader(source, path)

@@ -1,6 +1,7 @@
-"""Protocol Buffers as far as the tail of an ORC file needs them: messages as lists of numbered fields.
+"""Decodes and encodes Protocol Buffers, as far as the tail of an ORC file needs them.
 
-What is not understood is kept and written back as it was, so that a footer can be changed in one place.
+A message is a list of numbered fields. Unknown fields are kept and written back unchanged, so that single fields of a
+footer can be changed.
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ _MAX_VARINT_BYTES: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message: its fields in the order of the file; a value is a number, or the bytes of anything else."""
+    """One message: its fields in file order. A value is a number, or the bytes of any other type."""
 
     fields: tuple[tuple[int, int, int | bytes], ...]
 
     def number(self, field: int, default: int = 0) -> int:
-        """The last value of a numeric field.
+        """Return the last value of a numeric field.
 
         >>> decode_message(b"\\x08\\x96\\x01").number(1)
         150
@@ -33,15 +34,15 @@ class Message:
         return value
 
     def messages(self, field: int) -> list[Message]:
-        """The values of a repeated field of messages."""
+        """Return the values of a repeated field of messages."""
         return [decode_message(raw) for raw in self.raw(field)]
 
     def raw(self, field: int) -> list[bytes]:
-        """The values of a repeated field of bytes, texts or messages."""
+        """Return the values of a repeated field of bytes, texts or messages."""
         return [found for identifier, _, found in self.fields if identifier == field and isinstance(found, bytes)]
 
     def numbers(self, field: int) -> list[int]:
-        """The values of a repeated numeric field, packed or not."""
+        """Return the values of a repeated numeric field, packed or not."""
         values: list[int] = []
         for identifier, _, found in self.fields:
             if identifier == field:
@@ -49,23 +50,23 @@ class Message:
         return values
 
     def without(self, *fields: int) -> Message:
-        """The message without some of its fields."""
+        """Return the message without some of its fields."""
         return Message(tuple(entry for entry in self.fields if entry[0] not in fields))
 
     def with_number(self, field: int, value: int) -> Message:
-        """The message with one value for a numeric field."""
+        """Return the message with the value of a numeric field replaced."""
         return Message((*self.without(field).fields, (field, _VARINT, value)))
 
     def with_raw(self, field: int, values: list[bytes]) -> Message:
-        """The message with those values for a field of bytes, texts or messages."""
+        """Return the message with the values of a field of bytes, texts or messages replaced."""
         return Message((*self.without(field).fields, *((field, _BYTES, value) for value in values)))
 
 
 def decode_message(data: bytes) -> Message:
-    """Take a message apart.
+    """Decode a message to its fields.
 
     Raises:
-        ValueError: the bytes are no message.
+        ValueError: the bytes are not a message.
     """
     fields: list[tuple[int, int, int | bytes]] = []
     at = 0
@@ -84,7 +85,7 @@ def decode_message(data: bytes) -> Message:
             message = f"a field of wire type {wire}"
             raise ValueError(message)
         if size > len(data) - at:
-            message = f"a field of {size} bytes where {len(data) - at} are left"
+            message = f"a field of {size} bytes where only {len(data) - at} are left"
             raise ValueError(message)
         fields.append((tag >> 3, wire, data[at : at + size]))
         at += size
@@ -92,7 +93,7 @@ def decode_message(data: bytes) -> Message:
 
 
 def encode_message(message: Message) -> bytes:
-    """The bytes of a message.
+    """Encode a message.
 
     >>> encode_message(decode_message(b"\\x08\\x96\\x01\\x12\\x01a")) == b"\\x08\\x96\\x01\\x12\\x01a"
     True

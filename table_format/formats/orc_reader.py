@@ -1,7 +1,7 @@
-"""Reading one ORC file: bounded batches of named columns, one stripe after the other.
+"""Reads one ORC file: named columns in batches of bounded size, stripe by stripe.
 
-Arrow exposes no statistics of stripes, so none is left out. Whatever is wrong with a file becomes ``BadEncoding`` with
-its path; errors of the store pass through as ``OSError``. ORC has no checksums: a damaged value may go unnoticed.
+Arrow does not expose the statistics of stripes, so no stripe is skipped. Every error in a file becomes ``BadEncoding``
+with its path; errors of the store pass through as ``OSError``. ORC has no checksums: a damaged value may go unnoticed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from table_format.model.arrow_types import arrow_schema
 from table_format.model.types import DataField
 
 _MAX_STRIPE_BYTES: Final = 4 * MAX_BATCH_BYTES
-"""Texts of a stripe up to this size are decoded at once."""
+"""A stripe is decoded as a whole if its texts are not larger than this, in bytes."""
 
 
 class OrcFileReader:
@@ -51,7 +51,7 @@ class OrcFileReader:
 
     @property
     def row_count(self) -> int:
-        """Rows in the whole file."""
+        """The number of rows in the file."""
         return int(self._file.nrows)
 
     @property
@@ -66,10 +66,10 @@ class OrcFileReader:
         row_groups: RowGroupFilter | None,  # noqa: ARG002 - there are no bounds to test
         batch_rows: int,
     ) -> Iterator[pa.RecordBatch]:
-        """The columns of those names in types of the format, at most ``batch_rows`` rows at a time.
+        """Return the columns ``fields``, at most ``batch_rows`` rows at a time.
 
         Raises:
-            BadEncoding: the file does not hold what its footer says, or other types than the fields have.
+            BadEncoding: the content does not match the footer, or the types do not match those of ``fields``.
         """
         return self._batches(range(len(self._stripes)), fields, batch_rows, self._wide_columns(fields, batch_rows))
 
@@ -81,11 +81,11 @@ class OrcFileReader:
         row_groups: RowGroupFilter | None,  # noqa: ARG002 - there are no bounds to test
         batch_rows: int,
     ) -> Iterator[tuple[pa.RecordBatch, npt.NDArray[np.int64]]]:
-        """The rows at these positions; stripes without one are not decoded. See ``FormatReader``."""
+        """Yield the rows at these positions; stripes without such a row are not decoded. See ``FormatReader``."""
         bounds = [0, *accumulate(stripe.rows for stripe in self._stripes)]
         wanted = list(range(len(self._stripes)))
         wide = self._wide_columns(fields, batch_rows)
-        if wide is None:  # a stream of wide columns passes all stripes
+        if wide is None:  # a stream of wide columns reads all stripes
             wanted = np.flatnonzero(np.diff(np.searchsorted(positions, bounds))).tolist()
         batches = self._batches(wanted, fields, batch_rows, wide)
         kept = [range(bounds[index], bounds[index + 1]) for index in wanted]
@@ -94,7 +94,7 @@ class OrcFileReader:
     def _batches(
         self, stripes: Iterable[int], fields: Sequence[DataField], batch_rows: int, wide: WideColumns | None
     ) -> Iterator[pa.RecordBatch]:
-        """The rows of these stripes; all stripes where there are ``wide`` columns."""
+        """Yield the rows of these stripes, or of all stripes if there are ``wide`` columns."""
         schema = arrow_schema(fields)
         narrow = [f for f in fields if wide is None or f.name not in wide.names]
         for index in stripes:
@@ -117,7 +117,7 @@ class OrcFileReader:
                 yield batch
 
     def _wide_columns(self, fields: Sequence[DataField], batch_rows: int) -> WideColumns | None:
-        """A stream of the columns that are too wide to decode a whole stripe of them; ``None`` without such."""
+        """Return a stream of the columns that are too wide to decode a whole stripe, or ``None`` if there are none."""
         rows = max((stripe.rows for stripe in self._stripes), default=0)
         names = {f.name for f in fields if is_of_any_width(f) and not holds_timestamps(f.type) and "." not in f.name}
         row_bytes = -(-self._tail.text_bytes // max(1, self.row_count))
@@ -126,13 +126,13 @@ class OrcFileReader:
         return WideColumns(self._source, tuple(sorted(names)), max(1, min(batch_rows, MAX_BATCH_BYTES // row_bytes)))
 
     def _columns(self, index: int, fields: Sequence[DataField]) -> dict[str, pa.Array]:
-        """The columns of one stripe by name."""
+        """Return the columns of one stripe by name."""
         stripe = self._stripes[index]
         with decoding(self._path, "ORC"):
-            # Positions and not names: Arrow takes a dot in a name for a path.
+            # Use positions instead of names, because Arrow interprets a dot in a name as a path.
             positions = sorted({self._names.index(f.name) for f in fields})
             try:
-                batch = self._file.read_stripe(index, columns=cast("list[str]", positions))  # the stubs know names only
+                batch = self._file.read_stripe(index, columns=cast("list[str]", positions))  # the stubs want names
                 columns = {f.name: batch.column(f.name) for f in fields}
             except pa.ArrowInvalid:
                 if not any(holds_timestamps(f.type) for f in fields):

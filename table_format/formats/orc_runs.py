@@ -1,6 +1,6 @@
-"""Integers of an ORC stream: chunks of compressed bytes, and in them runs of numbers (ORC's run length encoding 2).
+"""Decodes the integers of an ORC stream: chunks of compressed bytes with runs of numbers (run length encoding 2).
 
-Only unsigned streams are read here, those of the nanoseconds of timestamps.
+Only unsigned streams are supported: the nanoseconds of timestamps.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 import zstandard
 
 NONE, ZLIB, SNAPPY, LZO, LZ4, ZSTD = range(6)
-"""Numbers of the compressions in ORC's postscript."""
+"""The numbers of the compressions in ORC's postscript."""
 
 _HEADER_BYTES: Final = 3
 _WIDTHS: Final = (*range(1, 25), 26, 28, 30, 32, 40, 48, 56, 64)
@@ -22,7 +22,7 @@ _MIN_REPEAT: Final = 3
 
 
 def plain_bytes(data: bytes, compression: int, block_size: int) -> bytes:
-    """The content of a stream: its chunks, decompressed.
+    """Return the decompressed content of a stream.
 
     Raises:
         ValueError: the chunks cannot be decompressed, or one is larger than ``block_size``.
@@ -37,7 +37,7 @@ def plain_bytes(data: bytes, compression: int, block_size: int) -> bytes:
         chunk = data[at : at + (header >> 1)]
         at += len(chunk)
         if len(chunk) != header >> 1:
-            message = f"a chunk of {header >> 1} bytes where {len(chunk)} are left"
+            message = f"a chunk of {header >> 1} bytes where only {len(chunk)} are left"
             raise ValueError(message)
         part = chunk if header & 1 else _expanded(chunk, compression, block_size)
         if len(part) > block_size:
@@ -60,12 +60,12 @@ def _expanded(chunk: bytes, compression: int, block_size: int) -> bytes:
     except (zstandard.ZstdError, zlib.error, cramjam.DecompressionError) as error:
         message = f"a chunk of {len(chunk)} bytes cannot be decompressed: {error}"
         raise ValueError(message) from error
-    message = f"a chunk of {len(chunk)} bytes of compression {compression}"
+    message = f"a chunk of {len(chunk)} bytes with unknown compression {compression}"
     raise ValueError(message)
 
 
 def unsigned_values(data: bytes, count: int) -> np.ndarray:
-    """The first ``count`` numbers of a stream of unsigned integers.
+    """Return the first ``count`` numbers of a stream of unsigned integers.
 
     >>> unsigned_values(bytes([0x0A, 0x27, 0x10]), 5).tolist()
     [10000, 10000, 10000, 10000, 10000]
@@ -73,7 +73,7 @@ def unsigned_values(data: bytes, count: int) -> np.ndarray:
     [2, 3, 5, 7, 11, 13, 17, 19, 23, 29]
 
     Raises:
-        ValueError: the stream ends early, or holds what no writer makes.
+        ValueError: the stream ends early, or is not validly encoded.
     """
     runs = []
     found = 0
@@ -87,7 +87,7 @@ def unsigned_values(data: bytes, count: int) -> np.ndarray:
 
 
 class _Cursor:
-    """A place in the bytes of a stream."""
+    """A read position in the bytes of a stream."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -116,7 +116,7 @@ class _Cursor:
         raise ValueError(message)
 
     def packed(self, count: int, width: int) -> np.ndarray:
-        """``count`` numbers of ``width`` bits each, the highest bit first."""
+        """Read ``count`` numbers of ``width`` bits each, the highest bit first."""
         raw = np.frombuffer(self.take((count * width + 7) // 8), np.uint8)
         bits = np.unpackbits(raw)[: count * width].reshape(count, width).astype(np.uint64)
         weights = np.left_shift(np.uint64(1), np.arange(width - 1, -1, -1, dtype=np.uint64))
@@ -163,7 +163,7 @@ def _patched_run(cursor: _Cursor, length: int, width: int) -> np.ndarray:
     for entry in cursor.packed(patches, entry_width).tolist():
         at += entry >> patch_width
         if not entry_width or at >= length:
-            message = "a patch outside of its run"
+            message = "a patch outside its run"
             raise ValueError(message)
         values[at] |= (entry & (1 << patch_width) - 1) << width
     patched: np.ndarray = values + base

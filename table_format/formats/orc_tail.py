@@ -1,6 +1,6 @@
-"""The tail of an ORC file: its stripes and types, and small ORC files made of one stripe under other types.
+"""Decodes the tail of an ORC file, and builds small ORC files from one stripe with changed types.
 
-Arrow gives the rows of a file; how many rows a stripe has, and where its streams are, it does not say. ORC
+Arrow returns the rows of a file, but neither the row counts of stripes nor the positions of their streams. ORC
 specification v1, "File Tail".
 """
 
@@ -17,7 +17,7 @@ from table_format.limits import MAX_ORC_BLOCK_BYTES
 
 MAGIC: Final = b"ORC"
 LONG, TIMESTAMP, TIMESTAMP_INSTANT = 4, 9, 18
-"""Numbers of type kinds."""
+"""The numbers of the type kinds."""
 
 # Field numbers of orc_proto.proto.
 _TAIL_POSTSCRIPT, _TAIL_FOOTER = 1, 2
@@ -32,7 +32,7 @@ _STREAMS, _ENCODINGS, _TIME_ZONE = 1, 2, 3
 
 @dataclass(frozen=True, slots=True)
 class Stripe:
-    """One stripe: where it is, and how many rows it holds."""
+    """The position of one stripe, and its row count."""
 
     offset: int
     index_length: int
@@ -42,13 +42,13 @@ class Stripe:
 
     @property
     def length(self) -> int:
-        """Bytes of the stripe with its index and footer."""
+        """The size of the stripe with its index and footer, in bytes."""
         return self.index_length + self.data_length + self.footer_length
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnType:
-    """A node of the tree of types; its position in the list of types is the number of its column."""
+    """A node of the type tree; its position in the list of types is its column number."""
 
     kind: int
     children: tuple[int, ...]
@@ -64,10 +64,10 @@ class Tail:
 
     @classmethod
     def of(cls, serialized: bytes) -> Tail:
-        """Decode the tail as Arrow hands it out.
+        """Decode the serialised tail that Arrow returns.
 
         Raises:
-            ValueError: it is no such message.
+            ValueError: the bytes are not an ORC tail.
         """
         tail = decode_message(serialized)
         return cls(tail.messages(_TAIL_POSTSCRIPT)[0], tail.messages(_TAIL_FOOTER)[0])
@@ -80,7 +80,7 @@ class Tail:
 
     @property
     def types(self) -> tuple[ColumnType, ...]:
-        """The nodes of the tree of types, by the number of their column."""
+        """The nodes of the type tree, by column number."""
         return tuple(
             ColumnType(
                 t.number(_TYPE_KIND), tuple(t.numbers(_TYPE_CHILDREN)), tuple(n.decode() for n in t.raw(_TYPE_NAMES))
@@ -90,7 +90,7 @@ class Tail:
 
     @property
     def text_bytes(self) -> int:
-        """The bytes of all texts and binaries of the file as values, as far as its statistics say it; else 0."""
+        """The decoded size of all text and binary values in bytes, or 0 if the statistics lack it."""
         total = 0
         for column in self.footer.messages(_STATISTICS):
             for kind, member in ((_STRING_STATISTICS, _STRING_SUM), (_BINARY_STATISTICS, _BINARY_SUM)):
@@ -100,11 +100,11 @@ class Tail:
         return total
 
     def plain(self, data: bytes) -> bytes:
-        """A part of the file without its compression."""
+        """Return a part of the file, decompressed."""
         return plain_bytes(data, self.postscript.number(_COMPRESSION), self.postscript.number(_BLOCK_SIZE))
 
     def with_kinds(self, stripe: Stripe, data: bytes, kinds: dict[int, int]) -> pa.Buffer:
-        """An ORC file of one stripe, whose bytes are ``data``, with other kinds for some columns."""
+        """Return an ORC file with one stripe, whose bytes are ``data``, and the type ``kinds`` for some columns."""
         types = [
             encode_message(t.with_number(_TYPE_KIND, kinds.get(i, t.number(_TYPE_KIND))))
             for i, t in enumerate(self.footer.messages(_TYPES))
@@ -127,7 +127,7 @@ class Tail:
         return pa.py_buffer(b"".join([MAGIC, data, stored, postscript, bytes([len(postscript)])]))
 
     def _chunked(self, data: bytes) -> bytes:
-        """The bytes as uncompressed chunks, where chunks there are."""
+        """Return the bytes as uncompressed chunks, if the file has chunks."""
         if self.postscript.number(_COMPRESSION) == NONE:
             return data
         size = min(self.postscript.number(_BLOCK_SIZE), 1 << 22)
@@ -149,7 +149,7 @@ class StripeStreams:
         """Find the streams in the bytes of a stripe.
 
         Raises:
-            ValueError: the footer of the stripe is no such message.
+            ValueError: the bytes at the end are not a stripe footer.
         """
         footer = decode_message(tail.plain(data[stripe.length - stripe.footer_length :]))
         ranges = {}
@@ -163,36 +163,36 @@ class StripeStreams:
         return cls(zones[0].decode() if zones else "", data, ranges, encodings)
 
     def stored(self, column: int, kind: int) -> bytes:
-        """The bytes of a stream as they are in the file; none when the column has no such stream."""
+        """Return the stored bytes of a stream, or empty bytes if the column has no such stream."""
         start, end = self._ranges.get((column, kind), (0, 0))
         return self._data[start:end]
 
     def encoding(self, column: int) -> int:
-        """The number of a column's encoding."""
+        """Return the number of the encoding of a column."""
         return self._encodings[column]
 
 
 def check_postscript(source: pa.NativeFile) -> None:
-    """Refuse a file whose last bytes promise more than the file has, before anything is given memory for it.
+    """Refuse a file whose postscript states sizes larger than the file, before memory is allocated.
 
     Raises:
-        ValueError: it is no ORC file, or a damaged one.
+        ValueError: the file is damaged or is not an ORC file.
     """
     size = source.size()
     source.seek(max(size - 256, 0))
     end = source.read(256)
     length = end[-1] if end else 0
     if length == 0 or length >= len(end):
-        message = f"the last of {size} bytes is no length of a postscript"
+        message = f"the last of {size} bytes is not the length of a postscript"
         raise ValueError(message)
     postscript = decode_message(end[-1 - length : -1])
     if postscript.raw(_MAGIC) != [MAGIC]:
-        message = f"expected the mark 'ORC' at the end, found {end[-16:]!r}"
+        message = f"expected the magic 'ORC' at the end, found {end[-16:]!r}"
         raise ValueError(message)
     described = sum(postscript.number(part) for part in (_FOOTER_LENGTH, _METADATA_LENGTH, _STATISTICS_LENGTH))
     if described + length + 1 > size:
         message = f"a footer of {described} bytes in a file of {size}"
         raise ValueError(message)
     if postscript.number(_BLOCK_SIZE) > MAX_ORC_BLOCK_BYTES:
-        message = f"chunks of {postscript.number(_BLOCK_SIZE)} bytes; at most {MAX_ORC_BLOCK_BYTES} are read"
+        message = f"chunks of {postscript.number(_BLOCK_SIZE)} bytes; the maximum is {MAX_ORC_BLOCK_BYTES}"
         raise ValueError(message)

@@ -1,7 +1,7 @@
-"""Timestamps of ORC files beyond the years 1677 to 2262, which Arrow's reader refuses: it counts in nanoseconds.
+"""Reads ORC timestamps outside the years 1677 to 2262, which Arrow's reader refuses because it uses nanoseconds.
 
-A stripe is read as a small file of its own in which its timestamps are declared as numbers: Arrow then gives the
-seconds, with nulls and nesting in place. The fractions of the seconds are taken from their stream here.
+A stripe is read as a small file of its own, in which its timestamps are declared as numbers. Arrow then returns the
+seconds with their nulls and nesting. The fractions of the seconds are decoded from their stream here.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from table_format.model.types import (
 
 _TIMESTAMPS: Final = (TIMESTAMP, TIMESTAMP_INSTANT)
 _EPOCH_SECONDS: Final = 1_420_070_400
-"""Seconds are counted from 2015-01-01."""
+"""ORC counts seconds from 2015-01-01."""
 
 _FRACTION_STREAM: Final = 5
 _RUNS_OF_VERSION_2: Final = (2, 3)
@@ -49,31 +49,31 @@ _SECOND_IS_ABOVE_FROM_NANOS: Final = 999_999
 
 
 def holds_timestamps(data_type: DataType) -> bool:
-    """Whether a timestamp is stored for the type or anywhere below it."""
+    """Return whether the type is or contains a timestamp."""
     return any(isinstance(part, AnyTimestampType) for part in types_in(data_type))
 
 
 def read_wide_stripe(
     source: pa.NativeFile, tail: Tail, stripe: Stripe, fields: Sequence[DataField], positions: Sequence[int]
 ) -> dict[str, pa.Array]:
-    """The columns of a stripe by name, timestamps in the unit of their type.
+    """Return the columns of a stripe by name, with timestamps in the unit of their type.
 
     Raises:
-        UnsupportedFeature: a timestamp does not fit its Arrow type, or was written in another time zone than UTC.
-        ValueError: the stripe does not hold what its footer says.
+        UnsupportedFeature: a timestamp does not fit its Arrow type, or was written in a time zone other than UTC.
+        ValueError: the content of the stripe does not match its footer.
     """
     source.seek(stripe.offset)
     data = source.read(stripe.length)
     if len(data) != stripe.length:
-        message = f"a stripe of {stripe.length} bytes where {len(data)} are left"
+        message = f"a stripe of {stripe.length} bytes where only {len(data)} are left"
         raise ValueError(message)
     types = tail.types
     kinds = {i: LONG for i, t in enumerate(types) if t.kind in _TIMESTAMPS}
     file = orc.ORCFile(pa.BufferReader(tail.with_kinds(stripe, data, kinds)))
-    batch = file.read_stripe(0, columns=cast("list[str]", list(positions)))  # the stubs know names only
+    batch = file.read_stripe(0, columns=cast("list[str]", list(positions)))  # the stubs accept only names
     streams = StripeStreams.of(tail, stripe, data)
     if streams.time_zone not in _UTC:
-        feature = f"ORC timestamps beyond the years 1677 to 2262 written in the time zone '{streams.time_zone}'"
+        feature = f"ORC timestamps outside the years 1677 to 2262 written in the time zone '{streams.time_zone}'"
         raise UnsupportedFeature(feature)
     reader = _Timestamps(tail, types, streams)
     columns = dict(zip(types[0].names, types[0].children, strict=True))
@@ -81,7 +81,7 @@ def read_wide_stripe(
 
 
 class _Timestamps:
-    """Puts the timestamps of one stripe together."""
+    """Combines the seconds and fractions of the timestamps of one stripe."""
 
     def __init__(self, tail: Tail, types: Sequence[ColumnType], streams: StripeStreams) -> None:
         self._tail = tail
@@ -89,7 +89,7 @@ class _Timestamps:
         self._streams = streams
 
     def restored(self, array: pa.Array, data_type: DataType, column: int) -> pa.Array:
-        """The array with timestamps in place of seconds."""
+        """Return the array with timestamps in place of seconds."""
         if not holds_timestamps(data_type):
             return array
         children = self._types[column].children
@@ -130,9 +130,9 @@ class _Timestamps:
 
     def _fractions(self, column: int, count: int) -> np.ndarray:
         if self._streams.encoding(column) not in _RUNS_OF_VERSION_2:
-            feature = "ORC timestamps beyond the years 1677 to 2262 in files of ORC 0.11"
+            feature = "ORC timestamps outside the years 1677 to 2262 in files of ORC 0.11"
             raise UnsupportedFeature(feature)
         stored = unsigned_values(self._tail.plain(self._streams.stored(column, _FRACTION_STREAM)), count)
-        # The lowest three bits say how many zeros were cut off, less one.
+        # The lowest three bits are the number of zeros that were cut off, minus one.
         zeros = stored & 7
         return (stored >> 3) * np.power(10, np.where(zeros > 0, zeros + 1, 0))

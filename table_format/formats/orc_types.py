@@ -1,7 +1,8 @@
-"""The ORC schema of a data file and the scalars that ORC stores otherwise than Arrow (format chapter 06, section 3).
+"""The ORC schema of a data file, and the scalars that ORC stores differently from Arrow.
 
-TIME is a plain int of milliseconds; CHAR is padded with spaces when it is written and loses them when it is read. Each
-type carries its field id in the attribute ``paimon.id``. Java ``OrcTypeUtil``, ``OrcFileFormat``.
+TIME is an int of milliseconds. CHAR is padded with spaces when it is written, and the spaces are removed when it is
+read. Each type has its field id in the attribute ``paimon.id``. Format chapter 06, section 3; Java ``OrcTypeUtil``,
+``OrcFileFormat``.
 """
 
 from __future__ import annotations
@@ -34,33 +35,33 @@ UNITS_PER_SECOND: Final = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000
 
 
 def orc_schema(fields: Sequence[DataField]) -> pa.Schema:
-    """The Arrow schema that Arrow's writer turns into Java's ORC schema."""
+    """Return the Arrow schema that Arrow's writer converts to Java's ORC schema."""
     return pa.schema([_orc_field(f) for f in fields])
 
 
 def to_storage(array: pa.Array, data_type: DataType) -> pa.Array:
-    """Values of ``arrow_type(data_type)`` as they are handed to Arrow's writer.
+    """Convert values of ``arrow_type(data_type)`` to the form that is passed to Arrow's writer.
 
     Raises:
-        InvalidData: a timestamp before 1970 has parts of a millisecond.
+        InvalidData: a timestamp before 1970 has a fraction of a millisecond.
     """
     target = _orc_type(data_type, 0, 0)
-    # Arrow's ORC writer stores the fields of null rows, unless they are null themselves, and no reader expects them.
+    # Arrow's ORC writer stores the fields of null rows unless they are null too, and no reader expects them.
     return convert_leaves(array, data_type, target, _stored, spread_nulls=True)
 
 
 def from_storage(array: pa.Array, data_type: DataType) -> pa.Array:
-    """Values as Arrow's reader gave them, as ``arrow_type(data_type)`` of the column in the file's schema.
+    """Convert values from Arrow's reader to ``arrow_type(data_type)``, the type in the file's schema.
 
     Raises:
-        pa.ArrowInvalid: the file holds something else in this column.
+        pa.ArrowInvalid: the column of the file has a different type.
     """
     return convert_leaves(array, data_type, arrow_type(data_type), _restored)
 
 
 def _stored(array: pa.Array, data_type: DataType, target: pa.DataType) -> pa.Array:
     if array.offset:
-        # Below rows, Arrow's ORC writer takes a slice for an array of its own.
+        # Within rows, Arrow's ORC writer ignores the offset of a slice.
         array = pa.concat_arrays([array])
     match data_type:
         case CharType(length=length):
@@ -75,7 +76,7 @@ def _restored(array: pa.Array, data_type: DataType, target: pa.DataType) -> pa.A
         return array.cast(target, safe=False)
     restored = array if array.type == target else array.cast(target)
     if pa.types.is_string(target) or pa.types.is_decimal(target) or pa.types.is_time(target):
-        # ORC has no checksums; at least no array is given out that breaks Arrow's promises.
+        # ORC has no checksums. Validation ensures at least that arrays are valid for Arrow.
         restored.validate(full=True)
     return pc.utf8_rtrim(restored, " ") if isinstance(data_type, CharType) else restored
 
@@ -87,11 +88,11 @@ def _check_timestamps(array: pa.Array, data_type: DataType) -> None:
     ticks = array.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
     finer = ticks[(ticks < 0) & (ticks % per_milli != 0)]
     if len(finer):
-        # Arrow stores such a fraction as a negative number, which Java does not read.
+        # Arrow stores such a fraction as a negative number, which Java cannot read.
         shown = pa.array(finer[:1]).view(pa.timestamp(array.type.unit)).cast(pa.string())[0]
         message = (
-            f"{shown} as {data_type}: a timestamp before 1970 with parts of a millisecond cannot be stored in ORC by "
-            "this version; store the table as Parquet (file.format = parquet)"
+            f"{shown} as {data_type}: a timestamp before 1970 with a fraction of a millisecond cannot be stored in "
+            "ORC by this version; store the table as Parquet (file.format = parquet)"
         )
         raise InvalidData(message)
 
@@ -105,7 +106,7 @@ def _field(name: str, arrow: pa.DataType, nullable: bool, field_id: int) -> pa.F
 
 
 def _orc_type(data_type: DataType, column_id: int, depth: int) -> pa.DataType:
-    """``column_id`` is the id of the enclosing column or ROW field, ``depth`` the containers passed since."""
+    """Return the ORC type; ``column_id`` is the id of the enclosing column or ROW field, ``depth`` the nesting."""
     below = depth + 1
     match data_type:
         case TimeType():

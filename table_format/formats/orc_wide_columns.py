@@ -1,7 +1,7 @@
-"""Columns of an ORC file that expand to far more than the file holds, read some rows at a time.
+"""Reads columns of an ORC file that decode to far more than their stored size in batches of bounded size.
 
-Arrow's ORC file gives a stripe only as a whole, and a stripe that repeats one long text holds any number of rows. Its
-scanner of data sets reads the same file in batches.
+Arrow's ``ORCFile`` reads stripes only as a whole, and a stripe that repeats one long text can have any number of rows.
+Arrow's dataset scanner reads the same file in batches.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ import pyarrow as pa
 
 
 class WideColumns:
-    """A stream of some columns from the first row of a file on; the caller closes ``source``."""
+    """A stream of some columns, from the first row of a file on; the caller closes ``source``."""
 
     def __init__(self, source: pa.NativeFile, names: tuple[str, ...], batch_rows: int) -> None:
-        # Few files need it, and importing it takes longer than opening a table.
+        # Imported here because few files need it, and the import takes longer than opening a table.
         from pyarrow import dataset
 
         self.names = names
         self._batches: Iterator[pa.RecordBatch] = (
             dataset.OrcFileFormat()
-            .make_fragment(cast("Any", source))  # the stubs know paths only
+            .make_fragment(cast("Any", source))  # the stubs accept only paths
             .to_batches(
                 columns=list(names), batch_size=batch_rows, batch_readahead=0, fragment_readahead=0, use_threads=False
             )
@@ -30,7 +30,7 @@ class WideColumns:
         self._current: pa.RecordBatch | None = None
 
     def take(self, rows: int) -> dict[str, pa.Array]:
-        """The next rows by column: at least one, at most so many.
+        """Return the next rows by column: at least one, and at most ``rows``.
 
         Raises:
             ValueError: the file has no more rows.
@@ -38,7 +38,7 @@ class WideColumns:
         while self._current is None or not self._current.num_rows:
             self._current = next(self._batches, None)
             if self._current is None:
-                message = "it has fewer rows than its footer states"
+                message = "the file has fewer rows than its footer states"
                 raise ValueError(message)
         taken = self._current.slice(0, rows)
         self._current = self._current.slice(taken.num_rows)

@@ -1,8 +1,8 @@
-"""Writing one ORC file as Java Paimon would: same schema and field ids, stripes and dictionaries of its defaults.
+"""Writes one ORC file as Java Paimon does: same schema and field ids, and its defaults for stripes and dictionaries.
 
-Bounds are measured while rows are written: Arrow does not give out the statistics of its ORC files. Arrow's writer
-never sees the sink of the file (``EncodedBytes``): what it has encoded is moved there after each batch, so about a
-stripe is held in memory, and a full disk is an ordinary error.
+Bounds are measured while rows are written, because Arrow does not expose the statistics of its ORC files. Arrow's
+writer writes to memory (``EncodedBytes``), and the encoded bytes are moved to the file after each batch. So memory
+holds about one stripe, and a full disk is an ordinary error.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from table_format.model.types import CharType, DataField, types_in
 from table_format.options.files import FileOptions
 
 _LEAST_THOROUGH_LEVEL: Final = 3
-"""ORC knows two efforts; zstd's own default level is the higher of them."""
+"""ORC has two compression strategies; zstd's default level corresponds to the higher one."""
 
 _BLOCK_STEP: Final = 64 << 10
-"""Arrow compresses blocks of a multiple of this many bytes."""
+"""The size of Arrow's compression blocks is a multiple of this number of bytes."""
 
 _PADDED_CHARACTERS: Final = 1 << 26
-"""Values of CHAR are padded to their length; an array of them may not become larger than Arrow can address."""
+"""CHAR values are padded to their length, and an array of them must not exceed what Arrow can address."""
 
 _UNSEEN_RATIO: Final = 0.2
-"""What Java takes for the share of buffered bytes that reach the file."""
+"""The share of buffered bytes that reach the file, as Java estimates it."""
 
 
 def _longest_char(fields: Sequence[DataField]) -> int:
@@ -56,7 +56,7 @@ class OrcFileWriter:
         self._buffered = 0
         self._flushed = 0
         codec = checked_codec("orc", options)
-        # The stubs know capital letters only.
+        # The stubs accept only capital letters.
         compression: Any = "uncompressed" if codec == "none" else codec
         strategy: Any = "compression" if options.zstd_level >= _LEAST_THOROUGH_LEVEL else "speed"
         self._writer = orc.ORCWriter(
@@ -70,10 +70,10 @@ class OrcFileWriter:
         )
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Take rows whose columns are the fields of the file, in order.
+        """Write rows whose columns are the fields of the file, in order.
 
         Raises:
-            InvalidData: the columns are others, or a value cannot be stored.
+            InvalidData: the columns do not match the fields, or a value cannot be stored.
         """
         if batch.schema.types != self._types:
             message = f"expected columns of types {list(map(str, self._types))}, found {batch.schema}"
@@ -84,26 +84,26 @@ class OrcFileWriter:
             self._write([to_storage(c, f.type) for c, f in zip(columns, self._fields, strict=True)])
         self._rows += batch.num_rows
         before, after = self._flushed, self._encoded.total
-        # A stripe is written when it is full; what came before it is in the file now.
+        # A stripe is encoded when it is full; all earlier rows are in the file now.
         self._buffered = self._buffered + batch.nbytes if after == before else 0
         self._flushed = after
 
     def reaches(self, target_bytes: int) -> bool:
-        """Whether the file has that many bytes by now, encoded or about to be."""
+        """Return whether the file, with its buffered rows, has reached ``target_bytes`` bytes."""
         return self._flushed + self._buffered * _UNSEEN_RATIO >= target_bytes
 
     def close(self) -> WrittenFile:
-        """Write what is buffered and the end of the file; the facts of the file."""
+        """Write the buffered rows and the end of the file, and return the facts of the file."""
         if not self._rows:
-            # Without a table the writer would not know its columns.
+            # Without a table, the writer would not know the columns of the file.
             self._write([pa.array([], f.type) for f in self._schema])
         self._writer.close()
         self._encoded.moved_to(self._sink)
         return WrittenFile(self._rows, self._encoded.total, self._bounds.result())
 
     def discard(self) -> None:
-        """Forget what is buffered; the file stays incomplete."""
-        # Closing writes a footer to memory; nobody needs it, nor what may be wrong with it after a failed write.
+        """Discard the buffered rows; the file stays incomplete."""
+        # Closing writes a footer to memory. It is not needed, and neither are its errors after a failed write.
         with suppress(pa.ArrowException, OSError, RuntimeError):
             self._writer.close()
 

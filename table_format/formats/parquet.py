@@ -20,9 +20,9 @@ class ParquetFormat:
     identifier: Final = "parquet"
 
     def open_writer(self, sink: pa.NativeFile, fields: Sequence[DataField], options: FileOptions) -> FormatWriter:
-        """A writer of one Parquet file into ``sink``."""
+        """Return a writer that writes one Parquet file to ``sink``."""
         return ParquetFileWriter(sink, fields, options)
 
     def open_reader(self, source: pa.NativeFile, path: str, *, use_threads: bool) -> FormatReader:
-        """A reader of one Parquet file; ``path`` is for messages."""
+        """Return a reader of one Parquet file; ``path`` is for messages."""
         return ParquetFileReader(source, path, use_threads=use_threads)

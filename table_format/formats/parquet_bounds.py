@@ -1,4 +1,4 @@
-"""Column bounds out of Parquet footers, from the raw statistics: exact, without the detours of datetime or float."""
+"""Reads exact column bounds from the raw statistics in Parquet footers, without conversion to datetime or float."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from table_format.model.types import (
 )
 
 MAX_STATISTICS_BYTES: Final = 4096
-"""Arrow's writer leaves out a minimum or maximum that is longer."""
+"""Arrow's writer omits a minimum or maximum that is longer than this."""
 
 _EXACT: Final = Context(prec=100)
 _NANOS_PER_MILLI: Final = 1_000_000
@@ -33,7 +33,7 @@ _FILE_MILLI_PRECISION: Final = 3
 
 
 def leaf_positions(schema: pa.Schema) -> list[range]:
-    """For each column of a file the positions of its leaves among all leaves."""
+    """Return, for each column of a file, the positions of its leaves among all leaves."""
     positions = []
     start = 0
     for field in schema:
@@ -50,7 +50,7 @@ def _leaf_count(arrow: pa.DataType) -> int:
 
 
 def footer_bounds(group: pq.RowGroupMetaData, leaves: Sequence[int], data_type: DataType) -> ColumnBounds:
-    """The bounds of one column in one row group, as far as the footer states them."""
+    """Return the bounds of one column in one row group, as far as the footer states them."""
     rows = group.num_rows
     if isinstance(data_type, NESTED) or is_int96(data_type) or len(leaves) != 1:
         return ColumnBounds(None, None, None, rows)
@@ -80,7 +80,7 @@ def _internal(raw: float | bytes, data_type: DataType) -> InternalValue:
         case AnyTimestampType(precision=precision):
             return int(raw) * (_NANOS_PER_MILLI if precision <= _FILE_MILLI_PRECISION else _NANOS_PER_MICRO)
         case FloatingType() if isinstance(raw, float):
-            # A writer that gives NaN as a bound has not ordered its values.
+            # A writer that states NaN as a bound did not compare its values correctly.
             return None if math.isnan(raw) else raw
         case BooleanType():
             return bool(raw)

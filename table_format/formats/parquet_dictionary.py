@@ -1,7 +1,7 @@
-"""Chooses the columns of a Parquet file that get a dictionary: those with few distinct values.
+"""Selects the columns of a Parquet file with few distinct values, which get a dictionary.
 
-A dictionary that is tried and given up in the middle of a row group costs more than all other encoding together, so the
-decision is made beforehand, once for each file, from rows spread over its first row group.
+To start a dictionary and abandon it in the middle of a row group costs more than all other encoding. The decision is
+therefore made once for each file, from rows spread over its first row group.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ import pyarrow.compute as pc
 
 _SAMPLE_ROWS: Final = 8192
 _PART_OF_SAMPLE: Final = 8
-"""One row in so many of the sample is looked at first."""
+"""First, every n-th row of the sample is examined."""
 
 _MIN_ROWS: Final = 64
 _MAX_DISTINCT_SHARE: Final = 0.1
 
 
 def dictionary_columns(columns: Iterable[tuple[str, pa.ChunkedArray]]) -> list[str]:
-    """The paths in the Parquet schema of the columns that a dictionary makes smaller.
+    """Return the columns that a dictionary makes smaller, as paths in the Parquet schema.
 
     >>> ids, kinds = pa.array(range(1000)), pa.array(["a", "b"] * 500)
     >>> tags = pa.array([["x"]] * 1000)
@@ -41,7 +41,7 @@ def dictionary_columns(columns: Iterable[tuple[str, pa.ChunkedArray]]) -> list[s
 
 
 def _is_varied(column: pa.ChunkedArray) -> bool:
-    """Whether a part of the sample has more values than all of it may have, so that the rest need not be looked at."""
+    """Return whether a part of the sample already has more distinct values than the whole sample may have."""
     rows = len(column)
     if rows < _MIN_ROWS or pa.types.is_nested(column.type):
         return False
@@ -60,7 +60,7 @@ def _sample(column: pa.ChunkedArray) -> pa.Array:
 
 @lru_cache(maxsize=4)
 def _sampled_rows(rows: int) -> npt.NDArray[np.int64]:
-    """Rows spread over so many; the columns of a file ask one after the other."""
+    """Return positions spread over ``rows`` rows; all columns of a file use the same positions."""
     sampled = np.arange(rows) if rows <= _SAMPLE_ROWS else np.linspace(0, rows - 1, _SAMPLE_ROWS).astype(np.int64)
     sampled.flags.writeable = False
     return sampled

@@ -1,8 +1,8 @@
-"""Changes to the footer of a Parquet file that Arrow offers no setting for.
+"""Changes in the footer of a Parquet file for which Arrow has no setting.
 
-INT96 columns pass through Arrow as fixed-length bytes: values and pages are the same, only the type in the footer
-differs. Statistics that would mislead readers are taken out, those of pages too: a column with NaN has none, as in
-Java's files.
+Arrow writes and reads INT96 columns as fixed-length bytes: values and pages are the same, and only the type in the
+footer differs. Statistics that would mislead readers are removed, also those of pages: a column with NaN has none, as
+in Java's files.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from table_format.formats.thrift_compact import Struct, decode_struct, encode_st
 
 MAGIC: Final = b"PAR1"
 FOOTER_TAIL: Final = struct.Struct("<I4s")
-"""The length of the footer and the magic, which end a file."""
+"""The size of the footer length and the magic at the end of a file."""
 _INT96, _FIXED = 3, 7
 _INT96_BYTES: Final = 12
 _MAX_DEPTH: Final = 100
@@ -34,7 +34,7 @@ _META_TYPE, _META_PATH, _META_STATISTICS = 1, 3, 12
 def rewrite_tail(
     tail: bytes, *, int96: Collection[tuple[str, ...]], without_statistics: Collection[tuple[str, ...]]
 ) -> bytes:
-    """The end of a file as Arrow wrote it, with columns turned into INT96 and statistics removed.
+    """Return the end of a file that Arrow wrote, with columns changed to INT96 and statistics removed.
 
     ``tail`` ends with the footer, its length and the magic; columns are given by their path in the schema.
     """
@@ -60,20 +60,20 @@ def rewrite_tail(
 
 
 def has_int96(metadata: pq.FileMetaData) -> bool:
-    """Whether a file has a column of type INT96."""
+    """Return whether a file has a column of type INT96."""
     schema = metadata.schema
     return any(schema.column(i).physical_type == "INT96" for i in range(len(schema)))
 
 
 def read_footer(source: pa.NativeFile) -> bytes:
-    """The footer of a file, as Thrift.
+    """Return the Thrift bytes of the footer of a file.
 
     Raises:
-        ValueError: the file does not end as a Parquet file does.
+        ValueError: the end of the file is not that of a Parquet file.
     """
     size = source.size()
     if size < FOOTER_TAIL.size:
-        message = f"{size} bytes are no Parquet file"
+        message = f"{size} bytes are not a Parquet file"
         raise ValueError(message)
     source.seek(size - FOOTER_TAIL.size)
     length, magic = FOOTER_TAIL.unpack(source.read(FOOTER_TAIL.size))
@@ -86,7 +86,7 @@ def read_footer(source: pa.NativeFile) -> bytes:
 
 
 def with_int96_as_bytes(source: pa.NativeFile) -> pq.FileMetaData:
-    """The metadata of a file, with INT96 columns declared as twelve bytes each."""
+    """Return the metadata of a file, with INT96 columns declared as twelve bytes each."""
     footer = decode_struct(read_footer(source))
     turn_int96_into_bytes(footer)
     encoded = encode_struct(footer)
@@ -107,7 +107,7 @@ def turn_int96_into_bytes(footer: Struct) -> None:
 
 
 def leaves_of(footer: Struct) -> list[tuple[tuple[str, ...], Struct]]:
-    """The primitive elements of the schema with their paths; the schema is a list in pre-order."""
+    """Return the primitive elements of the schema, a list in pre-order, with their paths."""
     elements = iter(footer.structs(_FILE_SCHEMA))
     leaves: list[tuple[tuple[str, ...], Struct]] = []
 
@@ -137,6 +137,6 @@ def _column_chunks(footer: Struct) -> list[Struct]:
 
 
 def _chunks(footer: Struct) -> list[tuple[tuple[str, ...], Struct]]:
-    """The metadata of all column chunks, with the paths of their columns."""
+    """Return the metadata of all column chunks, with the paths of their columns."""
     found = [chunk.struct(_CHUNK_META_DATA) for chunk in _column_chunks(footer)]
     return [(tuple(meta.texts(_META_PATH)), meta) for meta in found if meta is not None]

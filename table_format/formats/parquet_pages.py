@@ -1,8 +1,8 @@
-"""Single pages of a Parquet file: the rows at some positions, without reading the pages that hold none of them.
+"""Reads single pages of a Parquet file, for rows at given positions.
 
-Arrow reads whole column chunks. So the pages that are wanted are put together as a small file of one column in memory,
-with a footer of its own, and Arrow reads that. Where pages begin is told by the offset index of a chunk (Parquet
-format, ``PageIndex.md``); a chunk without one is taken as a single page.
+Arrow reads only whole column chunks. The pages that hold the rows are therefore assembled in memory to a small file of
+one column with its own footer, which Arrow reads. The offset index of a chunk contains the positions of its pages
+(Parquet format, ``PageIndex.md``); a chunk without one is treated as a single page.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from table_format.formats.thrift_compact import (
 )
 
 Positions = npt.NDArray[np.int64]
-"""Numbers of rows, ascending."""
+"""Row positions, ascending."""
 
 # Field ids of parquet.thrift.
 _VERSION, _SCHEMA, _ROWS, _GROUPS, _CREATED_BY = 1, 2, 3, 4, 6
@@ -51,7 +51,7 @@ _MAX_INDEX_BYTES: Final = 1 << 26
 
 
 class Page(NamedTuple):
-    """A data page: its first row within the row group, how many rows it has, and where its bytes lie."""
+    """A data page: its first row within the row group, its row count, and the position and size of its bytes."""
 
     first_row: int
     rows: int
@@ -61,25 +61,25 @@ class Page(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ColumnPages:
-    """The pages of one column in one row group, in order; ``dictionary`` is where its dictionary page lies."""
+    """The pages of one column in one row group, in order; ``dictionary`` is the position of its dictionary page."""
 
     dictionary: tuple[int, int] | None
     pages: tuple[Page, ...]
 
     def holding(self, rows: Positions) -> list[Page]:
-        """The pages that hold some of these rows, which count from the start of the row group."""
+        """Return the pages that hold some of these rows, counted from the start of the row group."""
         first_rows = np.array([page.first_row for page in self.pages], np.int64)
         return [self.pages[i] for i in np.unique(np.searchsorted(first_rows, rows, "right") - 1).tolist()]
 
     def bytes_of(self, pages: Sequence[Page]) -> int:
-        """The stored bytes of pages with the dictionary they need."""
+        """Return the stored size of pages, with their dictionary, in bytes."""
         return sum(page.size for page in pages) + (self.dictionary[1] if self.dictionary else 0)
 
 
 class PagedFile:
-    """The pages of a Parquet file, found by its footer and offset indexes.
+    """The pages of a Parquet file, located with its footer and offset indexes.
 
-    ``footer`` is what ``read_footer`` gives, ``path`` is for messages only.
+    ``footer`` is the result of ``read_footer``; ``path`` is only for messages.
     """
 
     def __init__(self, source: pa.NativeFile, footer: bytes, path: str) -> None:
@@ -90,10 +90,10 @@ class PagedFile:
         self._pages: dict[tuple[int, str], ColumnPages] = {}
 
     def pages(self, group: int, column: str) -> ColumnPages:
-        """The pages of a flat column in a row group.
+        """Return the pages of a flat column in a row group.
 
         Raises:
-            BadEncoding: the footer or the offset index does not fit the file.
+            BadEncoding: the footer or the offset index does not match the file.
         """
         found = self._pages.get((group, column))
         if found is None:
@@ -101,11 +101,11 @@ class PagedFile:
         return found
 
     def is_flat(self, column: str) -> bool:
-        """Whether each row has just one value of the column, so that pages hold rows."""
+        """Return whether each row has exactly one value of the column, so that pages consist of rows."""
         return column in self._elements
 
     def part(self, group: int, column: str, pages: Sequence[Page]) -> pa.BufferReader:
-        """A Parquet file of one column and one row group that holds just these pages of it."""
+        """Return a Parquet file of one column and one row group that contains only these pages."""
         found = self.pages(group, column)
         pieces = [MAGIC]
         if found.dictionary is not None:
@@ -125,7 +125,7 @@ class PagedFile:
             footer = decode_struct(self._footer_bytes)
             turn_int96_into_bytes(footer)
         except ValueError as error:
-            raise BadEncoding(self._path, f"not a sound Parquet footer: {error}") from error
+            raise BadEncoding(self._path, f"not a valid Parquet footer: {error}") from error
         return footer
 
     @cached_property
@@ -153,16 +153,16 @@ class PagedFile:
         size = _number(meta, _COMPRESSED)
         where, length = _number(chunk, _CHUNK_INDEX_OFFSET), _number(chunk, _CHUNK_INDEX_LENGTH)
         if start < 0 or size < 0 or start + size > self._size:
-            raise BadEncoding(self._path, f"column chunk '{column}' of row group {group} lies outside the file")
+            raise BadEncoding(self._path, f"column chunk '{column}' of row group {group} is outside the file")
         if where <= 0 or not 0 < length <= _MAX_INDEX_BYTES:
             return ColumnPages(None, (Page(0, rows, start, size),))
         try:
             index = decode_struct(self._read(where, length))
         except ValueError as error:
-            raise BadEncoding(self._path, f"not a sound offset index of '{column}': {error}") from error
+            raise BadEncoding(self._path, f"not a valid offset index of '{column}': {error}") from error
         pages = _located(index, rows)
         if not pages or not _are_within(pages, start, size):
-            raise BadEncoding(self._path, f"the offset index of '{column}' does not fit row group {group}")
+            raise BadEncoding(self._path, f"the offset index of '{column}' does not match row group {group}")
         return ColumnPages((start, pages[0].offset - start) if pages[0].offset > start else None, pages)
 
     def _part_meta(self, group: int, column: str, rows: int, size: int, data_offset: int | None) -> Struct:
@@ -198,7 +198,7 @@ class PagedFile:
 
     def _read(self, offset: int, size: int) -> bytes:
         if offset < 0:
-            raise BadEncoding(self._path, f"bytes from {offset} on lie outside the file")
+            raise BadEncoding(self._path, f"the bytes from {offset} on are outside the file")
         self._source.seek(offset)
         data: bytes = self._source.read(size)
         if len(data) != size:
@@ -207,7 +207,7 @@ class PagedFile:
 
 
 def split_by_group(positions: Positions, group_rows: Sequence[int]) -> Iterator[tuple[int, Positions]]:
-    """The row groups that hold some of the rows, with these counted from the start of the group.
+    """Yield the row groups that hold some of the rows, with the rows counted from the start of the group.
 
     >>> [(group, rows.tolist()) for group, rows in split_by_group(np.array([1, 5, 6]), [2, 3, 4])]
     [(0, [1]), (2, [0, 1])]
@@ -220,7 +220,7 @@ def split_by_group(positions: Positions, group_rows: Sequence[int]) -> Iterator[
 
 
 def rows_within(pages: Sequence[Page], rows: Positions) -> Positions:
-    """Return the positions of rows of a row group among the rows of these pages.
+    """Return the positions of rows of a row group, counted among the rows of these pages only.
 
     >>> rows_within([Page(0, 3, 0, 1), Page(6, 3, 0, 1)], np.array([2, 6, 8])).tolist()
     [2, 3, 5]
@@ -232,7 +232,7 @@ def rows_within(pages: Sequence[Page], rows: Positions) -> Positions:
 
 
 def _runs(pages: Sequence[Page]) -> Iterator[tuple[int, int]]:
-    """Where the bytes of pages lie; of neighbours as one."""
+    """Yield the byte ranges of pages; adjacent pages are combined."""
     start = stop = -1
     for page in pages:
         if page.offset != stop:
@@ -255,7 +255,7 @@ def _located(index: Struct, rows: int) -> tuple[Page, ...]:
 
 
 def _are_within(pages: Sequence[Page], start: int, size: int) -> bool:
-    """Whether pages follow each other within a chunk, and together hold its rows from the first on."""
+    """Return whether pages follow each other within a chunk and hold its rows from the first on without gaps."""
     at = start
     for page in pages:
         if page.offset < at or page.size <= 0 or page.rows <= 0:

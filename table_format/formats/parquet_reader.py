@@ -1,6 +1,6 @@
-"""Reading one Parquet file: bounded batches of named columns, row groups left out by their statistics.
+"""Reads one Parquet file: named columns in batches of bounded size; row groups are skipped by their statistics.
 
-Checksums of pages are verified wherever the writer made them. Whatever Arrow reports about a broken file becomes
+Page checksums are verified if the writer stored them. Every error that Arrow reports about a broken file becomes
 ``BadEncoding`` with its path; errors of the store pass through as ``OSError``.
 """
 
@@ -32,10 +32,10 @@ from table_format.model.types import DataField
 _BUFFER_BYTES: Final = 1 * MIB
 
 _MIN_PAGED_BYTES: Final = 256 * 1024
-"""A smaller file is decoded sooner than its pages are found."""
+"""A smaller file is decoded completely, which is faster than locating its pages."""
 
 _MAX_SHARE_OF_PAGES: Final = 0.6
-"""Of larger shares of a row group Arrow reads the whole sooner than we pick the pages."""
+"""If a larger share of a row group is needed, reading the whole row group is faster than reading single pages."""
 
 
 class ParquetFileReader:
@@ -59,7 +59,7 @@ class ParquetFileReader:
 
     @property
     def row_count(self) -> int:
-        """Rows in the whole file."""
+        """The number of rows in the file."""
         return int(self._metadata.num_rows)
 
     @property
@@ -70,10 +70,10 @@ class ParquetFileReader:
     def batches(
         self, fields: Sequence[DataField], *, row_groups: RowGroupFilter | None, batch_rows: int
     ) -> Iterator[pa.RecordBatch]:
-        """The columns of those names in types of the format, at most ``batch_rows`` rows at a time.
+        """Yield the columns ``fields``, at most ``batch_rows`` rows at a time.
 
         Raises:
-            BadEncoding: the file does not hold what its footer says, or other types than the fields have.
+            BadEncoding: the content does not match the footer, or the types do not match those of ``fields``.
         """
         wanted = self._wanted(row_groups)
         expected = sum(self._metadata.row_group(i).num_rows for i in wanted)
@@ -94,7 +94,7 @@ class ParquetFileReader:
         row_groups: RowGroupFilter | None,
         batch_rows: int,
     ) -> Iterator[tuple[pa.RecordBatch, Positions]]:
-        """The rows at these positions; pages without one are not read. See ``FormatReader``."""
+        """Yield the rows at these positions; pages without such a row are not read. See ``FormatReader``."""
         sizes = self._group_rows
         starts = [0, *accumulate(sizes)]
         wanted = frozenset(self._wanted(row_groups))
@@ -105,7 +105,7 @@ class ParquetFileReader:
                     yield batch, found + starts[group]
 
     def row_groups(self, row_groups: RowGroupFilter | None) -> RowGroups:
-        """The row groups that ``batches`` reads under that filter, in the same order."""
+        """Return the row groups that ``batches`` reads with this filter, in the same order."""
         sizes = self._group_rows
         starts = [0, *accumulate(sizes)]
         return RowGroups(len(sizes), tuple(range(starts[i], starts[i + 1]) for i in self._wanted(row_groups)))
@@ -118,7 +118,7 @@ class ParquetFileReader:
     def _of_group(
         self, paged: PagedFile, group: int, fields: Sequence[DataField], rows: Positions, batch_rows: int
     ) -> Iterator[tuple[pa.RecordBatch, Positions]]:
-        """Rows of one row group with their positions in it."""
+        """Yield the selected rows of one row group with their positions in it."""
         if not fields:
             yield empty_columns(len(rows)), rows
         elif self._is_worth_pages(paged, group, fields, rows):
@@ -129,7 +129,7 @@ class ParquetFileReader:
             yield from only_selected(batches, whole, rows, path=self._path)
 
     def _is_worth_pages(self, paged: PagedFile, group: int, fields: Sequence[DataField], rows: Positions) -> bool:
-        """Whether the pages that hold the rows are few enough among all pages of these columns."""
+        """Return whether reading single pages is faster, because few of the pages of these columns hold the rows."""
         names = {f.name for f in fields}
         if self._source.size() < _MIN_PAGED_BYTES or not all(map(paged.is_flat, names)):
             return False
@@ -140,7 +140,7 @@ class ParquetFileReader:
     def _from_pages(
         self, paged: PagedFile, group: int, fields: Sequence[DataField], rows: Positions, batch_rows: int
     ) -> Iterator[tuple[pa.RecordBatch, Positions]]:
-        """The rows out of those pages that hold them; ``rows`` count from the start of the row group."""
+        """Yield the rows from the pages that hold them; ``rows`` count from the start of the row group."""
         schema = arrow_schema(fields)
         widest, _ = self._widest_row(fields, [group])
         window = MeasuredRows(batch_rows, widest_bytes=widest)
@@ -156,7 +156,7 @@ class ParquetFileReader:
             yield batch, wanted
 
     def _column(self, paged: PagedFile, group: int, name: str, rows: Positions, batch_rows: int) -> pa.Array:
-        """The values of one column in these rows, as they are stored."""
+        """Return the stored values of one column in these rows."""
         pages = paged.pages(group, name).holding(rows)
         at = rows_within(pages, rows)
         stated = sum(page.rows for page in pages)
@@ -165,9 +165,7 @@ class ParquetFileReader:
             stream = part.reader.iter_batches(batch_rows, row_groups=[0], column_indices=[0], use_threads=False)
             found = [batch.column(0) for batch, _ in only_selected(stream, [range(stated)], at, path=self._path)]
         if sum(map(len, found)) != len(rows):
-            raise BadEncoding(
-                self._path, f"the pages of '{name}' lack some of the {stated} rows they are stated to have"
-            )
+            raise BadEncoding(self._path, f"the pages of '{name}' hold fewer than the stated {stated} rows")
         return pa.concat_arrays(found)
 
     def _wanted(self, row_groups: RowGroupFilter | None) -> list[int]:
@@ -181,7 +179,7 @@ class ParquetFileReader:
                 for start in range(0, rows, batch_rows):
                     yield empty_columns(min(batch_rows, rows - start))
             return
-        # Positions and not names: Arrow takes a dot in a name for a path.
+        # Use positions instead of names, because Arrow interprets a dot in a name as a path.
         wanted = {f.name for f in fields}
         leaves = [leaf for name in self._names if name in wanted for leaf in self._leaves[name]]
         schema = arrow_schema(fields)
@@ -198,7 +196,7 @@ class ParquetFileReader:
             for batch in stream:
                 if measured is not None:
                     measured.add(batch)
-                    # Arrow asks for it before each batch.
+                    # Arrow reads it before each batch.
                     self._file.reader.set_batch_size(measured.rows)
                 columns = [from_storage(batch.column(f.name), f.type) for f in fields]
                 yield pa.RecordBatch.from_arrays(columns, schema=schema)
@@ -210,10 +208,10 @@ class ParquetFileReader:
 
     @cached_property
     def _sound_metadata(self) -> pq.FileMetaData:
-        """The metadata, of whose column chunks nothing ends the process.
+        """The metadata after a check for column chunks that would crash the process.
 
         Raises:
-            BadEncoding: size statistics do not fit the schema.
+            BadEncoding: the size statistics do not match the schema.
         """
         with decoding(self._path, "Parquet"):
             wrong = misfit(self._metadata, size_statistics(self._footer))
@@ -222,9 +220,9 @@ class ParquetFileReader:
         return self._metadata
 
     def _widest_row(self, fields: Sequence[DataField], groups: list[int]) -> tuple[int, int]:
-        """What a row may take at most, and the rows of the largest row group.
+        """Return the maximum size of a row in bytes, and the row count of the largest row group.
 
-        No value is longer than the pages of its column together.
+        No value is larger than all pages of its column in a row group.
         """
         leaves = [leaf for f in fields if is_of_any_width(f) for leaf in self._leaves[f.name]]
         if not leaves:

@@ -1,8 +1,8 @@
-"""Size statistics in Parquet footers, which Arrow checks in a way that ends the process when they are damaged.
+"""Checks the size statistics in Parquet footers, because damaged ones crash the process in Arrow.
 
-A column chunk may state how often each repetition and definition level occurs, and how long its texts are. Arrow
-compares that with the schema when it opens a chunk's metadata, and the exception that it throws cannot be caught. So
-it is compared here before. Parquet format, ``parquet.thrift``, ``SizeStatistics``.
+A column chunk may state the count of each repetition and definition level, and the size of its texts. Arrow compares
+them with the schema when it opens a chunk's metadata, and throws an exception that cannot be caught. They are therefore
+compared here first. Parquet format, ``parquet.thrift``, ``SizeStatistics``.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Sizes(NamedTuple):
 
 
 def size_statistics(footer: bytes) -> list[Sizes]:
-    """The size statistics of all column chunks, in the order of the row groups and there of the columns.
+    """Return the size statistics of all column chunks, ordered by row group and column.
 
     Raises:
         ValueError: the bytes are not a footer.
@@ -37,7 +37,7 @@ def size_statistics(footer: bytes) -> list[Sizes]:
     try:
         return list(_of_footer(ThriftCursor(footer)))
     except IndexError as error:
-        message = "the footer ends in the middle"
+        message = "the footer is truncated"
         raise ValueError(message) from error
 
 
@@ -57,7 +57,7 @@ def misfit(metadata: pq.FileMetaData, found: list[Sizes]) -> str | None:
             or sizes.has_text_bytes > most.has_text_bytes
         ):
             path = columns[number % len(columns)].path
-            return f"the size statistics of column '{path}' are {tuple(sizes)}, and its type takes {tuple(most)}"
+            return f"the size statistics of column '{path}' are {tuple(sizes)}, but its type allows {tuple(most)}"
     return None
 
 
@@ -80,7 +80,7 @@ def _of_row_group(footer: ThriftCursor) -> Iterator[Sizes]:
 
 
 def _of_member(footer: ThriftCursor, member: int, read: Callable[[ThriftCursor], Sizes]) -> Sizes:
-    """What is read of one struct within a struct; nothing where it is not set."""
+    """Return the result of ``read`` for one struct within a struct, or no sizes if the struct is not set."""
     found = Sizes()
     for field, kind in footer.fields():
         if field == member and kind == STRUCT:
@@ -105,10 +105,10 @@ def _sizes(footer: ThriftCursor) -> Sizes:
 
 
 def _struct_count(footer: ThriftCursor) -> int:
-    """The number of structs in a list.
+    """Return the number of structs in a list.
 
     Raises:
-        ValueError: it is a list of something else.
+        ValueError: the elements of the list are not structs.
     """
     size, element = footer.list_header()
     if element != STRUCT:

@@ -30,17 +30,17 @@ _MAX_INT64_PRECISION: Final = 6
 
 
 def parquet_schema(fields: Sequence[DataField]) -> pa.Schema:
-    """The Arrow schema that Arrow's writer turns into Java's Parquet schema (INT96 as twelve bytes)."""
+    """Return the Arrow schema that Arrow's writer converts to Java's Parquet schema, with INT96 as twelve bytes."""
     return pa.schema([_parquet_field(f.name, f.type, f.id) for f in fields])
 
 
 def is_int96(data_type: DataType) -> bool:
-    """Whether values of the type are stored as INT96."""
+    """Return whether values of the type are stored as INT96."""
     return isinstance(data_type, AnyTimestampType) and (data_type.precision > _MAX_INT64_PRECISION)
 
 
 def holds_int96(data_type: DataType) -> bool:
-    """Whether INT96 values are stored for the type or anywhere below it.
+    """Return whether values of the type, or of a type within it, are stored as INT96.
 
     >>> from table_format.model.types import TimestampType
     >>> holds_int96(ArrayType(element=TimestampType(precision=9))), holds_int96(TimestampType(precision=6))
@@ -50,27 +50,27 @@ def holds_int96(data_type: DataType) -> bool:
 
 
 def int96_paths(fields: Sequence[DataField]) -> set[tuple[str, ...]]:
-    """The paths of all INT96 columns in the Parquet schema."""
+    """Return the paths of all INT96 columns in the Parquet schema."""
     return {path for field in fields for path in _int96_paths((field.name,), field.type)}
 
 
 def to_storage(array: pa.Array, data_type: DataType) -> pa.Array:
-    """Values of ``arrow_type(data_type)`` as they are handed to Arrow's writer."""
+    """Convert values of ``arrow_type(data_type)`` to the form that is passed to Arrow's writer."""
     if not holds_int96(data_type):
         return array
     return convert_leaves(array, data_type, _parquet_type(data_type, 0, 0), _stored)
 
 
 def from_storage(array: pa.Array, data_type: DataType) -> pa.Array:
-    """Values as Arrow's reader gave them, as ``arrow_type(data_type)`` of the column in the file's schema.
+    """Convert values from Arrow's reader to ``arrow_type(data_type)``, the type in the file's schema.
 
     Raises:
-        pa.ArrowInvalid: the file holds something else in this column.
+        pa.ArrowInvalid: the column of the file has a different type.
     """
     target = arrow_type(data_type)
     if array.type == target:
         return array
-    # What stands below a null row need not be a value of its type.
+    # The field values of a null row need not be valid values of their type.
     return convert_leaves(array, data_type, target, _restored, spread_nulls=True)
 
 
@@ -85,7 +85,7 @@ def _restored(array: pa.Array, data_type: DataType, target: pa.DataType) -> pa.A
         if array.type == INT96:
             return decode_int96(array, target)
         if pa.types.is_timestamp(array.type) or pa.types.is_int64(array.type):
-            # TIMESTAMP(0) is stored with milliseconds; Java drops what the precision does not show as well.
+            # TIMESTAMP(0) is stored in milliseconds. Like Java, drop the digits beyond the precision.
             return array.cast(target, safe=False)
     return array.cast(target)
 
@@ -99,7 +99,7 @@ def _field(name: str, arrow: pa.DataType, nullable: bool, field_id: int) -> pa.F
 
 
 def _parquet_type(data_type: DataType, column_id: int, depth: int) -> pa.DataType:
-    """``column_id`` is the id of the enclosing column or ROW field, ``depth`` the containers passed since."""
+    """Return the Arrow type; ``column_id`` is the id of the enclosing column or ROW field, ``depth`` the nesting."""
     if is_int96(data_type):
         return INT96
     below = depth + 1
@@ -119,7 +119,7 @@ def _parquet_type(data_type: DataType, column_id: int, depth: int) -> pa.DataTyp
 
 
 def _children(data_type: DataType) -> Sequence[tuple[tuple[str, ...], DataType]]:
-    """The types directly below a type, with their path in the Parquet schema."""
+    """Return the types directly below a type, with their path in the Parquet schema."""
     match data_type:
         case ArrayType(element=element):
             return [(("list", "element"), element)]

@@ -1,7 +1,7 @@
-"""Writing one Parquet file as Java Paimon would: same schema and field ids, data pages v1, checksums on every page.
+"""Writes one Parquet file as Java Paimon does: same schema and field ids, data pages v1, a checksum for each page.
 
-Rows are collected up to a row group, which is encoded in memory at once and then moved to the sink. Bounds come from
-the footer, except where Arrow's statistics are missing or would mislead readers: NaN, INT96, very long values.
+Rows are collected up to a row group, which is encoded in memory and then moved to the sink. Bounds are taken from the
+footer, except where Arrow's statistics are missing or would mislead readers: NaN, INT96, very long values.
 """
 
 from __future__ import annotations
@@ -32,7 +32,10 @@ from table_format.options.files import FileOptions
 
 MAX_ROW_GROUP_ROWS: Final = 1_000_000
 ROW_GROUP_BYTES: Final = 64 * MIB
-"""Bytes of Arrow data in a row group when ``file.block-size`` is not set; the memory one open file takes."""
+"""The default size of the Arrow data in a row group, in bytes, which is also the memory that one open file takes.
+
+The option ``file.block-size`` changes it.
+"""
 
 _SMALL_CHUNK_ROWS: Final = 4096
 _CLOSE_ENOUGH: Final = 0.95
@@ -57,15 +60,15 @@ class ParquetFileWriter:
         self._pending_rows = 0
         self._pending_bytes = 0
         self._encoded_bytes = 0
-        # For each row group the bounds the footer will not state, by column.
+        # For each row group, the bounds that the footer will not contain, by column.
         self._measured: list[list[ColumnBounds | None]] = []
         self._with_nan: set[tuple[str, ...]] = set()
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Take rows whose columns are the fields of the file, in order.
+        """Write rows whose columns are the fields of the file, in order.
 
         Raises:
-            InvalidData: the columns are others, or a value cannot be stored.
+            InvalidData: the columns do not match the fields, or a value cannot be stored.
         """
         if batch.schema.types != self._types:
             message = f"expected columns of types {list(map(str, self._types))}, found {batch.schema}"
@@ -78,16 +81,16 @@ class ParquetFileWriter:
                 self._encode()
 
     def reaches(self, target_bytes: int) -> bool:
-        """Whether the file has that many bytes by now, encoded or about to be."""
+        """Return whether the file, with its buffered rows, has reached ``target_bytes`` bytes."""
         ratio = self._encoded.total / self._encoded_bytes if self._encoded_bytes else 1.0
         if self._encoded.total + self._pending_bytes * ratio < target_bytes:
             return False
-        # Only an estimate so far: encode what is there and look.
+        # This is only an estimate: encode the buffered rows to get the actual size.
         self._encode()
         return self._encoded.total >= target_bytes * _CLOSE_ENOUGH
 
     def close(self) -> WrittenFile:
-        """Write what is buffered and the end of the file; the facts of the file."""
+        """Write the buffered rows and the end of the file, and return the facts of the file."""
         self._encode()
         writer = self._open([]) if self._writer is None else self._writer
         self._encoded.moved_to(self._sink)
@@ -100,15 +103,15 @@ class ParquetFileWriter:
         return WrittenFile(metadata.num_rows, self._encoded.total, tuple(self._bounds(metadata)))
 
     def discard(self) -> None:
-        """Forget what is buffered; the file stays incomplete."""
+        """Discard the buffered rows; the file stays incomplete."""
         self._pending.clear()
         if self._writer is not None:
-            # Closing writes a footer to memory; nobody needs it, nor what may be wrong with it after a failed write.
+            # Closing writes a footer to memory. It is not needed, and neither are its errors after a failed write.
             with suppress(pa.ArrowException, OSError, RuntimeError):
                 self._writer.close()
 
     def _pieces(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        """The batch in parts, none of which makes the row group much larger than it may be."""
+        """Yield the batch in parts small enough to keep the row group near its target size."""
         row_bytes = max(batch.nbytes / max(batch.num_rows, 1), 1)
         start = 0
         while start < batch.num_rows:
@@ -118,7 +121,7 @@ class ParquetFileWriter:
             start += rows
 
     def _encode(self) -> None:
-        """Write what is pending as one row group."""
+        """Write the buffered rows as one row group."""
         if not self._pending_rows:
             return
         columns = [pa.chunked_array([b.column(i) for b in self._pending]) for i in range(len(self._fields))]
@@ -144,15 +147,15 @@ class ParquetFileWriter:
         if dictionary is None:
             dictionary = dictionary_columns((f.name, column) for f, column in zip(self._fields, first, strict=False))
         compression = checked_codec("parquet", self._options)
-        # No delta encodings, small as they are: Java 0.9 cannot read them.
+        # Delta encodings would be smaller, but Java 0.9 cannot read them.
         return pq.ParquetWriter(
             self._encoded,
             self._schema,
             version="1.0",
             data_page_version="1.0",
-            compression=cast("Any", _CODECS[compression]),  # the stubs know small letters only
+            compression=cast("Any", _CODECS[compression]),  # the stubs accept only lower-case names
             compression_level=self._options.zstd_level if compression == "zstd" else None,
-            use_dictionary=cast("bool", dictionary),  # or names of columns
+            use_dictionary=cast("bool", dictionary),  # or column names
             write_statistics=has_statistics,
             write_page_checksum=True,
             write_page_index=True,
@@ -163,7 +166,7 @@ class ParquetFileWriter:
         )
 
     def _measure(self, column: pa.ChunkedArray, field: DataField) -> ColumnBounds | None:
-        """The bounds of a column that its statistics in the footer will lack, or state wrongly."""
+        """Return the bounds of a column whose statistics in the footer will be missing or wrong, else ``None``."""
         if is_int96(field.type) or _has_long_values(column):
             return column_bounds(column, field.type)
         if has_nan(column):

@@ -1,7 +1,7 @@
-"""The interface of file formats: write batches to a sink, and read them back.
+"""The interface of file formats, which write batches to a sink and read them back.
 
-A format knows columns and their types, but no tables: keys, sequence numbers, schema evolution and metadata are the
-business of ``rolling_writer`` and ``data_file_reader``.
+A format handles columns and their types, but not tables: ``rolling_writer`` and ``data_file_reader`` handle keys,
+sequence numbers, schema evolution and metadata.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from table_format.options.files import FileOptions
 
 @dataclass(frozen=True, slots=True)
 class WrittenFile:
-    """The facts of a closed file. ``bounds`` are exact and belong to the fields by position."""
+    """The facts of a closed file. ``bounds`` are exact and in the order of the fields."""
 
     row_count: int
     file_size: int
@@ -29,12 +29,12 @@ class WrittenFile:
 
 
 BoundsTest: TypeAlias = Callable[[Mapping[str, ColumnBounds]], bool]
-"""Whether rows within those bounds may be wanted; bounds are given by column name, unknown ones are left out."""
+"""A test whether rows within these bounds, by column name, may be selected. Unknown bounds are left out."""
 
 
 @dataclass(frozen=True, slots=True)
 class RowGroupFilter:
-    """Skips the parts of a file whose bounds of ``fields`` fail the test."""
+    """A filter that skips row groups whose bounds of ``fields`` fail the test."""
 
     fields: tuple[DataField, ...]
     may_match: BoundsTest
@@ -42,17 +42,17 @@ class RowGroupFilter:
 
 @dataclass(frozen=True, slots=True)
 class RowGroups:
-    """The result of a filter on a file: its number of parts, and the positions of the rows in the parts to read."""
+    """The result of a filter on a file: its number of row groups, and the row positions in those to read."""
 
     count: int
     kept: tuple[range, ...]
 
 
 class FormatWriter(Protocol):
-    """Writes one file. The sink belongs to the caller, who closes it after ``close``."""
+    """Writes one file. The caller owns the sink, and closes it after ``close``."""
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Take rows whose columns are the fields of the file, in order.
+        """Write rows whose columns are the fields of the file, in order.
 
         Raises:
             InvalidData: a value cannot be stored.
@@ -60,24 +60,24 @@ class FormatWriter(Protocol):
         ...
 
     def reaches(self, target_bytes: int) -> bool:
-        """Whether the file is that large by now."""
+        """Return whether the file has reached ``target_bytes`` bytes."""
         ...
 
     def close(self) -> WrittenFile:
-        """Write what is buffered and the footer."""
+        """Write the buffered rows and the footer, and return the facts of the file."""
         ...
 
     def discard(self) -> None:
-        """Forget what is buffered; the file stays incomplete."""
+        """Discard the buffered rows; the file stays incomplete."""
         ...
 
 
 class FormatReader(Protocol):
-    """Reads one file. The source belongs to the caller, who closes it."""
+    """Reads one file. The caller owns the source, and closes it."""
 
     @property
     def row_count(self) -> int:
-        """Rows in the whole file."""
+        """The number of rows in the file."""
         ...
 
     @property
@@ -88,10 +88,10 @@ class FormatReader(Protocol):
     def batches(
         self, fields: Sequence[DataField], *, row_groups: RowGroupFilter | None, batch_rows: int
     ) -> Iterator[pa.RecordBatch]:
-        """The columns of those names as arrays of exactly ``arrow_type``, in order, at most ``batch_rows`` at a time.
+        """Yield ``fields`` in order, as arrays of exactly ``arrow_type``, at most ``batch_rows`` rows at a time.
 
         Raises:
-            BadEncoding: the file does not hold what its footer says, or other types than the fields have.
+            BadEncoding: the content does not match the footer, or the types do not match those of ``fields``.
         """
         ...
 
@@ -103,19 +103,19 @@ class FormatReader(Protocol):
         row_groups: RowGroupFilter | None,
         batch_rows: int,
     ) -> Iterator[tuple[pa.RecordBatch, npt.NDArray[np.int64]]]:
-        """As ``batches``, but only the rows at these positions, which ascend; with each batch those of its rows.
+        """Yield only the rows at these ascending positions; each batch comes with the positions of its rows.
 
-        Parts of the file that hold none of them are not decoded. Raises as ``batches``.
+        Parts of the file without such a row are not decoded. Raises the same errors as ``batches``.
         """
         ...
 
 
 @runtime_checkable
 class RowGroupReader(FormatReader, Protocol):
-    """A reader of a format whose files have parts with statistics."""
+    """A reader of a format whose files have row groups with statistics."""
 
     def row_groups(self, row_groups: RowGroupFilter | None) -> RowGroups:
-        """The parts that ``batches`` reads under that filter, in the same order."""
+        """Return the row groups that ``batches`` reads with this filter, in the same order."""
         ...
 
 
@@ -124,17 +124,17 @@ class FileFormat(Protocol):
 
     @property
     def identifier(self) -> str:
-        """Its name in options, and the extension of its files."""
+        """The name of the format in options, and the extension of its files."""
         ...
 
     def open_writer(self, sink: pa.NativeFile, fields: Sequence[DataField], options: FileOptions) -> FormatWriter:
-        """Begin a file."""
+        """Open a new file for writing."""
         ...
 
     def open_reader(self, source: pa.NativeFile, path: str, *, use_threads: bool) -> FormatReader:
-        """Open a file; ``path`` is for messages only.
+        """Open a file for reading; ``path`` is only for messages.
 
         Raises:
-            BadEncoding: it is not a file of this format.
+            BadEncoding: the file is not a file of this format.
         """
         ...

@@ -1,7 +1,7 @@
 """The file formats by name. The extension of a file names its format; options only choose the format of new files.
 
-A new one takes a module beside this one, a line in ``_BUILT_IN`` and its facts in ``options/file_formats``; a program
-adds its own by ``register_format``.
+A new built-in format needs a module in this package, a line in ``_BUILT_IN``, and its facts in
+``options/file_formats``. A program adds its own format with ``register_format``.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ FORMATS: Final = Registry("file format", _BUILT_IN, name_of=lambda file_format: 
 
 
 def register_format(file_format: FileFormat, facts: FileFormatFacts) -> None:
-    """Let tables have files of a format, in this process.
+    """Register a file format for the tables of this process.
 
     Raises:
-        AlreadyExistsError: there is a format of that name.
-        InvalidInputError: the facts are those of another.
+        AlreadyExistsError: a format of this name exists.
+        InvalidInputError: the facts are those of another format.
     """
     if facts.name != file_format.identifier:
-        message = f"file format '{file_format.identifier}': expected facts of that name, found those of '{facts.name}'"
+        message = f"file format '{file_format.identifier}': expected facts of this name, found those of '{facts.name}'"
         raise InvalidInputError(message)
     FORMATS.register(file_format)
     FILE_FORMATS.register(facts)
 
 
 def format_of(name: str) -> FileFormat:
-    """The format of a file name or identifier.
+    """Return the format of a file name or identifier.
 
     >>> format_of("data-7f60b530-0.zstd.parquet").identifier, format_of("parquet").identifier
     ('parquet', 'parquet')

@@ -1,4 +1,4 @@
-"""New data files of one bucket, each closed at the target size, with the metadata a commit needs.
+"""Writes new data files of one bucket, closes each at the target size, and collects the metadata for the commit.
 
 Format chapter 06, section 6; Java ``KeyValueDataFileWriter``, ``RowDataFileWriter``, ``RollingFileWriter``.
 """
@@ -35,7 +35,7 @@ from table_format.options.table_options import TableOptions
 _DATA_FILE_PREFIX: Final = "data-"
 
 _MIN_CHECK_ROWS: Final = 1000
-"""The size of a file is looked at once in so many rows or more, as in Java."""
+"""The size of a file is checked after at least this many rows, as in Java."""
 
 _CHECKS_PER_FILE: Final = 16
 _IS_RETRACT: Final = np.array([kind.is_retract for kind in RowKind])
@@ -46,12 +46,12 @@ class BucketToWrite(Protocol):
 
     @property
     def store(self) -> TableStore:
-        """Where the files go."""
+        """The file access of the table."""
         ...
 
     @property
     def schema(self) -> TableSchema:
-        """The schema to write as."""
+        """The schema with which rows are written."""
         ...
 
     @property
@@ -71,12 +71,12 @@ class BucketToWrite(Protocol):
 
     @property
     def target_file_bytes(self) -> int:
-        """Size at which a file is closed and the next begun."""
+        """The size at which a file is closed and the next one is started, in bytes."""
         ...
 
 
 class RollingDataFileWriter:
-    """Writes rows in the order they come; rows of a primary key table come in key order."""
+    """Writes rows in the order of their arrival; rows of a primary-key table must arrive in key order."""
 
     def __init__(
         self,
@@ -88,9 +88,10 @@ class RollingDataFileWriter:
         first_sequence_number: int = 0,
         prefix: str | None = None,
     ) -> None:
-        """A writer of data files, or of changelog files; ``prefix`` is what their names begin with, if not as usual.
+        """Prepare to write data files or changelog files; ``prefix`` replaces the usual prefix of their names.
 
-        ``first_sequence_number`` is that of the first row of an append table; other rows carry their own.
+        ``first_sequence_number`` is the sequence number of the first row of an append table; rows of other tables
+        contain their own.
         """
         schema, options = bucket.schema, bucket.options
         self._store = bucket.store
@@ -100,7 +101,7 @@ class RollingDataFileWriter:
         self._bucket = bucket.bucket
         self._level = level
         self._source = source
-        # Levels are those of an LSM tree: append tables have none.
+        # Append tables have no levels.
         files = options.files.at_level(level) if schema.is_primary_key_table else options.files
         self._files = options.changelog.files_like(files) if changelog else files
         self._format = format_of(self._files.format)
@@ -114,7 +115,7 @@ class RollingDataFileWriter:
         thin_keys = schema.trimmed_primary_keys if self._is_thin else ()
         names = (field.name for field in schema.fields)
         self._without_statistics = self._files.without_statistics(names, uncounted=thin_keys)
-        # Neither changes nor postponed rows are looked for by their values.
+        # Changelog files and postponed rows get no indexes, because no read filters them by value.
         self._long_decimals = columns_with_long_decimals(schema.fields, options.merge)
         self._has_indexes = not changelog and bucket.bucket != POSTPONE_BUCKET
         self._begun = 0
@@ -125,7 +126,7 @@ class RollingDataFileWriter:
         """Add rows with the columns ``schema.physical_fields``.
 
         Raises:
-            InvalidData: the columns are others, or a value cannot be stored.
+            InvalidData: the columns do not match, or a value cannot be stored.
         """
         for piece in self._pieces(as_stored(batch, self._long_decimals, self._format.identifier)):
             if self._current is None:
@@ -135,13 +136,13 @@ class RollingDataFileWriter:
                 self._finish()
 
     def close(self) -> tuple[DataFileMeta, ...]:
-        """Finish the last file; the metadata of all files in the order of their rows. No row makes no file."""
+        """Finish the last file, and return the metadata of all files in row order. Without rows there is no file."""
         if self._current is not None:
             self._finish()
         return tuple(self._closed)
 
     def abort(self) -> None:
-        """Delete every file that was written; the writer is of no use afterwards."""
+        """Delete every file that was written; the writer cannot be used afterwards."""
         if self._current is not None:
             current, self._current = self._current, None
             current.abandon()
@@ -153,7 +154,7 @@ class RollingDataFileWriter:
             delete_uncommitted(self._store.io, paths.files_of(self._partition_text, self._bucket, file))
 
     def _pieces(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        """Parts small enough that the size of the file can be looked at in time."""
+        """Yield the batch in parts small enough that the size of the file is checked in time."""
         rows = batch.num_rows
         share = self._target / _CHECKS_PER_FILE / max(batch.nbytes, 1)
         step = max(int(rows * min(share, 1.0)), _MIN_CHECK_ROWS)
@@ -176,14 +177,14 @@ class RollingDataFileWriter:
         current = self._current
         if current is None:
             return
-        # The file counts as open until its metadata is complete, so that an abort after an error deletes it.
+        # The file counts as open until its metadata is complete, so that ``abort`` after an error deletes it.
         written = current.finish()
         embedded = self._store_index(current)
         self._closed.append(self._meta(current, written, embedded))
         self._current = None
 
     def _store_index(self, file: _OpenFile) -> bytes | None:
-        """What goes to the manifest of a file's indexes; larger ones become a file beside it."""
+        """Return the indexes of a file if they are small enough for the manifest; otherwise, write them to a file."""
         if file.index is None:
             return None
         data = file.index.finish()
@@ -236,13 +237,13 @@ class RollingDataFileWriter:
         match bounds[SEQUENCE_NUMBER.name]:
             case ColumnBounds(minimum=int(minimum), maximum=int(maximum)):
                 return minimum, maximum
-        message = f"rows of a primary key table need a {SEQUENCE_NUMBER.name} each"
+        message = f"each row of a primary-key table needs a {SEQUENCE_NUMBER.name}"
         raise InvalidData(message)
 
     def _value_stats(self, bounds: Mapping[str, ColumnBounds]) -> tuple[SimpleStats, tuple[str, ...] | None]:
-        """Statistics of all columns, or of those that have some, with their names, where the table wants that.
+        """Return statistics of all columns, or with ``stats_dense_store`` of those that have some, with their names.
 
-        Readers of version 0.9 rely on the positions of all columns.
+        Readers of version 0.9 need the statistics of all columns, because they match them by position.
         """
         fields = self._schema.fields
         if not self._files.stats_dense_store:
@@ -264,7 +265,7 @@ class RollingDataFileWriter:
         )
 
     def _stats_mode(self, name: str) -> str:
-        # A key column that is stored once, among the values, is measured like a key column there.
+        # A key column that is stored only once, as a value column, is measured like a key column.
         column = name.removeprefix(KEY_FIELD_PREFIX)
         is_thin_key = self._is_thin and column in self._schema.trimmed_primary_keys
         if name.startswith(KEY_FIELD_PREFIX) or is_thin_key:
@@ -274,7 +275,7 @@ class RollingDataFileWriter:
 
 
 class _OpenFile:
-    """A file that is being written, and what its rows say about it."""
+    """A file that is being written, and the facts that are collected from its rows."""
 
     def __init__(
         self,
@@ -317,16 +318,16 @@ class _OpenFile:
         return EMPTY_ROW if self._last is None else self._key(self._last)
 
     def finish(self) -> WrittenFile:
-        """Close the file: afterwards it is complete and durable, and so are its indexes in memory."""
+        """Close the file. Afterwards it is complete and durable, and its indexes are complete in memory."""
         with nullcontext() if self.index is None else self.index.finished_beside():
             written = self.writer.close()
             self._sink.close()
         return written
 
     def abandon(self) -> None:
-        """Close the file as it is, to be deleted."""
+        """Close the incomplete file, which is deleted next."""
         self.writer.discard()
-        # Ignore errors of the store about an unwanted file: it is deleted next.
+        # Ignore errors of the store: the file is deleted next.
         with suppress(OSError):
             self._sink.close()
 
@@ -336,7 +337,7 @@ class _OpenFile:
 
 
 def _places(store: TableStore, options: FileOptions) -> Iterator[TablePaths]:
-    """Where one file after the other goes: to the table, or to its external paths in turn, from any of them on."""
+    """Yield the paths for new files: of the table, or its external paths in turn, starting at a random one."""
     roots = tuple(map(external_directory, options.external_paths_in_use))
     if not roots:
         return repeat(store.paths)
@@ -345,7 +346,7 @@ def _places(store: TableStore, options: FileOptions) -> Iterator[TablePaths]:
 
 
 def _comparable(bounds: ColumnBounds, data_type: DataType) -> ColumnBounds:
-    """Without bounds that readers do not compare: of bytes, for which Java states none up to 1.4, and long decimals."""
+    """Remove bounds that readers do not compare: of bytes, which Java omits up to 1.4, and of long decimals."""
     if isinstance(data_type, BytesType) or is_long(bounds.minimum, data_type) or is_long(bounds.maximum, data_type):
         return ColumnBounds(None, None, bounds.null_count, bounds.row_count)
     return bounds

@@ -1,4 +1,4 @@
-"""Sinks between Arrow's writers and the store."""
+"""Sinks that connect Arrow's writers with the store."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pyarrow as pa
 
 
 class CountingSink:
-    """Passes bytes on and counts them. The sink behind it stays open: its owner closes it, which makes it durable."""
+    """Forwards bytes to a sink and counts them. The owner of that sink closes it, which makes the file durable."""
 
     def __init__(self, sink: pa.NativeFile) -> None:
         self._sink = sink
@@ -20,23 +20,23 @@ class CountingSink:
         self._size += len(data)
 
     def tell(self) -> int:
-        """The bytes written so far."""
+        """Return the bytes written so far."""
         return self._size
 
 
 class EncodedBytes(io.BytesIO):
-    """The sink of Arrow's writers: memory, which neither fails nor can be interrupted.
+    """The sink of Arrow's writers: a buffer in memory, which neither fails nor can be interrupted.
 
-    Arrow's ORC writer throws in a destructor when its sink fails, which ends the process, and each writer of Arrow
-    writes a footer when it is collected as garbage. So no writer gets the sink of a file: it fills this buffer, and the
-    owner moves the bytes on (``moved_to``) between two calls of the writer, where an error is an ordinary one. A buffer
-    that nobody moves any more is forgotten with its writer, and nothing is written.
+    Arrow's ORC writer throws in a destructor if its sink fails, which crashes the process, and every Arrow writer
+    writes a footer when it is garbage-collected. Writers therefore do not write to the sink of a file. They fill this
+    buffer, and its owner moves the bytes (``moved_to``) between two calls of the writer, where an error is an ordinary
+    exception. If the bytes are never moved, the buffer is discarded together with its writer, and nothing is written.
 
-    Every method a writer calls is written in C: the handler of a signal does not run in it. ``close`` does nothing,
-    because a writer closes its sink, and the bytes are wanted afterwards.
+    Every method that a writer calls is implemented in C, so no signal handler runs in it. ``close`` does nothing,
+    because a writer closes its sink, and the bytes are needed afterwards.
     """
 
-    close = dict  # type: ignore[assignment]  # a callable without effect that is written in C
+    close = dict  # type: ignore[assignment]  # a callable without effect that is implemented in C
 
     def __init__(self) -> None:
         super().__init__()
@@ -44,11 +44,11 @@ class EncodedBytes(io.BytesIO):
 
     @property
     def total(self) -> int:
-        """The bytes written so far, moved on or not."""
+        """The number of bytes written so far, moved or not."""
         return self._moved + self.tell()
 
     def moved_to(self, sink: pa.NativeFile) -> None:
-        """Write what has come in to the sink of the file, and forget it. Raises ``OSError``."""
+        """Write the buffered bytes to the sink of the file, and empty the buffer. Raises ``OSError``."""
         data = self.getvalue()
         if data:
             sink.write(data)
@@ -57,7 +57,7 @@ class EncodedBytes(io.BytesIO):
             self.truncate()
 
     def exchange(self, data: bytes) -> None:
-        """Put other bytes in place of those that have come in and were not moved."""
+        """Replace the buffered bytes by other bytes."""
         self.seek(0)
         self.truncate()
         self.write(data)

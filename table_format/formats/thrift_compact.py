@@ -1,7 +1,7 @@
-"""Thrift's compact protocol as plain trees: just enough to change single facts of a Parquet footer.
+"""Decodes and encodes Thrift's compact protocol, as far as changes of Parquet footers need it.
 
-A struct is a list of ``Field``; what is not understood is carried along unchanged, so a footer that is decoded and
-encoded again says the same. Parquet format, ``parquet.thrift``.
+A struct is a list of ``Field``. Unknown fields are kept unchanged, so a footer that is decoded and encoded again has
+the same content. Parquet format, ``parquet.thrift``.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Value: TypeAlias = "int | bytes | Items | Struct"
 
 @dataclass(slots=True)
 class Items:
-    """A list or set with the type of its elements."""
+    """A list or set, with the type of its elements."""
 
     kind: int
     element: int
@@ -38,7 +38,7 @@ class Items:
 
 @dataclass(slots=True)
 class Field:
-    """A field that is set: its id, the kind of its value as Thrift numbers it, and the value."""
+    """A field that is set: its id, the Thrift number of its type, and its value."""
 
     id: int
     kind: int
@@ -52,7 +52,7 @@ class Struct:
     fields: list[Field]
 
     def find(self, field_id: int) -> Field | None:
-        """The field of that id, if it is set."""
+        """Return the field with this id, or ``None`` if it is not set."""
         return next((f for f in self.fields if f.id == field_id), None)
 
     def remove(self, field_id: int) -> None:
@@ -66,19 +66,19 @@ class Struct:
         self.fields.sort(key=lambda f: f.id)
 
     def structs(self, field_id: int) -> list[Struct]:
-        """The structs in a list field; none when it is not set."""
+        """Return the structs in a list field, which are none if it is not set."""
         field = self.find(field_id)
         if field is None or not isinstance(field.value, Items):
             return []
         return [item for item in field.value.items if isinstance(item, Struct)]
 
     def struct(self, field_id: int) -> Struct | None:
-        """The struct in a field, if it is set."""
+        """Return the struct in a field, or ``None`` if it is not set."""
         field = self.find(field_id)
         return field.value if field is not None and isinstance(field.value, Struct) else None
 
     def texts(self, field_id: int) -> list[str]:
-        """The texts in a list field."""
+        """Return the texts in a list field."""
         field = self.find(field_id)
         if field is None or not isinstance(field.value, Items):
             return []
@@ -94,7 +94,7 @@ def decode_struct(data: bytes) -> Struct:
     try:
         return ThriftCursor(data).struct()
     except IndexError as error:
-        message = "a thrift struct ends in the middle"
+        message = "a thrift struct is truncated"
         raise ValueError(message) from error
 
 
@@ -110,11 +110,11 @@ def encode_struct(struct: Struct) -> bytes:
 
 
 class ThriftCursor:
-    """A position in bytes of the compact protocol; each method moves it behind what it reads.
+    """A read position in bytes of the compact protocol; each method moves it past what it reads.
 
     Raises:
-        IndexError: the bytes end in the middle.
-        ValueError: the bytes are not of this protocol.
+        IndexError: the bytes are truncated.
+        ValueError: the bytes are not valid in this protocol.
     """
 
     def __init__(self, data: bytes) -> None:
@@ -122,30 +122,30 @@ class ThriftCursor:
         self.at = 0
 
     def byte(self) -> int:
-        """The next byte."""
+        """Return the next byte."""
         value = self.data[self.at]
         self.at += 1
         return value
 
     def varint(self) -> int:
-        """An unsigned number."""
+        """Read an unsigned number."""
         value, self.at = _varint(self.data, self.at)
         return value
 
     def zigzag(self) -> int:
-        """A signed number."""
+        """Read a signed number."""
         value = self.varint()
         return (value >> 1) ^ -(value & 1)
 
     def take(self, length: int) -> bytes:
-        """That many bytes."""
+        """Read ``length`` bytes."""
         if length > len(self.data) - self.at:
             raise IndexError
         self.at += length
         return self.data[self.at - length : self.at]
 
     def fields(self) -> Iterator[tuple[int, int]]:
-        """The ids and types of the fields of a struct; the caller reads or skips each value before the next field."""
+        """Yield the ids and types of the fields of a struct; the caller reads or skips each value in between."""
         last = 0
         while (header := self.byte()) != 0:
             delta = header >> 4
@@ -153,7 +153,7 @@ class ThriftCursor:
             yield last, header & 0x0F
 
     def list_header(self) -> tuple[int, int]:
-        """The number of elements of a list or set, and their type."""
+        """Return the number of elements of a list or set, and their type."""
         header = self.byte()
         size = header >> 4
         if size == _LONG_FORM:
@@ -163,7 +163,7 @@ class ThriftCursor:
         return size, header & 0x0F
 
     def struct(self, depth: int = 0) -> Struct:
-        """A struct as a tree."""
+        """Read a struct as a tree."""
         # The value of a boolean field is its type.
         return Struct(
             [
@@ -173,7 +173,7 @@ class ThriftCursor:
         )
 
     def skip(self, kind: int) -> None:
-        """Pass over the value of a field."""
+        """Skip the value of a field."""
         if kind not in _BOOLEANS:
             self.at = _end_of_value(self.data, self.at, kind, 0)
 
@@ -196,7 +196,10 @@ class ThriftCursor:
 
 
 def _end_of_value(data: bytes, at: int, kind: int, depth: int) -> int:
-    """Where the value that begins there ends. One call for each struct and list: a footer has thousands of values."""
+    """Return the end of the value at ``at``.
+
+    Only structs and lists need a further call, because a footer has thousands of values.
+    """
     if kind == _STRUCT:
         return _end_of_struct(data, at, depth)
     if kind in _LISTS:
@@ -222,7 +225,7 @@ def _end_of_struct(data: bytes, at: int, depth: int) -> int:
     while (header := data[at]) != 0:
         at += 1
         if header < 0x10:
-            _, at = _varint(data, at)  # the id, which is no step from the last one
+            _, at = _varint(data, at)  # the id itself, not the difference from the previous id
         kind = header & 0x0F
         if kind in _NUMBERS:
             while data[at] >= 0x80:
@@ -248,7 +251,7 @@ def _end_of_list(data: bytes, at: int, depth: int) -> int:
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """An unsigned number, and where it ends."""
+    """Return an unsigned number, and where it ends."""
     value = shift = 0
     while (byte := data[at]) >= 0x80:
         value |= (byte & 0x7F) << shift

@@ -1,1 +1,1 @@
-"""Arrow in, Arrow out: hashing, sorting, merging, predicates, statistics. Pure."""
+"""Pure functions on Arrow data: hashing, sorting, merging, predicates, statistics."""

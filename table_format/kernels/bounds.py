@@ -1,9 +1,9 @@
-"""Bounds of columns, and what they decide: that no row of a file, row group or partition can satisfy a predicate.
+"""Bounds of columns, which can show that no row of a file, row group or partition satisfies a predicate.
 
-For each part of the predicate the outcomes that some row may have (true, false, unknown) are narrowed down; what is not
-known stays possible, so a row that matches is never pruned. Bounds need only enclose the values: cut strings (format
-chapter 04, section 3) are fine. Statistics of others may leave NaN out of the bounds, hence a FLOAT or DOUBLE column
-may hold NaN, which is above every number, unless its bounds say otherwise.
+For each part of the predicate, the possible outcomes (true, false, unknown) are determined. Unknown facts leave all
+outcomes possible, so a matching row is never pruned. Bounds only have to enclose the values, so truncated strings
+(format chapter 04, section 3) are valid. Other writers may omit NaN from the bounds. A FLOAT or DOUBLE column may
+therefore contain NaN, which is above every number, unless its bounds exclude it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from table_format.model.types import InternalValue
 class ColumnBounds:
     """The known bounds of a column's values; ``None`` means unknown.
 
-    ``may_hold_nan=False`` asserts of a FLOAT or DOUBLE column that NaN is not left out of the bounds.
+    ``may_hold_nan=False`` states that a FLOAT or DOUBLE column has no NaN outside the bounds.
     """
 
     minimum: InternalValue
@@ -34,7 +34,7 @@ class ColumnBounds:
 
     @property
     def is_unknown(self) -> bool:
-        """Whether nothing is known but the number of rows."""
+        """Whether only the number of rows is known."""
         return self.minimum is None and self.maximum is None and self.null_count is None
 
     @property
@@ -44,12 +44,12 @@ class ColumnBounds:
 
     @property
     def may_hold_value(self) -> bool:
-        """Whether a value other than null may be among them."""
+        """Whether a non-null value may be among the values."""
         return self.row_count > (self.null_count or 0)
 
 
 def may_match(predicate: Predicate, bounds: Mapping[str, ColumnBounds]) -> bool:
-    """Whether some row may satisfy the predicate; true whenever that cannot be excluded.
+    """Return whether some row may satisfy the predicate; true unless this is impossible.
 
     >>> from table_format.model.predicate import Compare, CompareOp
     >>> may_match(Compare("a", CompareOp.GT, 9), {"a": ColumnBounds(1, 9, 0, 100)})
@@ -60,7 +60,7 @@ def may_match(predicate: Predicate, bounds: Mapping[str, ColumnBounds]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Outcomes:
-    """The possible results of a condition for some row."""
+    """The possible results of a condition for any row."""
 
     true: bool
     false: bool
@@ -138,7 +138,7 @@ def _is_comparable(bound: InternalValue, value: InternalValue) -> bool:
 
 
 def _compare(op: CompareOp, values: _Range, literal: Any) -> tuple[bool, bool]:  # noqa: ANN401
-    """Whether ``value op literal`` may be true, and whether it may be false, for non-null values of the range."""
+    """Return whether ``value op literal`` may be true, and whether it may be false, for non-null values in range."""
     low = values.low
     if isinstance(literal, float) and math.isnan(literal):
         return _compare_nan(op, values)
@@ -162,12 +162,12 @@ def _compare(op: CompareOp, values: _Range, literal: Any) -> tuple[bool, bool]: 
 
 
 def _reaches(values: _Range, literal: Any) -> bool:  # noqa: ANN401
-    """Whether some value may be at or above the literal."""
+    """Return whether some value may be at or above the literal."""
     return values.may_hold_nan or values.high is None or bool(values.high >= literal)
 
 
 def _exceeds(values: _Range, literal: Any) -> bool:  # noqa: ANN401
-    """Whether some value may be above the literal."""
+    """Return whether some value may be above the literal."""
     return values.may_hold_nan or values.high is None or bool(values.high > literal)
 
 
@@ -196,7 +196,7 @@ def _all_start(values: _Range, prefix: Any) -> bool:  # noqa: ANN401
 
 
 def _compare_nan(op: CompareOp, values: _Range) -> tuple[bool, bool]:
-    """As ``_compare`` for the literal NaN, which equals itself and is above every number."""
+    """Return the same as ``_compare`` for the literal NaN, which equals itself and is above every number."""
     nan, number = values.may_hold_nan, True
     match op:
         case CompareOp.LT | CompareOp.NE:

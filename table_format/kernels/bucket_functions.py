@@ -1,4 +1,4 @@
-"""The other values of ``bucket-function.type``: ``mod`` and ``hive`` (format chapter 05, section 5).
+"""The bucket functions ``mod`` and ``hive`` of ``bucket-function.type`` (format chapter 05, section 5).
 
 Java ``ModBucketFunction``, ``HiveBucketFunction`` and ``HiveHasher``.
 """
@@ -39,7 +39,7 @@ _NAN_64: Final = np.uint64(0x7FF8 << 48)
 
 
 def mod_buckets(t: DataType, column: pa.Array, bucket_count: int) -> npt.NDArray[np.int32]:
-    """The remainder of a single INT or BIGINT key, never negative; null goes to bucket 0.
+    """Return the remainder of a single INT or BIGINT key, never negative; null goes to bucket 0.
 
     >>> mod_buckets(IntType(), pa.array([7, -1, None], pa.int32()), 5).tolist()
     [2, 4, 0]
@@ -57,14 +57,14 @@ def mod_buckets(t: DataType, column: pa.Array, bucket_count: int) -> npt.NDArray
 
 
 def hive_buckets(types: Sequence[DataType], columns: Sequence[pa.Array], bucket_count: int) -> npt.NDArray[np.int32]:
-    """The bucket Hive would choose; nulls hash to 0.
+    """Return the bucket that Hive would choose; the hash of null is 0.
 
     >>> from table_format.model.types import VarCharType
     >>> hive_buckets([VarCharType()], [pa.array(["a"])], 7).tolist()
     [6]
 
     Raises:
-        UnsupportedFeature: Hive's hash is not defined for a type here (timestamps, nested types).
+        UnsupportedFeature: Hive's hash is not supported for a type (timestamps, nested types).
     """
     hashes = np.zeros(len(columns[0]), np.uint32)
     for t, column in zip(types, columns, strict=True):
@@ -80,7 +80,7 @@ def _hive_hashes(t: DataType, column: pa.Array) -> UInt32s:
             return numbers
         case FloatType():
             floats = column.fill_null(0).to_numpy()
-            # Java makes all NaN alike, and both zeros.
+            # Java treats all NaNs as equal, and both zeros.
             return np.where(np.isnan(floats), _NAN_32, np.where(floats == 0, np.uint32(0), floats.view(np.uint32)))
         case DoubleType():
             doubles = column.fill_null(0).to_numpy()
@@ -89,7 +89,7 @@ def _hive_hashes(t: DataType, column: pa.Array) -> UInt32s:
         case BigIntType():
             return _long_hashes(column.fill_null(0).to_numpy().view(np.uint64))
         case DecimalType():
-            # Trailing zeros of each value are cut first: a loop, in a function that only tables of Hive use.
+            # Trailing zeros of each value are removed first, in a loop, because only tables of Hive use this function.
             return np.array([0 if v is None else _decimal_hash(v) for v in column.to_pylist()], np.uint32)
         case TextType() | BytesType():
             words = column_words(t, column)
@@ -104,7 +104,7 @@ def _long_hashes(values: npt.NDArray[np.uint64]) -> UInt32s:
 
 
 def _bytes_hashes(words: BytesWords) -> UInt32s:
-    """``h = 31 * h + byte`` for all values at once.
+    """Return ``h = 31 * h + byte`` over the bytes of each value, for all values at once.
 
     With P(k) the sum of ``byte[i] * 31**-i`` for ``i < k``, the hash of bytes s to e is
     ``(P(e) - P(s)) * 31**(e - 1)``: 31 is odd and so has an inverse modulo ``2**32``.
@@ -125,7 +125,7 @@ def _powers(base: int, count: int) -> UInt32s:
 
 
 def _decimal_hash(value: Decimal) -> int:
-    """``BigDecimal.hashCode`` of the value without trailing zeros.
+    """Return ``BigDecimal.hashCode`` of the value without trailing zeros.
 
     >>> _decimal_hash(Decimal("12.340")) == _decimal_hash(Decimal("12.34")) == 31 * 1234 + 2
     True

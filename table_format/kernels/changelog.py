@@ -1,8 +1,8 @@
-"""The changes of a merge: each step of a compaction returns its rows, and -D, -U, +U and +I relative to the old rows.
+"""Computes the rows and the changes (-D, -U, +U, +I) of each merge step of a compaction.
 
-Format chapter 07, section 6; Java ``FullChangelogMergeFunctionWrapper``, ``LookupChangelogMergeFunctionWrapper``. What
-was there before is the version on the highest level for a full compaction, and for a compaction by lookup the version
-on the lowest level above 0. Rows have the column ``_LEVEL``.
+Format chapter 07, section 6; Java ``FullChangelogMergeFunctionWrapper``, ``LookupChangelogMergeFunctionWrapper``. The
+previous row is the version on the highest level for a full compaction, and for a compaction by lookup the version on
+the lowest level above 0. Rows have the column ``_LEVEL``.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _NO_LEVEL = np.iinfo(np.int32).max
 class Grouped:
     """The versions of all keys of a step, in merge order: by key, oldest version first.
 
-    ``parts`` hold the versions, one part of each run, and ``order`` counts over all of them.
+    ``parts`` are the versions, one part from each run; ``order`` counts over all parts.
     """
 
     parts: tuple[pa.RecordBatch, ...]
@@ -42,42 +42,42 @@ class Grouped:
 
     @classmethod
     def of(cls, parts: Sequence[pa.RecordBatch], spec: MergeSpec) -> Grouped:
-        """The versions that lie in the parts, one of each run, oldest first."""
+        """Group the versions in parts, one from each run, oldest first."""
         order, starts = grouped(parts, spec)
         levels = [part.column(part.schema.get_field_index(LEVEL)).to_numpy() for part in parts]
         return cls(tuple(parts), order, starts, np.concatenate(levels)[order])
 
     @cached_property
     def rows(self) -> pa.RecordBatch:
-        """The parts as one; they are copied where there are several."""
+        """The parts as one batch; several parts are copied."""
         return concat_batches(self.parts)
 
     def spread(self, of_key: npt.NDArray[np.bool_]) -> Mask:
-        """For each version what holds for its key."""
+        """Return, for each version, the flag of its key."""
         return np.repeat(of_key, np.diff(np.append(self.starts, self.order.size)))
 
     def any_of_key(self, of_version: Mask) -> npt.NDArray[np.bool_]:
-        """For each key whether it holds for one of its versions."""
+        """Return, for each key, whether the flag is set for one of its versions."""
         found: npt.NDArray[np.bool_] = np.logical_or.reduceat(of_version, self.starts)
         return found
 
     def lowest_above_0(self) -> Mask:
-        """The version of each key on its lowest level above 0, if there is one."""
+        """Return a mask of the version of each key on its lowest level above 0, if there is one."""
         levels = np.where(self.levels > 0, self.levels, _NO_LEVEL)
         found: Mask = (self.levels > 0) & (levels == self._repeated(np.minimum.reduceat(levels, self.starts)))
         return found
 
     def take(self, versions: Mask) -> pa.RecordBatch:
-        """These versions."""
+        """Return these versions."""
         return self.rows_at(self.order[versions])
 
     def rows_at(self, ids: RowIds) -> pa.RecordBatch:
-        """The versions of these numbers, which are in the order of their keys."""
-        # A part is in that order already.
+        """Return the versions with these row ids, which are in key order."""
+        # A single part is already in this order.
         return self.parts[0] if self._is_whole(ids) else self.rows.take(ids)
 
     def keys(self, wanted: npt.NDArray[np.bool_], columns: Sequence[str]) -> pa.RecordBatch:
-        """The key columns of the wanted keys."""
+        """Return the key columns of the keys that a mask selects."""
         keys = [part.select(list(columns)) for part in self.parts]
         ids = self.order[self.starts[wanted]]
         return keys[0] if self._is_whole(ids) else concat_batches(keys).take(ids)
@@ -93,7 +93,7 @@ class Grouped:
 class Merged:
     """The result of merging the versions of a step. Rows are assembled when they are needed.
 
-    ``before`` marks one version of a key at most, ``updated`` the versions of the keys with a new version.
+    ``before`` marks at most one version of a key, ``updated`` the versions of the keys with a new version.
     """
 
     versions: Grouped
@@ -141,11 +141,11 @@ class Merged:
         return current
 
     def _last_of(self, chosen: Mask) -> RowIds:
-        """The version that stands of each key, of those that are chosen."""
+        """Return the winning version of each key among the chosen ones."""
         return last_versions(*self._chosen(chosen), self.versions.parts, self.spec)
 
     def _chosen(self, chosen: Mask) -> tuple[RowIds, Mask]:
-        """The chosen versions in merge order, and which of them have the key of the one before."""
+        """Return the chosen versions in merge order, and a mask of those with the same key as the previous one."""
         sizes = np.add.reduceat(chosen, self.versions.starts, dtype=np.int64)
         sizes = sizes[sizes > 0]
         order = self.versions.order[chosen]
@@ -155,18 +155,19 @@ class Merged:
 
 
 def merge_onto(versions: Grouped, before: Mask, has_new_version: npt.NDArray[np.bool_], spec: MergeSpec) -> Merged:
-    """Merge the versions of the keys with a new version; every other key is as it was ``before``.
+    """Merge the versions of the keys with a new version; other keys keep their previous version.
 
-    ``before`` marks one version of a key at most. With ``spec.lowest_level_only`` other versions above level 0 are
-    outdated.
+    ``before`` marks the previous version: at most one for each key. With ``spec.lowest_level_only`` other versions
+    above level 0 are outdated.
     """
     return Merged(versions, before, versions.spread(has_new_version), spec)
 
 
 def changes(merged: Merged, spec: MergeSpec, *, compared: Collection[str] | None = None) -> pa.RecordBatch:
-    """The changes of a step in key order, -U directly before +U.
+    """Return the changes of a step in key order, -U directly before +U.
 
-    An update that changes none of the columns ``compared`` is left out; without them none is.
+    An update that changes none of the columns ``compared`` is left out; if ``compared`` is ``None``, all updates are
+    returned.
 
     >>> def rows(level, *rows):
     ...     keys, values, kinds = zip(*rows)
@@ -207,7 +208,7 @@ def _same_rows(rows: pa.RecordBatch, old: RowIds, new: RowIds, compared: Collect
 
 
 def adds(rows: pa.RecordBatch) -> pa.RecordBatch:
-    """The rows that take nothing back; they are copied only if some do."""
+    """Return the rows without retracts; rows are copied only if there are retracts."""
     kinds = rows.column(VALUE_KIND.name).to_numpy()
     return rows if not (kinds % 2).any() else rows.filter(pa.array(kinds % 2 == 0))
 

@@ -1,6 +1,7 @@
-"""Column statistics of ANALYZE: distinct values, nulls, bounds and lengths (Java ``ColStats``; Spark's ANALYZE).
+"""Computes the column statistics of ANALYZE: distinct values, nulls, bounds and lengths.
 
-Values come in batches; the distinct ones are kept, so counts are exact and memory grows with their number.
+Values are added in batches. The distinct values are kept, so counts are exact, and memory grows with their number. Java
+``ColStats``; Spark's ANALYZE.
 """
 
 from __future__ import annotations
@@ -35,7 +36,10 @@ _COMPACT_PRECISION: Final = 18
 
 @dataclass(frozen=True, slots=True)
 class ColumnSummary:
-    """``minimum`` and ``maximum`` are arrays of one value or none. Lengths are bytes, of text characters."""
+    """The statistics of a column; ``minimum`` and ``maximum`` are arrays with one value or none.
+
+    Lengths are in bytes, or in characters for text.
+    """
 
     distinct_count: int
     null_count: int
@@ -95,7 +99,7 @@ class SummaryBuilder:
 
 
 def _bounds(distinct: pa.Array, data_type: DataType) -> tuple[pa.Array, pa.Array]:
-    """The smallest and the largest value; texts and bytes have none, and NaN is larger than every number."""
+    """Return the smallest and the largest value; text and bytes have none, and NaN is above every number."""
     if len(distinct) == 0 or isinstance(data_type, TextType | BytesType):
         return distinct[:0], distinct[:0]
     if isinstance(data_type, FloatType | DoubleType):
@@ -111,12 +115,12 @@ def _one(value: pa.Scalar) -> pa.Array:
 
 
 def _one_instant(value: pa.TimestampScalar) -> pa.Array:
-    # By way of a number: Python's datetime ends at year 9999 and at microseconds.
+    # Convert to a number, because Python's datetime is limited to year 9999 and to microseconds.
     return pa.array([value.value], pa.int64()).view(value.type)
 
 
 def _fixed_length(data_type: DataType) -> int:
-    """The bytes Spark counts for a value of the type; for text and bytes those it assumes when there is no value."""
+    """Return the size in bytes that Spark counts for a value; for text and bytes, its assumption without values."""
     match data_type:
         case BooleanType() | TinyIntType():
             return 1

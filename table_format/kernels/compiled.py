@@ -1,8 +1,8 @@
-"""The loops that are worth compiling, and when to compile them.
+"""Loops that are compiled with numba, and the decision when to use them.
 
-Every kernel here has a numpy counterpart that gives the same answer, so nothing depends on numba being able to run.
-numba costs half a second of a process (import, and loading cached machine code), hence it is imported only when an
-input is large enough to pay that back. Arrays are C-contiguous; inputs may be read-only, as views of Arrow are.
+Every kernel here has a numpy counterpart with the same result, so numba is optional. numba takes half a second of a
+process (import, and loading cached machine code), so it is imported only if an input is large enough. Arrays are
+C-contiguous; inputs may be read-only, such as views of Arrow arrays.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ import numpy.typing as npt
 from table_format.errors import UnsupportedFeature
 
 MIN_COMPILED_ROWS: Final = 5_000_000
-"""Inputs below this are done in numpy unless the compiled kernels are loaded already.
+"""The minimum number of rows for loading the compiled kernels; smaller inputs use numpy unless they are loaded.
 
-Measured: loading costs a process 0.5 s, and a million rows take 0.02 to 0.06 s less than in numpy.
+Measured: loading takes 0.5 s, and a million rows take 0.02 to 0.06 s less than with numpy.
 """
 
 MAX_COMPILED_ROWS: Final = 2**31 - 1
-"""Compiled kernels count rows in 32 bits."""
+"""The maximum number of rows, because compiled kernels count rows in 32 bits."""
 
 Int64Array: TypeAlias = npt.NDArray[np.int64]
 Int32Array: TypeAlias = npt.NDArray[np.int32]
@@ -33,7 +33,7 @@ UInt64Array: TypeAlias = npt.NDArray[np.uint64]
 
 
 class Backend(StrEnum):
-    """The version of the kernels to run; use ``AUTO`` outside of tests."""
+    """The version of the kernels to run; use ``AUTO`` outside tests."""
 
     AUTO = "auto"
     COMPILED = "compiled"
@@ -42,7 +42,7 @@ class Backend(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CompiledKernels:
-    """The compiled functions. Each returns how many rows it wrote to its output arrays."""
+    """The compiled functions. Each returns the number of rows that it wrote to its output arrays."""
 
     merge_newest: Callable[..., int]
     merge_versioned: Callable[..., int]
@@ -51,10 +51,10 @@ class CompiledKernels:
 
 
 def kernels_for(row_count: int, backend: Backend = Backend.AUTO) -> CompiledKernels | None:
-    """The compiled kernels if they should do an input of that size; ``None`` means numpy.
+    """Return the compiled kernels if they should process an input of this size; ``None`` means numpy.
 
     Raises:
-        UnsupportedFeature: ``COMPILED`` was asked for and numba cannot run here.
+        UnsupportedFeature: ``COMPILED`` is requested, but numba cannot run.
     """
     if backend is Backend.NUMPY or row_count > MAX_COMPILED_ROWS:
         return None
@@ -69,9 +69,9 @@ def kernels_for(row_count: int, backend: Backend = Backend.AUTO) -> CompiledKern
 
 @functools.cache
 def compiled() -> CompiledKernels | None:
-    """All compiled kernels, or ``None`` where numba is missing or switched off."""
+    """Return all compiled kernels, or ``None`` if numba is missing or disabled."""
     try:
-        import numba  # here, because small inputs must not pay for it
+        import numba  # imported here, because small inputs do not need it
     except ImportError:
         return None
     if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]  # set from the environment
@@ -79,7 +79,7 @@ def compiled() -> CompiledKernels | None:
     try:
         return _compile(numba, cache=True)
     except (RuntimeError, OSError):
-        # A read-only installation has no place for the machine code: compile for this process alone.
+        # A read-only installation cannot store the machine code: compile only for this process.
         return _compile(numba, cache=False)
 
 
@@ -98,7 +98,7 @@ def _compile(numba: Any, *, cache: bool) -> CompiledKernels:  # noqa: ANN401 - n
 
 
 def _input_array(numba: Any, dtype: object, dimensions: int = 1) -> Any:  # noqa: ANN401
-    # Declared read-only, so one machine-code version takes views of Arrow and arrays of our own.
+    # Declared read-only, so that one machine-code version accepts both views of Arrow and our own arrays.
     return numba.types.Array(dtype, dimensions, "C", readonly=True)
 
 
@@ -110,7 +110,7 @@ def _merge_newest(
     keys: Int64Array,
     rows: Int32Array,
 ) -> int:
-    """Merge two runs of unique keys; on equal keys the newer row stays. No branch depends on the data."""
+    """Merge two runs of unique keys; of equal keys, keep the newer row. No branch depends on the data."""
     i = j = out = 0
     while i < older_keys.size and j < newer_keys.size:
         a = older_keys[i]
@@ -144,7 +144,7 @@ def _merge_versioned(
     keys: Int64Array,
     rows: Int32Array,
 ) -> int:
-    """Merge two runs of unique keys; on equal keys the row of the higher version stays, on equal versions the newer."""
+    """Merge two runs of unique keys; of equal keys, keep the row with the higher version, or else the newer one."""
     i = j = out = 0
     while i < older_keys.size and j < newer_keys.size:
         a = older_keys[i]
@@ -180,7 +180,7 @@ def _merge_stable(
     keys: Int64Array,
     rows: Int32Array,
 ) -> int:
-    """Merge two sorted runs and keep every row; on equal keys older rows come first."""
+    """Merge two sorted runs and keep every row; of equal keys, older rows come first."""
     i = j = out = 0
     while i < older_keys.size and j < newer_keys.size:
         a = older_keys[i]
@@ -211,7 +211,7 @@ def _merge_words(
     newest: bool,  # noqa: FBT001 - compiled functions take arguments by position
     rows: Int32Array,
 ) -> int:
-    """Merge two runs whose keys are rows of ``words``; equal keys: the newer row alone, or older then newer."""
+    """Merge two runs whose keys are rows of ``words``; of equal keys, keep only the newer row, or both in order."""
     i = j = out = 0
     while i < older_rows.size and j < newer_rows.size:
         a = older_rows[i]

@@ -1,10 +1,11 @@
-"""Space-filling curves: positions such that rows near each other on the curve are near in each of several columns.
+"""Space-filling curves: rows with near positions on a curve have near values in each of several columns.
 
-Java ``ZIndexer``, ``ZOrderByteUtils``, ``HilbertIndexer``. A column becomes unsigned numbers in its order, written as
-big-endian bytes; the z-order interleaves their bits, the Hilbert curve turns and mirrors them first (J. Skilling,
-*Programming the Hilbert curve*, 2004). The reference takes the leading 8 bytes of each value as they are, so that a
-column of large or uneven numbers outweighs the others. Here a number begins with its rank among a sample of the column,
-and a string counts behind the prefix that all share: each bit halves the rows. Null stands with the smallest value.
+Java ``ZIndexer``, ``ZOrderByteUtils``, ``HilbertIndexer``. A column is converted to unsigned numbers of the same order,
+as big-endian bytes. The z-order interleaves their bits; the Hilbert curve first rotates and mirrors them (J. Skilling,
+*Programming the Hilbert curve*, 2004). The reference uses the leading 8 bytes of each value unchanged, so a column of
+large or unevenly distributed numbers dominates the others. Here, a number begins with its rank in a sample of the
+column, and the common prefix of strings is removed, so that each bit halves the rows. Null has the position of the
+smallest value.
 """
 
 from __future__ import annotations
@@ -22,22 +23,22 @@ from table_format.kernels.compiled import UInt64Array
 from table_format.kernels.key_words import byte_ranges, integers, is_bytes, words_at
 
 Bytes: TypeAlias = npt.NDArray[np.uint8]
-"""One row of bytes for each row of the column; they compare as unsigned bytes."""
+"""One row of bytes for each row of the column, which are compared as unsigned bytes."""
 
 WORD_BYTES: Final = 8
 SAMPLE_ROWS: Final = 4096
-"""Values of a column that are kept to see how it is spread, at least where there are so many."""
+"""The minimum number of values in the sample of a column, if it has that many."""
 
 _SIGN: Final = np.uint64(1 << 63)
 _BLOCK_ROWS: Final = 8_192
-"""Rows whose axes fit in the cache while their bits are gone through."""
+"""The number of rows that are processed at once, so that their axes fit into the cache."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spread:
     """The distribution of the values of a column: distinct ascending numbers that divide them.
 
-    Of strings and binaries the first ``prefix`` bytes are the same.
+    The first ``prefix`` bytes of all strings or binaries are equal.
     """
 
     split_points: UInt64Array
@@ -45,7 +46,7 @@ class Spread:
 
 
 class Sample:
-    """Values of a column, few enough to keep; every n-th row counts, where n grows with the rows."""
+    """A sample of the values of a column: every n-th row, where n grows with the number of rows."""
 
     def __init__(self) -> None:
         self._values: list[pa.Array] = []
@@ -55,7 +56,7 @@ class Sample:
         self._ends: tuple[bytes, bytes] | None = None
 
     def add(self, array: pa.Array) -> None:
-        """Look at further values of the column."""
+        """Add values of the column."""
         values = array.drop_null()
         if not len(values):
             return
@@ -68,7 +69,7 @@ class Sample:
         self._keep(values.take(taken))
 
     def spread(self, *, width: int = WORD_BYTES) -> Spread:
-        """Return the distribution of a column from a sample; ``width`` as for ``ordered_bytes``."""
+        """Return the distribution of the column; ``width`` is the same as for ``ordered_bytes``."""
         prefix = 0 if self._ends is None else _shared_prefix(*self._ends)
         words = [_words(values, prefix, width) for values in self._values]
         return Spread(np.unique(np.concatenate([np.empty(0, np.uint64), *words])), prefix)
@@ -84,7 +85,7 @@ class Sample:
 
 
 def ordered_bytes(array: pa.Array, spread: Spread, *, width: int = WORD_BYTES) -> Bytes:
-    """The values of a column as bytes in their order; values that are nearly alike may come out alike.
+    """Return the values of a column as bytes with the same order; similar values may become equal.
 
     Numbers take 8 bytes; strings and binaries ``width`` bytes.
 
@@ -106,7 +107,7 @@ def ordered_bytes(array: pa.Array, spread: Spread, *, width: int = WORD_BYTES) -
 
 
 def interleaved(columns: Sequence[Bytes]) -> Bytes:
-    """The first bits of all columns, then the second ones, and so on; a column without further bits is passed over.
+    """Interleave bits: the first bits of all columns, then the second, and so on; shorter columns are skipped.
 
     >>> interleaved([np.array([[0xFF]], np.uint8), np.array([[0x00, 0x0F]], np.uint8)]).tolist()
     [[170, 170, 15]]
@@ -116,7 +117,7 @@ def interleaved(columns: Sequence[Bytes]) -> Bytes:
 
 
 def hilbert(columns: Sequence[Bytes]) -> Bytes:
-    """Positions on the Hilbert curve through the cube of all values of 64 bits in each column, 8 bytes each.
+    """Return positions on the Hilbert curve through the cube of 64-bit values of the columns, 8 bytes per column.
 
     >>> corners = [[0, 0], [0, 1], [1, 1], [1, 0]]
     >>> top = [np.array([[bit << 7, 0, 0, 0, 0, 0, 0, 0] for bit in axis], np.uint8) for axis in zip(*corners)]
@@ -133,7 +134,7 @@ def hilbert(columns: Sequence[Bytes]) -> Bytes:
 
 
 def as_signed_words(columns: Bytes) -> list[npt.NDArray[np.int64]]:
-    """The same order as columns of signed numbers, most significant first.
+    """Convert bytes to columns of signed numbers of the same order, most significant first.
 
     >>> [word.tolist() for word in as_signed_words(np.array([[1], [255]], np.uint8))]
     [[-9151314442816847872, 9151314442816847872]]
@@ -146,7 +147,7 @@ def as_signed_words(columns: Bytes) -> list[npt.NDArray[np.int64]]:
 
 
 def _transpose(axes: UInt64Array) -> None:
-    """The bits of the position on the curve, distributed to the axes, in place (Skilling's AxestoTranspose)."""
+    """Distribute the bits of the positions on the curve to the axes, in place (Skilling's AxestoTranspose)."""
     first, last = axes[0], axes[-1]
     for bit in range(63, 0, -1):
         below = np.uint64((1 << bit) - 1)
@@ -169,7 +170,7 @@ def _all_ones_where(words: UInt64Array, bit: int) -> UInt64Array:
 
 
 def _spread(columns: Sequence[npt.NDArray[np.uint8]]) -> Bytes:
-    """One byte of each column, bits interleaved."""
+    """Interleave the bits of one byte of each column."""
     count = len(columns)
     if count > WORD_BYTES:
         bits = np.unpackbits(np.stack(columns, axis=1), axis=1).reshape(-1, count, 8)
@@ -182,14 +183,15 @@ def _spread(columns: Sequence[npt.NDArray[np.uint8]]) -> Bytes:
 
 
 def _words(array: pa.Array, prefix: int, width: int) -> UInt64Array:
-    """Numbers in the order of the column; entries at nulls have no meaning."""
+    """Return numbers in the order of the column; undefined at nulls."""
     if is_bytes(array.type):
         leading = np.zeros((len(array), WORD_BYTES), np.uint8)
         leading[:, : min(width, WORD_BYTES)] = _leading_bytes(array, prefix, min(width, WORD_BYTES))
         return leading.view(">u8")[:, 0].astype(np.uint64)
     values = integers(array)
     if values is None:
-        # A decimal of more than 64 bits: near enough, since only the place of a row depends on it.
+        # For a decimal of more than 64 bits, an approximation is sufficient, because it only affects the place of a
+        # row.
         values = integers(array.cast(pa.float64()))
     assert values is not None  # noqa: S101 - numbers of 64 bits always are
     return values.view(np.uint64) ^ _SIGN

@@ -1,7 +1,7 @@
-"""The difference between two states of a bucket, in bounded memory (Java ``IncrementalDiffSplitRead``).
+"""Computes the difference between two states of a bucket in bounded memory (Java ``IncrementalDiffSplitRead``).
 
-Both states come as rows in key order, one for each key, with all columns and ``_VALUE_KIND``. As in the merge, a step
-takes from both the rows up to the smaller of the last keys at hand.
+Both states are rows in key order, one for each key, with all columns and ``_VALUE_KIND``. As in the merge, a step takes
+from both the rows up to the smaller of their current last keys.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from table_format.model.schema import VALUE_KIND
 def difference(
     before: Iterator[pa.RecordBatch], after: Iterator[pa.RecordBatch], key_columns: Sequence[str]
 ) -> Iterator[pa.RecordBatch]:
-    """Rows of the later state that the earlier one has not or has otherwise, and rows of it alone as deletes.
+    """Yield the new and changed rows of the later state, and deletes for the rows that only the earlier state has.
 
     >>> old = pa.record_batch({"k": [1, 2, 3], "v": ["a", "b", "c"], "_VALUE_KIND": pa.array([0, 0, 0], pa.int8())})
     >>> new = pa.record_batch({"k": [2, 3, 4], "v": ["b", "x", "d"], "_VALUE_KIND": pa.array([0, 0, 0], pa.int8())})
@@ -58,7 +58,7 @@ def _compared(left: pa.RecordBatch, right: pa.RecordBatch, spec: MergeSpec) -> p
     for name in rows.schema.names:
         if name != VALUE_KIND.name:
             changed |= ~equal_values(before.column(name), after.column(name))
-    # A key that had been deleted before and is gone now has not changed.
+    # A key that was already deleted before has not changed.
     wanted = np.zeros(order.size, dtype=bool)
     wanted[alone[(alone >= left.num_rows) | (kinds[alone] % 2 == 0)]] = True
     wanted[new[changed]] = True
@@ -66,7 +66,7 @@ def _compared(left: pa.RecordBatch, right: pa.RecordBatch, spec: MergeSpec) -> p
 
 
 def _as_deletes(batch: pa.RecordBatch, *, keep_all: bool = False) -> pa.RecordBatch:
-    """The rows that were there, as deletes."""
+    """Return the rows of the earlier state as deletes."""
     kinds = _kinds(batch)
     at = batch.schema.get_field_index(VALUE_KIND.name)
     deletes = np.full(kinds.size, RowKind.DELETE.value, dtype=np.int8)
@@ -85,7 +85,7 @@ def _non_empty(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
 
 
 def equal_values(left: pa.Array, right: pa.Array) -> npt.NDArray[np.bool_]:
-    """Which values are the same as stored: null is null, NaN is NaN, and 0.0 is not -0.0.
+    """Return a mask of values with the same stored form: null equals null, NaN equals NaN, and 0.0 is not -0.0.
 
     >>> equal_values(pa.array([1.0, None, float("nan"), 0.0]), pa.array([1.0, None, float("nan"), -0.0])).tolist()
     [True, True, True, False]

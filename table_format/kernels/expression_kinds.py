@@ -1,7 +1,8 @@
-"""Kinds of values in expressions: which meet without more ado, and which become another by a cast.
+"""The kinds of values in expressions: implicit conversions to a common kind, and explicit casts.
 
-Numbers meet in the wider kind, decimals exactly; text, dates and numbers never meet. What a cast cannot do for every
-value of a kind (a FLOAT as text, which Java writes in its own way) it does for none.
+Numbers are converted to the wider kind, decimals exactly. Text, dates and numbers are never mixed. A cast is supported
+only if it works for every value of a kind; a FLOAT, for example, cannot be cast to text, which Java formats in its own
+way.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ from table_format.model.types import DataType, DecimalType
 Value: TypeAlias = pa.Array | pa.Scalar
 
 DIGITS: Final = 76
-"""Of the widest decimal that Arrow reckons with; columns hold half of it."""
+"""The precision of the widest decimal in Arrow's arithmetic, twice that of columns."""
 
 _WHOLE_DIGITS: Final = 19
 
 
 def plain(array: pa.Array) -> pa.Array:
-    """The same values in one of the types that expressions know: dictionaries decoded, large and view types not."""
+    """Return the same values in a type that expressions support: dictionaries, large types and views are converted."""
     if isinstance(array, pa.ExtensionArray):
         array = array.storage
     if pa.types.is_dictionary(array.type):
@@ -39,12 +40,12 @@ def plain(array: pa.Array) -> pa.Array:
 
 
 def is_number(found: pa.DataType) -> bool:
-    """Whether values of the type can be reckoned with."""
+    """Return whether the type is numeric."""
     return bool(pa.types.is_integer(found) or pa.types.is_floating(found) or pa.types.is_decimal(found))
 
 
 def numeric(*values: Value) -> tuple[Value, ...]:
-    """Numbers of one kind: 64-bit, decimals of the widest type, or DOUBLE."""
+    """Convert numbers to one kind: 64-bit, decimals of the widest type, or DOUBLE."""
     known = [v.type for v in values if not pa.types.is_null(v.type)]
     for found in known:
         if not is_number(found):
@@ -58,7 +59,7 @@ def numeric(*values: Value) -> tuple[Value, ...]:
 
 
 def wide(value: Value) -> Value:
-    """A whole number or decimal as a decimal that does not overflow soon."""
+    """Convert an integer or decimal to a wide decimal, to avoid overflows."""
     if pa.types.is_decimal(value.type):
         return value.cast(pa.decimal256(value.type.precision, value.type.scale))
     if pa.types.is_integer(value.type):
@@ -67,7 +68,7 @@ def wide(value: Value) -> Value:
 
 
 def alike(*values: Value) -> tuple[Value, ...]:
-    """Values of one type, which stand in one column or are compared."""
+    """Convert values that are compared, or belong to one column, to one type."""
     types = {v.type for v in values if not pa.types.is_null(v.type)}
     if not types:
         return values
@@ -143,10 +144,10 @@ _CASTS: Final = frozenset(
 
 
 def cast(value: Value, data_type: DataType) -> Value:
-    """The value as another type, rounded half away from zero where that is coarser, cut for a whole number.
+    """Cast a value. Coarser types round half away from zero; integers cut the fraction.
 
     Raises:
-        InvalidExpression: there is no such cast.
+        InvalidExpression: the cast is not supported.
     """
     target = arrow_type(data_type)
     found, wanted = _kind(value.type), _kind(target)
@@ -162,5 +163,5 @@ def cast(value: Value, data_type: DataType) -> Value:
         elif isinstance(data_type, DecimalType) and pa.types.is_integer(value.type):
             value = wide(value)
         return value.cast(target, safe=not pa.types.is_floating(target))
-    # A date of an instant, or a coarser instant, leaves something out on purpose.
+    # Casts of a timestamp to a date or to a coarser timestamp lose a part intentionally.
     return value.cast(target, safe=found not in ("timestamp", "date"))

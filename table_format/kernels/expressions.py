@@ -1,7 +1,8 @@
-"""Expressions evaluated column by column (``model.expression``), with SQL's nulls.
+"""Evaluates expressions (``model.expression``) by column, with SQL's treatment of nulls.
 
-Whole numbers are reckoned in 64 bits, decimals exactly, and ``/`` in DOUBLE. An overflow, a division by zero or a text
-that is no number is an error, never a wrong value. Kinds of values are not mixed: text is no number and no date.
+Integers are computed in 64 bits, decimals exactly, and ``/`` in DOUBLE. An overflow, a division by zero or a text that
+is not a number is an error, never a wrong value. Kinds of values are not mixed: text is not converted to a number or a
+date implicitly.
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ _FACTOR_DIGITS: Final = 37
 
 
 def evaluate(expression: Expression, columns: Columns, row_count: int) -> pa.Array:
-    """The value of the expression for each row.
+    """Return the value of the expression for each row.
 
     Raises:
-        InvalidExpression: the kinds of values do not fit each other, or a value cannot be reckoned with.
+        InvalidExpression: the kinds of values do not match, or a value cannot be computed.
     """
     try:
         return _array(expression, columns, row_count)
@@ -39,10 +40,10 @@ def evaluate(expression: Expression, columns: Columns, row_count: int) -> pa.Arr
 
 
 def truths(expression: Expression, columns: Columns, row_count: int) -> pa.BooleanArray:
-    """Where a condition holds; where it is unknown it does not.
+    """Return a mask of the rows for which a condition holds; unknown counts as false.
 
     Raises:
-        InvalidExpression: the expression is no condition; see ``evaluate``.
+        InvalidExpression: the expression is not a condition; see also ``evaluate``.
     """
     try:
         return _truths(expression, columns, row_count)
@@ -90,7 +91,7 @@ def _arithmetic(function: Callable[..., Value]) -> Callable[..., Value]:
 def _product(left: Value, right: Value) -> Value:
     left, right = numeric(left, right)
     if pa.types.is_decimal(left.type) and left.type.precision + right.type.precision >= DIGITS:
-        # The product of two of the widest columns has a digit too many; hardly any value has them all.
+        # The product of two of the widest columns has one digit too many, but hardly any value needs it.
         left, right = (
             v.cast(pa.decimal256(min(v.type.precision, _FACTOR_DIGITS), v.type.scale)) for v in (left, right)
         )
@@ -111,7 +112,7 @@ def _rounded(value: Value, digits: Value | None = None) -> Value:
     return pc.round(number, places, round_mode="half_towards_infinity")
 
 
-# --- kinds of values that meet ----------------------------------------------------------------------------------------
+# --- comparisons and conditions ---------------------------------------------------------------------------------------
 
 
 def _comparison(function: Callable[..., Value]) -> Callable[..., Value]:
@@ -125,7 +126,7 @@ def _compared(function: Callable[..., Value], left: Value, right: Value) -> Valu
 
 
 def _same(left: Value, right: Value) -> Value:
-    """Equality for which null is a value."""
+    """Return whether values are equal, where null equals null."""
     both = pc.and_(pc.is_null(left), pc.is_null(right))
     return or_(both, fill_null(_compared(equal, left, right), fill_value=False))
 
@@ -143,7 +144,7 @@ def _logic(function: Callable[..., Value]) -> Callable[..., Value]:
 
 
 def _case(parts: Sequence[Expression], columns: Columns, row_count: int) -> Value:
-    """Each branch for the rows that get there only: it may guard against what fails for the others."""
+    """Evaluate each branch only for its own rows, because the condition may exclude rows for which it would fail."""
     needed = {column: columns[column] for part in parts for column in columns_in(part)}
     left = np.arange(row_count)
     rows: list[npt.NDArray[np.int64]] = []
@@ -167,7 +168,7 @@ def _coalesced(*values: Value) -> Value:
 
 
 def _without(value: Value, unwanted: Value) -> Value:
-    """NULLIF."""
+    """Return the value, or null if it equals ``unwanted`` (NULLIF)."""
     is_it = fill_null(_compared(equal, value, unwanted), fill_value=False)
     return if_else(is_it, pa.scalar(None, value.type), value)
 

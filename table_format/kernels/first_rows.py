@@ -1,4 +1,4 @@
-"""The first rows in an order, out of batches that come in any order. At most about twice as many rows are held."""
+"""Finds the first rows in an order among batches in any order. It keeps at most about twice as many rows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MIN_ROWS_TO_SORT: Final = 65_536
 
 
 def first_rows(batches: Iterable[pa.RecordBatch], limit: RowLimit) -> Iterator[pa.RecordBatch]:
-    """The first rows of all batches in the order of the limit; without an order, the first that come.
+    """Yield the first rows of all batches in the order of the limit; without an order, any rows.
 
     >>> rows = [pa.record_batch({"a": [3, None, 1]}), pa.record_batch({"a": [2, 9]})]
     >>> limit = RowLimit(2, (OrderedColumn("a", descending=True, nulls_first=False),))
@@ -58,7 +58,7 @@ def _first(batches: list[pa.RecordBatch], limit: RowLimit) -> list[pa.RecordBatc
 
 
 def _places(rows: pa.Table, limit: RowLimit) -> npt.NDArray[np.int64]:
-    """The places of the first rows, in order."""
+    """Return the positions of the first rows, in order."""
     if not rows.num_rows:
         return np.empty(0, np.int64)
     words = encode([column for ordered in limit.order for column in _sort_columns(rows, ordered)])
@@ -71,6 +71,6 @@ def _places(rows: pa.Table, limit: RowLimit) -> npt.NDArray[np.int64]:
 def _sort_columns(rows: pa.Table, ordered: OrderedColumn) -> Iterator[SortColumn]:
     pieces = tuple(rows.column(ordered.column).chunks)
     if not ordered.nulls_first:
-        # Words have null before all values.
+        # In words, null comes before all values.
         yield SortColumn(tuple(piece.is_null() for piece in pieces))
     yield SortColumn(pieces, ordered.descending)

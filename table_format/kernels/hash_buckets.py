@@ -1,9 +1,9 @@
 """Assigns key hashes to the buckets of a partition: existing and new ones (format chapter 11, section 1).
 
-Java ``PartitionIndex`` and ``SimpleHashBucketAssigner``. Hashes are kept sorted with their buckets beside them, six
-bytes for each, cut into shards by their upper bits so that taking in new ones copies little at a time. A large index
-file that is sorted is kept as it is and searched, until that has cost what it costs to take its hashes into the shards:
-few rows need not pay for all keys of a table.
+Java ``PartitionIndex`` and ``SimpleHashBucketAssigner``. Hashes are kept sorted together with their buckets, in six
+bytes each, and divided into shards by their upper bits, so that adding new ones copies little. A large sorted index
+file is not added to the shards but searched directly, until the searches have cost as much as adding it. So a write of
+few rows does not have to load all keys of a table.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ Buckets: TypeAlias = npt.NDArray[np.int16]
 
 UNKNOWN: Final = -1
 MAX_DYNAMIC_BUCKETS: Final = 32_767
-"""Java keeps buckets as 16-bit numbers."""
+"""The highest bucket number, because Java stores buckets in 16 bits."""
 
 LOADED_AT_ONCE: Final = 1 << 21
-"""Hashes of index files that are sorted together, at 14 bytes each: more than a bucket has by default."""
+"""The number of hashes of index files that are sorted together, at 14 bytes each; a bucket has fewer by default."""
 
 FILE_HASHES: Final = 1 << 16
-"""Hashes of an index file from which it is searched as it is ..."""
+"""The minimum number of hashes of an index file that is searched directly."""
 
 SEARCHES_PER_HASH: Final = 4
-"""... until so many searches were made for each of them: to take a hash into the shards costs as much."""
+"""The number of searches per hash after which such a file is added to the shards, which costs as much."""
 
 _BUCKET_BITS: Final = 16
 _ROW_BITS: Final = 32
@@ -42,7 +42,7 @@ _SHARD_STARTS: Final = (np.arange(1, _SHARDS, dtype=np.int64) - 128) << _SHARD_B
 
 
 class HashBuckets:
-    """The buckets of the key hashes of one partition; grows as new hashes are put in."""
+    """The buckets of the key hashes of one partition, to which new hashes can be added."""
 
     def __init__(self) -> None:
         empty = (np.empty(0, np.int32), np.empty(0, np.int16))
@@ -50,19 +50,19 @@ class HashBuckets:
         self._files: list[tuple[int, Hashes]] = []
         self._searches = 0
         self.counts: dict[int, int] = {}
-        """Hashes by bucket. One that two large files hold counts in both, as long as they are searched."""
+        """The number of hashes by bucket. A hash in two large files counts twice while these are searched directly."""
 
     def __len__(self) -> int:
         return sum(self.counts.values())
 
     @property
     def nbytes(self) -> int:
-        """Memory of hashes and buckets."""
+        """The size of hashes and buckets in memory, in bytes."""
         shards = sum(hashes.nbytes + buckets.nbytes for hashes, buckets in self._shards)
         return shards + sum(hashes.nbytes for _, hashes in self._files)
 
     def find(self, hashes: Hashes) -> Buckets:
-        """The bucket of each hash of a sorted array, or ``UNKNOWN``.
+        """Return the bucket of each hash in a sorted array, or ``UNKNOWN``.
 
         >>> index = HashBuckets()
         >>> index.put(np.array([-5, 7], np.int32), np.array([1, 0], np.int16))
@@ -89,14 +89,14 @@ class HashBuckets:
         return found
 
     def _take_files_in(self) -> None:
-        """Take the hashes of all files into the shards, those of the first file first."""
+        """Add the hashes of all files to the shards, those of the first file first."""
         files, self._files, self._searches = self._files, [], 0
         for bucket, hashes in files:
             self.counts[bucket] -= len(hashes)
         self._load_all(files)
 
     def put(self, hashes: Hashes, buckets: Buckets) -> None:
-        """Take in hashes that are not known yet: a sorted array without repetitions, and the bucket of each."""
+        """Add unknown hashes: a sorted array without repetitions, and the bucket of each."""
         for shard, start, stop in _pieces(hashes):
             self._shards[shard] = _merged(self._shards[shard], hashes[start:stop], buckets[start:stop])
         counts = np.bincount(buckets)
@@ -104,14 +104,14 @@ class HashBuckets:
             self.counts[bucket] = self.counts.get(bucket, 0) + int(counts[bucket])
 
     def load(self, files: Iterable[tuple[int, Hashes]]) -> None:
-        """Take in the hashes of the index files of some buckets; one that another bucket holds already stays there.
+        """Add the hashes of the index files of some buckets; a known hash stays in its bucket.
 
-        Many at once, because every shard is built again each time, and no more than memory is there for.
+        Load many files at once, because each call rebuilds every shard. Memory is bounded.
         """
         self._load_all(self._not_searched(files))
 
     def _not_searched(self, files: Iterable[tuple[int, Hashes]]) -> Iterator[tuple[int, Hashes]]:
-        """The files that are not kept as they are."""
+        """Yield the files that are not searched directly."""
         for bucket, hashes in files:
             if len(hashes) < FILE_HASHES or not (hashes[1:] > hashes[:-1]).all():
                 yield bucket, hashes
@@ -156,7 +156,7 @@ class HashBuckets:
         self.put(ordered, buckets)
 
     def hashes_of(self, bucket: int) -> Hashes:
-        """All hashes of a bucket, ascending."""
+        """Return all hashes of a bucket, ascending."""
         own = np.concatenate([hashes[buckets == bucket] for hashes, buckets in self._shards])
         files = [hashes for owner, hashes in self._files if owner == bucket]
         return distinct(np.concatenate([own, *files])) if files else own
@@ -166,8 +166,8 @@ class HashBuckets:
 class AssignRules:
     """The rules by which new hashes get buckets.
 
-    ``target_rows`` is when a bucket is full, ``max_buckets`` of ``None`` means as many as there can be. Each of
-    ``assigners`` owns the hashes and the buckets whose number leaves it as the remainder.
+    A bucket is full with ``target_rows`` rows. A ``max_buckets`` of ``None`` means the maximum of the format. Each of
+    ``assigners`` owns the hashes and the buckets with its number as the remainder.
     """
 
     target_rows: int
@@ -176,24 +176,24 @@ class AssignRules:
 
     @property
     def bucket_limit(self) -> int:
-        """Buckets at most."""
+        """The maximum number of buckets."""
         return MAX_DYNAMIC_BUCKETS if self.max_buckets is None else min(self.max_buckets, MAX_DYNAMIC_BUCKETS)
 
 
 def assign(index: HashBuckets, hashes: Hashes, rules: AssignRules) -> Buckets:
-    """The bucket of each hash, in any order and with repetitions; new ones are put into the index.
+    """Return the bucket of each hash, in any order and with repetitions; new hashes are added to the index.
 
     A known hash keeps its bucket. A new one goes to the first bucket that is not full, then to a new bucket with the
-    lowest free number, and when there may be no more, to one of those there are.
+    lowest free number, and if no more buckets are allowed, to one of the existing ones.
 
     >>> index, rules = HashBuckets(), AssignRules(target_rows=2)
     >>> assign(index, np.array([5, 9, 5, 1], np.int32), rules).tolist()
     [0, 0, 0, 1]
 
     Raises:
-        InvalidInputError: without a limit, all numbers a bucket can have are in use.
+        InvalidInputError: there is no limit, and all bucket numbers are in use.
     """
-    # As in load, the position beside the hash: equal hashes stay in the order they came in.
+    # As in ``load``, combine hash and position, so that equal hashes keep their order.
     pairs = (hashes.astype(np.int64) << _ROW_BITS) | np.arange(len(hashes))
     pairs.sort()
     ordered, rows = (pairs >> _ROW_BITS).astype(np.int32), pairs & _ROW_MASK
@@ -211,13 +211,13 @@ def assign(index: HashBuckets, hashes: Hashes, rules: AssignRules) -> Buckets:
 
 
 def places_of_new(counts: dict[int, int], hashes: Hashes, rules: AssignRules) -> Buckets:
-    """The buckets of new keys in the order they arrived in, given how many each bucket holds; ``counts`` stays.
+    """Return the buckets of new keys in arrival order, given the count of each bucket; ``counts`` does not change.
 
     >>> places_of_new({0: 1}, np.array([5, 9, 1], np.int32), AssignRules(target_rows=2)).tolist()
     [0, 1, 1]
 
     Raises:
-        InvalidInputError: without a limit, all numbers a bucket can have are in use.
+        InvalidInputError: there is no limit, and all bucket numbers are in use.
     """
     if rules.assigners == 1:
         return _places(counts, hashes, 0, rules)
@@ -231,16 +231,16 @@ def places_of_new(counts: dict[int, int], hashes: Hashes, rules: AssignRules) ->
 
 
 def distinct(hashes: Hashes) -> Hashes:
-    """The hashes in ascending order, each once.
+    """Return the hashes in ascending order, each once.
 
-    ``np.unique`` looks each up in a hash table, which takes ten times as long.
+    ``np.unique`` uses a hash table, which takes ten times as long.
     """
     ordered = np.sort(hashes)
     return ordered[_is_first(ordered)]
 
 
 def assigner_of(hashes: Hashes, assigners: int) -> Hashes:
-    """The assigner that owns each hash (Java ``BucketAssigner.computeAssigner``).
+    """Return the assigner that owns each hash (Java ``BucketAssigner.computeAssigner``).
 
     >>> assigner_of(np.array([-7, 7, 8], np.int32), 4).tolist()
     [3, 3, 0]
@@ -249,7 +249,7 @@ def assigner_of(hashes: Hashes, assigners: int) -> Hashes:
 
 
 def _places(counts: dict[int, int], hashes: Hashes, owner: int, rules: AssignRules) -> Buckets:
-    """The buckets of new hashes of one assigner, in the order they arrived in."""
+    """Return the buckets of new hashes of one assigner, in arrival order."""
     places = np.empty(len(hashes), np.int16)
     placed = 0
     for bucket, room in _open_buckets(counts, owner, rules):
@@ -265,14 +265,14 @@ def _places(counts: dict[int, int], hashes: Hashes, owner: int, rules: AssignRul
         )
         raise InvalidInputError(message)
     owned = _owned_buckets(range(rules.bucket_limit), owner, rules) or list(range(rules.bucket_limit))
-    # Java draws lots. Upper bits of the hash are as good, and two writers come to the same.
+    # Java chooses randomly. The upper bits of the hash are as good, and two writers get the same result.
     chosen = np.abs(hashes[placed:].astype(np.int64)) // rules.assigners % len(owned)
     places[placed:] = np.array(owned, np.int16)[chosen]
     return places
 
 
 def _open_buckets(counts: dict[int, int], owner: int, rules: AssignRules) -> Iterator[tuple[int, int]]:
-    """Buckets of an assigner with room, and how much: those there are, then new ones."""
+    """Yield the buckets of an assigner that are not full, with their free rows: existing ones, then new ones."""
     for bucket in _owned_buckets(sorted(counts), owner, rules):
         if counts[bucket] < rules.target_rows:
             yield bucket, rules.target_rows - counts[bucket]
@@ -286,14 +286,14 @@ def _owned_buckets(buckets: Iterable[int], owner: int, rules: AssignRules) -> li
 
 
 def _is_first(ordered: Hashes) -> npt.NDArray[np.bool_]:
-    """Where a sorted array has a number that is not the one before."""
+    """Return a mask of the numbers in a sorted array that differ from the previous one."""
     is_first = np.ones(len(ordered), np.bool_)
     np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:])
     return is_first
 
 
 def _merged(known: tuple[Hashes, Buckets], hashes: Hashes, buckets: Buckets) -> tuple[Hashes, Buckets]:
-    """A shard with new hashes among those it has; both are sorted."""
+    """Merge new hashes into a shard; both are sorted."""
     if not len(known[0]):
         return hashes.copy(), buckets.copy()
     places = np.searchsorted(known[0], hashes) + np.arange(len(hashes))
@@ -306,7 +306,7 @@ def _merged(known: tuple[Hashes, Buckets], hashes: Hashes, buckets: Buckets) -> 
 
 
 def _pieces(hashes: Hashes) -> Iterator[tuple[int, int, int]]:
-    """The shards that hashes of a sorted array belong to, and from where to where."""
+    """Yield the shards of the hashes in a sorted array, each with the start and the end of its hashes."""
     bounds = np.searchsorted(hashes, _SHARD_STARTS)
     starts = np.concatenate(([0], bounds))
     stops = np.append(bounds, len(hashes))

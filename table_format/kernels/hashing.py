@@ -1,7 +1,7 @@
 """Bucket hashes of whole columns (format chapter 05, 4 and 5; Java ``BinaryRow.hashCode``, ``MurmurHashUtils``).
 
-The hash is Murmur3 over the bytes of the row a bucket key would make. The rows are never made: the 4-byte words of all
-rows of a cache-sized block are mixed at once, column by column, in the order in which they would stand in the row.
+The hash is Murmur3 over the bytes of the BinaryRow of a bucket key. The rows are never built: the 4-byte words of all
+rows of a cache-sized block are mixed at once, column by column, in their order in the row.
 """
 
 from __future__ import annotations
@@ -38,20 +38,20 @@ _MASK: Final = 0xFFFFFFFF
 _ONE: Final = np.uint64(1)
 _THREE: Final = np.uint64(3)
 _FEW_ROWS: Final = 16
-"""With fewer rows than this left, a loop over words costs less than array operations on each word."""
+"""With fewer remaining rows, a loop over words takes less time than array operations on each word."""
 
 
 def row_hashes(types: Sequence[DataType], columns: Sequence[pa.Array]) -> npt.NDArray[np.int32]:
-    """The hash of each row of a bucket key, or of a partition.
+    """Return the hash of each row of a bucket key, or of a partition.
 
     >>> from table_format.model.types import IntType, VarCharType
     >>> row_hashes([IntType(), VarCharType()], [pa.array([1], pa.int32()), pa.array(["hello world"])]).tolist()
     [639486570]
 
-    Requires one column at least, arrays of ``arrow_type`` of their types, and equal lengths.
+    Requires at least one column, arrays of ``arrow_type`` of their types, and equal lengths.
 
     Raises:
-        InvalidData: a column is of another Arrow type, of another length, or nested.
+        InvalidData: a column has a wrong Arrow type or length, or is nested.
     """
     if not columns or len(types) != len(columns) or len({len(c) for c in columns}) != 1:
         message = f"expected {len(types)} columns of equal length, found lengths {[len(c) for c in columns]}"
@@ -65,7 +65,7 @@ def row_hashes(types: Sequence[DataType], columns: Sequence[pa.Array]) -> npt.ND
 
 
 def fixed_buckets(hashes: npt.NDArray[np.int32], bucket_count: int) -> npt.NDArray[np.int32]:
-    """The bucket of each hash: the remainder with the sign of the hash, made positive.
+    """Return the bucket of each hash: the absolute value of the remainder with the sign of the hash.
 
     >>> fixed_buckets(np.array([-300363099, 1465514398], np.int32), 7).tolist()
     [1, 5]
@@ -89,7 +89,7 @@ def _hash_block(columns: Sequence[ColumnWords]) -> UInt32s:
 
 
 def _header_words(columns: Sequence[ColumnWords]) -> list[Words]:
-    """Row kind and null bits: bit ``i + 8`` says that column ``i`` is null."""
+    """Return the row kind and null bits: bit ``i + 8`` is set if column ``i`` is null."""
     words: list[Words] = [0] * ((len(columns) + 8 + 63) // 64 * 2)
     for i, column in enumerate(columns):
         if column.nulls is not None:
@@ -99,7 +99,7 @@ def _header_words(columns: Sequence[ColumnWords]) -> list[Words]:
 
 
 def _slot(column: ColumnWords, offset: int | npt.NDArray[np.int64]) -> tuple[Words, Words, int | npt.NDArray[np.int64]]:
-    """Both words of a column's slot, and the bytes its variable part takes."""
+    """Return both words of a column's slot, and the size of its variable part in bytes."""
     match column:
         case SlotWords(low=low, high=high):
             return low, high, 0
@@ -116,7 +116,7 @@ def _slot(column: ColumnWords, offset: int | npt.NDArray[np.int64]) -> tuple[Wor
 
 
 def _inline_slots(column: BytesWords) -> UInt64s:
-    """The value and its marked length, right wherever the value is short enough."""
+    """Return the value with its marked length; only valid for values that are short enough."""
     lengths = column.lengths.view(np.uint64)
     kept = _low_bytes(np.minimum(lengths, np.uint64(INLINE_BYTES)))
     slots = (column.loads(column.starts) & kept) | ((lengths | np.uint64(0x80)) << np.uint64(56))
@@ -124,7 +124,7 @@ def _inline_slots(column: BytesWords) -> UInt64s:
 
 
 def _low_bytes(count: UInt64s) -> UInt64s:
-    """A mask of the lowest ``count`` bytes, fewer than 8."""
+    """Return a mask of the lowest ``count`` bytes, fewer than 8."""
     return (_ONE << (count << _THREE)) - _ONE
 
 
@@ -158,7 +158,7 @@ def _scrambled(word: UInt32s) -> UInt32s:
 
 
 def _mixed(mixed: UInt32s) -> UInt32s:
-    """Ends a step, in place."""
+    """Complete a step, in place."""
     high = mixed >> np.uint32(19)
     mixed <<= np.uint32(13)
     mixed |= high
@@ -188,18 +188,18 @@ def _mix_variable(state: Words, column: ColumnWords) -> Words:
 
 
 def _mix_bytes(state: UInt32s, column: BytesWords) -> UInt32s:
-    """Mix values of different lengths: longest first, so that step ``n`` concerns a prefix of the rows."""
+    """Mix values of different lengths: sort them, longest first, so that step ``n`` applies to a prefix of the rows."""
     if column.min_chunks == column.max_chunks:
         return _mix_sorted(state, column)
     kept_small = (column.max_chunks - column.chunks).astype(np.min_scalar_type(column.max_chunks))
-    order = np.argsort(kept_small, kind="stable")  # of one or two bytes: a radix sort
+    order = np.argsort(kept_small, kind="stable")  # one or two bytes: a radix sort
     state[order] = _mix_sorted(state[order], column.take(order))
     return state
 
 
 def _mix_sorted(state: UInt32s, column: BytesWords) -> UInt32s:
     counts = np.bincount(column.chunks)
-    with_more = len(state) - np.cumsum(counts)  # at n: how many rows have more than n chunks
+    with_more = len(state) - np.cumsum(counts)  # at n: the number of rows with more than n chunks
     for n in range(column.max_chunks):
         active, kept = int(with_more[n]), int(with_more[n + 1])
         if active < _FEW_ROWS:
@@ -214,7 +214,7 @@ def _mix_sorted(state: UInt32s, column: BytesWords) -> UInt32s:
 
 
 def _mix_few(state: UInt32s, column: BytesWords, rows: int, done: int) -> None:
-    """Mix what is left of the first rows, ``done`` chunks being mixed already, word by word."""
+    """Mix the rest of the first rows, of which ``done`` chunks are already mixed, word by word."""
     content = column.data.view(np.uint8)
     for row in range(rows):
         padded = np.zeros(8 * (int(column.chunks[row]) - done), np.uint8)

@@ -1,4 +1,4 @@
-"""Single keys: reading one row's key from columns, and finding where a key falls in a sorted batch.
+"""Reads the key of a single row from columns, and finds the position of a key in a sorted batch.
 
 Key columns are NOT NULL (format chapter 06, section 5); their order is that of ``key_words``.
 """
@@ -28,7 +28,7 @@ class _Column(Protocol):
     def item(self, row: int) -> Any: ...  # noqa: ANN401 - int or bytes, the same in one column
 
     def range_of(self, value: Any, first: int, end: int) -> tuple[int, int]:  # noqa: ANN401
-        """Where the rows equal to ``value`` begin and end within a range that is sorted by this column."""
+        """Return the start and end of the rows equal to ``value`` within a range that is sorted by this column."""
         ...
 
 
@@ -76,17 +76,17 @@ def _range_of(column: _Column, value: Any, first: int, end: int) -> tuple[int, i
 
 @dataclass(frozen=True, slots=True)
 class SortedKeys:
-    """The key columns of a batch that is sorted by them."""
+    """The key columns of a batch that is sorted by key."""
 
     columns: tuple[_Column, ...]
     row_count: int
 
     def key(self, row: int) -> Key:
-        """The key of one row, comparable with the keys of other batches of the same columns."""
+        """Return the key of one row, comparable with the keys of other batches of the same columns."""
         return tuple(column.item(row) for column in self.columns)
 
     def count_up_to(self, bound: Key, first: int = 0) -> int:
-        """How many rows, counted from the start of the batch, have keys up to ``bound``; not less than ``first``."""
+        """Return the number of rows from the start of the batch with keys up to ``bound``; at least ``first``."""
         left, right = first, self.row_count
         for column, value in zip(self.columns, bound, strict=True):
             left, right = column.range_of(value, left, right)
@@ -94,19 +94,19 @@ class SortedKeys:
 
 
 def sorted_keys(batch: pa.RecordBatch, key_columns: Sequence[str]) -> SortedKeys:
-    """The key columns of a batch that the caller knows to be sorted by them.
+    """Return the key columns of a batch, which must be sorted by key.
 
     Raises:
-        InvalidData: a key column is missing, holds nulls, or has a type that cannot be a key.
+        InvalidData: a key column is missing, contains nulls, or has a type that cannot be a key.
     """
     return SortedKeys(tuple(_column(key_array(batch, name)) for name in key_columns), batch.num_rows)
 
 
 def key_array(batch: pa.RecordBatch, name: str) -> pa.Array:
-    """A key column.
+    """Return a key column.
 
     Raises:
-        InvalidData: it is missing or holds nulls.
+        InvalidData: the column is missing or contains nulls.
     """
     at = batch.schema.get_field_index(name)
     if at < 0:

@@ -1,7 +1,7 @@
-"""Rows found by the values of key columns: the join of a merge, with one side held in memory.
+"""Finds rows by the values of key columns: the join of a MERGE, with one side in memory.
 
-The hashes of the keys are sorted once; a batch of the other side is looked up by binary search, and what has the same
-hash is compared value by value. A null is equal to nothing.
+The hashes of the keys are sorted once. Batches of the other side are looked up with a binary search, and rows with
+equal hashes are compared by value. Null is not equal to anything.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ Rows = npt.NDArray[np.int64]
 class JoinIndex:
     """The distinct keys of rows.
 
-    ``keys`` are their columns, ``first_rows`` a row of each and ``counts`` how many there are; ``hashes`` are sorted,
-    and ``order`` says which key each belongs to.
+    ``keys`` are their columns, ``first_rows`` the first row of each, and ``counts`` the number of rows of each.
+    ``hashes`` are sorted, and ``order`` is the key of each hash.
     """
 
     types: tuple[DataType, ...]
@@ -42,11 +42,11 @@ class JoinIndex:
 
     @classmethod
     def of(cls, types: Sequence[DataType], columns: Sequence[pa.Array]) -> JoinIndex:
-        """The index of rows given by arrays of ``arrow_type`` of their types; keys with a null are left out."""
+        """Index rows, given as arrays of ``arrow_type`` of their types; keys with a null are left out."""
         names = [str(number) for number in range(len(columns))]
         numbers = pa.array(np.arange(len(columns[0])))
         present = pa.table([*columns, numbers], names=[*names, _ROW]).filter(_all_valid(columns))
-        # On one thread, so that the keys come in the order of the rows.
+        # Use one thread, so that the keys are in row order.
         groups = present.group_by(names, use_threads=False).aggregate([(_ROW, "min"), (_ROW, "count")])
         groups = groups.combine_chunks()
         first_rows = _one(groups.column(f"{_ROW}_min")).to_numpy()
@@ -57,7 +57,7 @@ class JoinIndex:
         return cls(tuple(types), keys, first_rows, counts, hashes[order], order)
 
     def find(self, columns: Sequence[pa.Array]) -> Rows:
-        """Which of the distinct keys each row has, ``NOT_FOUND`` where it has none of them."""
+        """Return the number of the distinct key of each row, or ``NOT_FOUND``."""
         row_count = len(columns[0])
         found = np.full(row_count, NOT_FOUND, np.int64)
         if not row_count or not len(self.hashes):
@@ -85,6 +85,6 @@ def _all_valid(columns: Sequence[pa.Array]) -> pa.BooleanArray:
 
 
 def _one(column: pa.ChunkedArray) -> pa.Array:
-    # A column too large for one array comes back as several.
+    # A column that is too large for one array is returned as several.
     found = cast("pa.Array | pa.ChunkedArray", column.combine_chunks())
     return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found

@@ -1,8 +1,8 @@
-"""Decides where rows go if their key may be in another partition (format chapter 11, section 2).
+"""Determines the places of rows whose keys may be in another partition (format chapter 11, section 2).
 
-Java ``GlobalIndexAssigner`` and its ``ExistingProcessor``s, for a batch at once. Rows of one key are brought together
-by a stable sort; a row that finds its key elsewhere, by what was known or by the row before it, begins a stay of the
-key in another partition.
+Java ``GlobalIndexAssigner`` and its ``ExistingProcessor``s, for a batch at once. A stable sort brings rows of one key
+together. If the key of a row is in another partition, because of the known place or of the previous row, a new stay of
+the key begins.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ class WhenElsewhere(Enum):
     """The treatment of a row whose key is in another partition."""
 
     MOVE = auto()
-    """The key is deleted there, and the row goes where it says."""
+    """The key is deleted there, and the row goes to its own partition."""
     STAY = auto()
-    """The row goes where the key lies."""
+    """The row goes to the partition of the key."""
     DROP = auto()
     """The row is dropped."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Arrivals:
-    """Rows in the order they came in.
+    """Rows in arrival order.
 
-    ``key`` is the number of the first row with the same key, ``wanted`` the number of the partition a row names.
-    ``partition`` and ``bucket`` tell where its key lay before all these rows, ``NOWHERE`` for a new one.
+    ``key`` is the number of the first row with the same key, ``wanted`` the number of the partition of the row.
+    ``partition`` and ``bucket`` are the place of the key before all these rows, ``NOWHERE`` for a new key.
     """
 
     key: Numbers
@@ -49,10 +49,10 @@ class Arrivals:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Placed:
-    """Rows to write: ``rows`` says which row each is, in the order they are to be written in.
+    """Rows to write: ``rows`` are the row numbers in write order.
 
-    Where ``is_retract``, it is written as a delete. ``last`` are rows of the keys that lie elsewhere after all of it
-    than before: in ``last_partition`` and ``last_bucket``.
+    If ``is_retract``, a row is written as a delete. ``last`` are rows of the keys whose place has changed, to
+    ``last_partition`` and ``last_bucket``.
     """
 
     rows: Numbers
@@ -72,7 +72,7 @@ class BucketCounts:
         self._rules = rules
 
     def place(self, partitions: Numbers, hashes: Hashes) -> Numbers:
-        """The buckets of keys that come to partitions, in that order."""
+        """Return the buckets of keys that are added to partitions, in this order."""
         buckets = np.empty(len(partitions), np.int64)
         for partition, rows in _groups(partitions):
             counts = self._counts.setdefault(partition, {})
@@ -81,13 +81,13 @@ class BucketCounts:
         return buckets
 
     def leave(self, partitions: Numbers, buckets: Numbers) -> None:
-        """Take note of keys that left these places."""
+        """Subtract keys that left these places."""
         for partition, rows in _groups(partitions):
             _count(self._counts.setdefault(partition, {}), buckets[rows], -1)
 
 
 def place_rows(arrivals: Arrivals, hashes: Hashes, counts: BucketCounts, rule: WhenElsewhere) -> Placed:
-    """The partition and bucket of each row, and the deletes that moves of keys take.
+    """Return the partition and bucket of each row, and the deletes for keys that move.
 
     >>> one = np.zeros(2, np.int64)
     >>> arrivals = Arrivals(one, np.array([0, 1]), one - 1, one - 1)
@@ -109,7 +109,7 @@ def place_rows(arrivals: Arrivals, hashes: Hashes, counts: BucketCounts, rule: W
     before = np.roll(goes, 1)
     before[is_first] = arrivals.partition[order][is_first]
     moves = goes != before
-    # A stay is what a key has of rows that follow each other into the same bucket.
+    # A stay consists of successive rows of a key that go to the same bucket.
     begins = np.flatnonzero(is_first | moves)
     stay = np.cumsum(is_first | moves) - 1
     bucket_of_stay = arrivals.bucket[order[begins]]
@@ -129,7 +129,7 @@ def place_rows(arrivals: Arrivals, hashes: Hashes, counts: BucketCounts, rule: W
     kept = np.flatnonzero(wanted[order] == arrivals.wanted[order]) if rule is WhenElsewhere.DROP else slice(None)
     written = np.concatenate((order[kept], order[left]))
     retract = np.repeat((False, True), (len(written) - len(left), len(left)))
-    # A delete comes right before the row that moves its key.
+    # A delete comes immediately before the row that moves its key.
     sequence = np.argsort(2 * written + ~retract, kind="stable")
     return Placed(
         rows=written[sequence],
@@ -143,7 +143,7 @@ def place_rows(arrivals: Arrivals, hashes: Hashes, counts: BucketCounts, rule: W
 
 
 def _groups(numbers: Numbers) -> list[tuple[int, npt.NDArray[Any]]]:
-    """The positions of each number, in their order."""
+    """Return the positions of each number, in order."""
     if not len(numbers):
         return []
     order = np.argsort(numbers, kind="stable")

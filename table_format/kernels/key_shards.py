@@ -1,7 +1,7 @@
-"""Key shards: which of several assigners owns a key of a cross-partition table (format chapter 11, section 2).
+"""Key shards: the assignment of keys of a cross-partition table to assigners (format chapter 11, section 2).
 
-Java ``GlobalIndexAssigner`` with ``numAssigners`` and ``assignId``: the hash of the whole primary key tells, as for
-dynamic buckets.
+Java ``GlobalIndexAssigner`` with ``numAssigners`` and ``assignId``: the hash of the whole primary key determines the
+assigner, as for dynamic buckets.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from table_format.model.types import DataType
 
 @dataclass(frozen=True, slots=True)
 class KeyShard:
-    """The keys whose hash leaves ``number`` as the remainder by ``of``."""
+    """The keys whose hash modulo ``of`` is ``number``."""
 
     number: int
     of: int
@@ -32,7 +32,7 @@ class KeyShard:
         return self.of == 1
 
     def owns(self, types: Sequence[DataType], columns: Sequence[pa.Array]) -> npt.NDArray[np.bool_]:
-        """Which rows are its own, from the columns of the primary key.
+        """Return a mask of the rows in this shard, from the columns of the primary key.
 
         >>> from table_format.model.types import BigIntType
         >>> keys = pa.array([0, 1, 2, 3])
@@ -42,11 +42,11 @@ class KeyShard:
         return np.asarray(assigner_of(row_hashes(types, columns), self.of) == self.number)
 
     def part_of(self, types: Sequence[DataType], batch: pa.RecordBatch) -> pa.RecordBatch:
-        """The rows of a batch that are its own; the columns of the primary key come first."""
+        """Return the rows of a batch in this shard; the columns of the primary key must come first."""
         if self.is_whole or not batch.num_rows:
             return batch
         return batch.filter(pa.array(self.owns(types, batch.columns[: len(types)])))
 
 
 WHOLE: Final = KeyShard(0, 1)
-"""What one writer alone has."""
+"""The shard of a single writer, with all keys."""

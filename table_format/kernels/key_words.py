@@ -1,10 +1,11 @@
-"""Columns as order-preserving unsigned integers, packed into as few 64-bit words as the values at hand allow.
+"""Encodes columns as order-preserving unsigned integers, packed into as few 64-bit words as possible.
 
-Rows compare as their words do, most significant word first. The order is that of ``CodeGenUtils.newRecordComparator``
-(format chapter 06, section 5): numbers numerically, strings and binaries by unsigned bytes, null before any value in
-both directions. Java compares FLOAT and DOUBLE with the primitive operators, under which -0.0 equals 0.0 and NaN equals
-everything, which is no order; here -0.0 equals 0.0 and NaN equals itself and comes after every number.
-Integers are stored relative to the smallest value, strings without the prefix they all share.
+Rows are ordered like their words, most significant word first. The order is that of
+``CodeGenUtils.newRecordComparator`` (format chapter 06, section 5): numbers numerically, strings and binaries by
+unsigned bytes, null before any value in both directions. Java compares FLOAT and DOUBLE with the primitive operators,
+for which -0.0 equals 0.0 and NaN equals everything, so they do not define an order. Here, -0.0 equals 0.0, and NaN
+equals itself and comes after every number. Integers are stored relative to the smallest value, and strings without
+their common prefix.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ from table_format.kernels.compiled import Int64Array, UInt64Array
 from table_format.model.arrow_calls import frombuffer
 
 _MAX_TAIL_BYTES: Final = 64
-"""Strings that differ in more bytes than this are ranked instead of spelled out in words."""
+"""Strings that differ in more bytes than this are encoded as ranks instead of words."""
 
 _LAST_BYTES: Final = np.array([0, *((2**64 - 2 ** (64 - 8 * n)) for n in range(1, 9))], dtype=np.uint64)
-"""Mask that keeps the first n bytes of a big-endian word."""
+"""Masks for the first n bytes of a big-endian word."""
 
 WordColumns: TypeAlias = tuple[UInt64Array, ...]
 
@@ -35,7 +36,7 @@ WordColumns: TypeAlias = tuple[UInt64Array, ...]
 class SortColumn:
     """One column of a sort key: its pieces, which are read as one column, and its direction.
 
-    ``is_sorted`` promises that every piece by itself is ascending and without nulls.
+    ``is_sorted`` states that every piece is ascending and without nulls.
     """
 
     pieces: tuple[pa.Array, ...]
@@ -52,7 +53,7 @@ class _Field:
 
 
 def encode(columns: Sequence[SortColumn]) -> WordColumns:
-    """Words of all rows; no word at all when every row is equal.
+    """Return the words of all rows; without any word if all rows are equal.
 
     >>> encode([SortColumn((pa.array([107, 109]), pa.array([108]))), SortColumn((pa.array([5, 5]), pa.array([4])))])
     (array([1, 5, 2], dtype=uint64),)
@@ -61,9 +62,9 @@ def encode(columns: Sequence[SortColumn]) -> WordColumns:
 
 
 def integers(array: pa.Array) -> Int64Array | None:
-    """A column as signed integers in its order, without a copy where possible; ``None`` if 64 bits do not hold it.
+    """Return a column as signed integers of the same order, without a copy if possible; ``None`` beyond 64 bits.
 
-    Entries at nulls have no meaning.
+    Entries at nulls are undefined.
 
     >>> integers(pa.array([1.5, -0.0, 0.0, float("nan"), -1.0]))[1:3].tolist()
     [0, 0]
@@ -84,7 +85,7 @@ def integers(array: pa.Array) -> Int64Array | None:
 
 
 def bytes_of(array: pa.Array) -> tuple[npt.NDArray[np.integer[Any]], npt.NDArray[np.uint8]]:
-    """Offsets (one more than rows) and bytes of a string or binary column."""
+    """Return the offsets (one more than rows) and the bytes of a string or binary column."""
     if not is_bytes(array.type):
         message = f"a column of type {array.type} cannot be a sort key"
         raise InvalidData(message)
@@ -98,7 +99,7 @@ def bytes_of(array: pa.Array) -> tuple[npt.NDArray[np.integer[Any]], npt.NDArray
 
 
 def is_bytes(kind: pa.DataType) -> bool:
-    """Whether values of that type compare as unsigned bytes."""
+    """Return whether values of the type are compared as unsigned bytes."""
     return bool(
         pa.types.is_string(kind)
         or pa.types.is_binary(kind)
@@ -108,7 +109,7 @@ def is_bytes(kind: pa.DataType) -> bool:
 
 
 def wide_decimal_item(array: pa.Array, row: int) -> int:
-    """The unscaled value of one row of a decimal column."""
+    """Return the unscaled value of one row of a decimal column."""
     low, high = _decimal_words(array)[row]
     return (int(high) << 64) + (int(low) & (2**64 - 1))
 
@@ -130,10 +131,10 @@ def _decimal_words(array: pa.Array) -> Int64Array:
 
 def _float_order(array: pa.Array) -> Int64Array:
     width = array.type.bit_width
-    values = _fixed(array, np.dtype(f"f{width // 8}")) + 0  # the sum turns -0.0 into 0.0
+    values = _fixed(array, np.dtype(f"f{width // 8}")) + 0  # the sum converts -0.0 to 0.0
     values[np.isnan(values)] = np.nan
     bits = values.view(f"i{width // 8}")
-    # Negative numbers have their sign bit set and grow downwards: flip the rest of their bits.
+    # Negative numbers have the sign bit and are in descending order: flip their other bits.
     ordered = np.where(bits < 0, bits ^ np.iinfo(bits.dtype).max, bits)
     return ordered.astype(np.int64, copy=False)
 
@@ -175,7 +176,7 @@ def _without_nulls(values: npt.NDArray[np.int64], valid: npt.NDArray[np.bool_] |
 
 
 def _frame(values: npt.NDArray[np.int64]) -> list[_Field]:
-    """Values relative to their minimum: nothing when all are equal."""
+    """Return the values relative to their minimum, or no field if all are equal."""
     if values.size == 0:
         return []
     low, high = int(values.min()), int(values.max())
@@ -200,12 +201,12 @@ def _byte_fields(column: SortColumn, valid: npt.NDArray[np.bool_] | None) -> lis
         width = min(8, longest - at)
         word = words_at(starts, lengths, data, at)
         fields.append(_Field(8 * width, word >> np.uint64(64 - 8 * width) if width < 8 else word))
-    # Zero padding makes "a" and "a\0" alike; the length sets them apart.
+    # With zero padding, "a" and "a\0" are equal; the length distinguishes them.
     return fields + _frame(lengths)
 
 
 def _shared_prefix(column: SortColumn) -> bytes | None:
-    """The bytes all values begin with; ``None`` without any value."""
+    """Return the common prefix of all values; ``None`` without values."""
     ends = [_ends(piece, is_sorted=column.is_sorted) for piece in column.pieces if piece.null_count < len(piece)]
     if not ends:
         return None
@@ -226,7 +227,7 @@ def _ends(piece: pa.Array, *, is_sorted: bool) -> tuple[bytes, bytes]:
 
 
 def byte_ranges(pieces: Sequence[pa.Array]) -> tuple[Int64Array, Int64Array, npt.NDArray[np.uint8]]:
-    """Start and length of every value within one buffer, which has eight bytes to spare at its end."""
+    """Return the start and length of every value in one buffer, which has eight spare bytes at its end."""
     starts, lengths, data = [], [], []
     base = 0
     for piece in pieces:
@@ -241,7 +242,7 @@ def byte_ranges(pieces: Sequence[pa.Array]) -> tuple[Int64Array, Int64Array, npt
 
 
 def words_at(starts: Int64Array, lengths: Int64Array, data: npt.NDArray[np.uint8], at: int) -> UInt64Array:
-    """Eight bytes of every value from position ``at``, big-endian, padded with zeros."""
+    """Return eight bytes of every value from position ``at``, big-endian, padded with zeros."""
     unaligned = np.ndarray((data.size - 7,), dtype=">u8", buffer=data, strides=(1,))
     if int(lengths.min()) >= at + 8:
         return unaligned[starts + at].astype(np.uint64)

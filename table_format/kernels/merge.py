@@ -1,8 +1,8 @@
-"""Merging sorted runs that do not fit in memory: a k-way merge in steps over the current batch of every run.
+"""Merges sorted runs that do not fit in memory: a k-way merge in steps over the current batch of every run.
 
-A step takes from each run the rows up to the smallest of the last keys at hand. No key spans two steps, because keys
-are unique in a run, and each step uses up a batch, so there are never more steps than batches. At any time one batch of
-each run and one merged slice are in memory.
+A step takes from each run the rows up to the smallest of the current last keys. No key is split between steps, because
+keys are unique in a run. Each step consumes a batch, so there are never more steps than batches. One batch of each run
+and one merged slice are in memory.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["LEVEL", "MergeSpec", "grouped", "merge_batches", "winners"]
 
 
 class RunCursor:
-    """A run and how far it has been read."""
+    """A read position in a run."""
 
     def __init__(self, batches: Iterator[pa.RecordBatch], key_columns: Sequence[str]) -> None:
         self._batches = batches
@@ -40,12 +40,12 @@ class RunCursor:
 
     @property
     def last_key(self) -> Key:
-        """The highest key at hand."""
+        """The last key of the current batch."""
         return self._last
 
     def take_up_to(self, bound: Key) -> pa.RecordBatch | None:
-        """The next rows with keys up to ``bound``; ``None`` if there are none."""
-        assert self._batch is not None  # noqa: S101 - exhausted runs are not asked
+        """Return the next rows with keys up to ``bound``; ``None`` if there are none."""
+        assert self._batch is not None  # noqa: S101 - not called for exhausted runs
         end = self._keys.row_count if self._last <= bound else self._keys.count_up_to(bound, self._position)
         part = self._batch.slice(self._position, end - self._position)
         self._position = end
@@ -54,7 +54,7 @@ class RunCursor:
         return part if part.num_rows else None
 
     def rest(self) -> Iterator[pa.RecordBatch]:
-        """All that is left of the run."""
+        """Yield the rest of the run."""
         if self._batch is not None:
             yield self._batch.slice(self._position)
             self._batch = None
@@ -77,8 +77,8 @@ def merge_batches(
 ) -> Iterator[pa.RecordBatch]:
     """Merge runs, oldest first, each sorted by key with unique keys, into one row for each key, with all columns.
 
-    Batches come in key order, and so do rows in them if ``ordered``; otherwise the rows of a step may come run by run,
-    which is cheaper where the last version stands. Rows of a key range that only one run has are passed on without a
+    Batches are in key order, and with ``ordered`` also the rows in them. Otherwise the rows of a step may be in run
+    order, which is cheaper if the last version wins. Rows of a key range that only one run has are returned without a
     copy.
 
     >>> old, new = pa.record_batch({"k": [1, 2], "v": ["a", "b"]}), pa.record_batch({"k": [2], "v": ["c"]})
@@ -88,7 +88,7 @@ def merge_batches(
 
     Raises:
         InvalidData: a column that the specification needs is missing, or a key is null.
-        RetractNotSupported: a version takes back what the merge engine cannot.
+        RetractNotSupported: the merge engine does not support a retract.
     """
     merged_rows = 0
     for parts in merge_steps(runs, spec.key_columns):
@@ -104,7 +104,7 @@ def merge_batches(
 
 
 def merge_steps(runs: Sequence[Iterator[pa.RecordBatch]], key_columns: Sequence[str]) -> Iterator[list[pa.RecordBatch]]:
-    """The steps of a merge: rows of one key range after the other, as parts of the runs that have some, oldest first.
+    """Yield the steps of a merge, one key range each: the parts of the runs that have rows in it, oldest first.
 
     >>> runs = [iter([pa.record_batch({"k": [1, 2, 5]})]), iter([pa.record_batch({"k": [2]})])]
     >>> [[part.column("k").to_pylist() for part in step] for step in merge_steps(runs, ["k"])]
@@ -121,7 +121,7 @@ def merge_steps(runs: Sequence[Iterator[pa.RecordBatch]], key_columns: Sequence[
 
 
 def _backend_of_step(merged_rows: int, backend: Backend) -> Backend:
-    """Decide by the rows of the whole stream so far: a step by itself is always small."""
+    """Choose the backend by the number of rows of the whole stream so far, because a single step is always small."""
     if backend is Backend.AUTO and kernels_for(merged_rows) is not None:
         return Backend.COMPILED
     return backend
@@ -134,7 +134,7 @@ def _merged(parts: Sequence[pa.RecordBatch], spec: MergeSpec, backend: Backend) 
 
 
 def _combined(parts: Sequence[pa.RecordBatch], spec: MergeSpec, backend: Backend) -> Iterator[pa.RecordBatch]:
-    assert spec.engine is not None  # noqa: S101 - what this is for
+    assert spec.engine is not None  # noqa: S101 - required by the caller
     order, starts = grouped(parts, spec, backend=backend)
     rows = concat_batches(parts)
     if spec.lowest_level_only:

@@ -1,8 +1,8 @@
-"""Sorted runs to one order: row ids of the concatenation of the runs, by key, and by age within a key.
+"""Merges sorted runs to one order: row ids of the concatenated runs, by key, and by age within a key.
 
-Two forms of keys: one signed 64-bit integer a row, given run by run, and several words a row. Runs are merged pairwise
-and only with their neighbours, so that rows of equal keys stay in the order of their runs. Without compiled kernels a
-stable sort does the same; it recognises the runs.
+Keys have two forms: one signed 64-bit integer per row, given by run, or several words per row. Runs are merged in pairs
+of neighbours, so that rows with equal keys keep the order of their runs. Without compiled kernels, a stable sort does
+the same; it recognises the runs.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _SIGN = np.uint64(1 << 63)
 
 
 def as_integer(words: WordColumns, row_count: int) -> Int64Array | None:
-    """The words as one signed integer a row in the same order; ``None`` if there are several."""
+    """Return the words as one signed integer per row in the same order; ``None`` if there are several words."""
     if not words:
         return np.zeros(row_count, dtype=np.int64)
     return (words[0] ^ _SIGN).view(np.int64) if len(words) == 1 else None
@@ -36,7 +36,7 @@ def newest_by_integer(
     kernels: CompiledKernels | None,
     versions: Int64Array | None = None,
 ) -> RowIds:
-    """One row for each key: of the highest version, else of the last run. Keys are unique within a run."""
+    """Return one row for each key: of the highest version, or else of the last run. Keys are unique within a run."""
     if kernels is None:
         order, repeats = _sort_integers(runs)
         if versions is not None:
@@ -53,7 +53,7 @@ def newest_by_integer(
 
 
 def all_by_integer(runs: Sequence[Int64Array], kernels: CompiledKernels | None) -> tuple[RowIds, Mask]:
-    """All rows by key, then run; the mask says of each whether it has the key of the row before it."""
+    """Return all rows by key, then run, and a mask of the rows with the same key as the previous row."""
     if kernels is None:
         return _sort_integers(runs)
     keys, rows = _merge_pairs(_numbered(runs), kernels.merge_stable)
@@ -61,7 +61,7 @@ def all_by_integer(runs: Sequence[Int64Array], kernels: CompiledKernels | None) 
 
 
 def newest_by_words(words: WordColumns, lengths: Sequence[int], kernels: CompiledKernels | None) -> RowIds:
-    """One row for each key: the one of the last run that has it. Keys are unique within a run."""
+    """Return one row for each key, from the last run that has it. Keys are unique within a run."""
     if kernels is None:
         order, repeats = sort_words(words)
         return order[ends_of_groups(repeats)]
@@ -69,7 +69,7 @@ def newest_by_words(words: WordColumns, lengths: Sequence[int], kernels: Compile
 
 
 def all_by_words(words: WordColumns, lengths: Sequence[int], kernels: CompiledKernels | None) -> tuple[RowIds, Mask]:
-    """All rows by key, then run; the mask says of each whether it has the key of the row before it."""
+    """Return all rows by key, then run, and a mask of the rows with the same key as the previous row."""
     if kernels is None:
         return sort_words(words)
     order = _merge_word_pairs(words, lengths, kernels, newest=False)
@@ -77,14 +77,14 @@ def all_by_words(words: WordColumns, lengths: Sequence[int], kernels: CompiledKe
 
 
 def sort_words(words: WordColumns) -> tuple[RowIds, Mask]:
-    """A stable order of rows that need not be sorted: by the first word, then only ties by the others."""
+    """Return a stable order of rows in any order: sort by the first word, then only ties by the others."""
     order: RowIds = np.argsort(words[0], kind="stable")
     repeats = repeats_of(words[0][order])
     return order_versions(order, repeats, words[1:]), repeats_of(*(word[order] for word in words))
 
 
 def order_versions(order: RowIds, repeats: Mask, versions: WordColumns) -> RowIds:
-    """Sort the rows of each key by version where they are not; rows of equal versions keep their order.
+    """Sort the rows of each key by version; rows with equal versions keep their order.
 
     Changes ``order`` in place and returns it.
     """
@@ -105,21 +105,21 @@ def order_versions(order: RowIds, repeats: Mask, versions: WordColumns) -> RowId
 
 
 def _sort_within(group: Int64Array, versions: WordColumns) -> RowIds:
-    """A stable order by group, then version; groups are ascending already."""
+    """Return a stable order by group, then version; groups are already ascending."""
     bits = int(versions[0].max()).bit_length()
     if len(versions) == 1 and bits + int(group[-1]).bit_length() <= 64:
-        # Nearly sorted, which one stable sort takes advantage of and the two of a lexical sort cannot.
+        # The rows are nearly sorted, which one stable sort can use, but not the two sorts of a lexical sort.
         return np.argsort((group.view(np.uint64) << np.uint64(bits)) | versions[0], kind="stable")
     return np.lexsort((*reversed(versions), group))
 
 
 def starts_of_groups(repeats: Mask) -> Int64Array:
-    """Where each key begins."""
+    """Return the start of each key."""
     return np.flatnonzero(~repeats)
 
 
 def ends_of_groups(repeats: Mask) -> Mask:
-    """Mask of the last row of each key."""
+    """Return a mask of the last row of each key."""
     last = np.ones(repeats.size, dtype=bool)
     np.logical_not(repeats[1:], out=last[:-1])
     return last
@@ -135,7 +135,7 @@ def _less(left: WordColumns, right: WordColumns) -> Mask:
 
 
 def repeats_of(*keys: npt.NDArray[Any]) -> Mask:
-    """Which rows of sorted keys, given word by word, have the key of the row before."""
+    """Return a mask of the rows of sorted keys, given by word, with the same key as the previous row."""
     repeats = np.zeros(keys[0].size, dtype=bool)
     if repeats.size:
         np.equal(keys[0][1:], keys[0][:-1], out=repeats[1:])
@@ -191,5 +191,5 @@ def _merge_word_pairs(
 
 
 def _smallest_pair(sizes: Sequence[int]) -> int:
-    """Which neighbours to merge next: a long run among short ones should move only once."""
+    """Return the pair of neighbours to merge next, so that a long run among short ones is moved only once."""
     return min(range(len(sizes) - 1), key=lambda at: sizes[at] + sizes[at + 1])

@@ -1,9 +1,9 @@
-"""Merging sorted runs: which version of each key wins, all at once or batch by batch in bounded memory.
+"""Finds the winning version of each key in sorted runs, all at once or batch by batch in bounded memory.
 
 Versions of a key are ordered by the sequence columns of the user, then ``_SEQUENCE_NUMBER``, then retracts before adds,
 then the age of their run; the last one wins (format chapter 12, sections 1 and 2; Java ``SortMergeReaderWithMinHeap``,
 ``DeduplicateMergeFunction``). A key with one version bypasses the merge function (``ReducerMergeFunctionWrapper``):
-``ignore_delete`` leaves a lone retract as it is. Retracts that win are rows of the result; readers drop them.
+``ignore_delete`` does not apply to a single retract. Winning retracts are rows of the result; readers drop them.
 """
 
 from __future__ import annotations
@@ -38,21 +38,21 @@ from table_format.model.row_kind import RowKind
 from table_format.model.schema import SEQUENCE_NUMBER, VALUE_KIND
 
 LEVEL: Final = "_LEVEL"
-"""Column with the level of the file a row comes from."""
+"""The column with the level of the file of a row."""
 
 _RANGE_ROWS: Final = 65_536
-"""Keys that need encoding are merged in ranges of about so many rows: words stay in cache, prefixes get longer."""
+"""Keys that need encoding are merged in ranges of about this many rows, so that words fit into the cache."""
 
 
 @dataclass(frozen=True, slots=True)
 class MergeSpec:
     """How versions of a key are identified and ordered.
 
-    ``by_sequence_number=False`` says that runs have disjoint ranges of sequence numbers and come oldest first, so that
-    ``_SEQUENCE_NUMBER`` need not be read: the age of the run stands for it. ``engine`` makes one row of all versions of
-    a key; without one the last version stands (``deduplicate``), and only then ``ignore_delete`` matters here. With
-    ``lowest_level_only`` rows have the column ``_LEVEL``, and an engine sees of the versions above level 0 only the one
-    on the lowest level (Java ``LookupMergeFunction``).
+    With ``by_sequence_number=False``, runs have disjoint ranges of sequence numbers and are ordered oldest first, so
+    the age of the run replaces ``_SEQUENCE_NUMBER``, which need not be read. ``engine`` combines all versions of a key
+    to one row. Without it, the last version wins (``deduplicate``), and only then ``ignore_delete`` is used here. With
+    ``lowest_level_only`` rows have the column ``_LEVEL``, and of the versions above level 0, an engine gets only the
+    one on the lowest level (Java ``LookupMergeFunction``).
     """
 
     key_columns: tuple[str, ...]
@@ -65,10 +65,10 @@ class MergeSpec:
 
 
 def winners(slices: Sequence[pa.RecordBatch], spec: MergeSpec, *, backend: Backend = Backend.AUTO) -> RowIds:
-    """The row of each key that stands, in key order, as row ids into the concatenation of ``slices``.
+    """Return the winning row of each key, in key order, as row ids in the concatenation of ``slices``.
 
-    One slice for each run, oldest first, each sorted by key with unique keys. With ``ignore_delete`` a key of several
-    versions, all of them retracts, has no row.
+    There is one slice for each run, oldest first, each sorted by key with unique keys. With ``ignore_delete``, a key
+    with several versions that are all retracts has no row.
 
     >>> runs = [pa.record_batch({"k": [1, 2, 5]}), pa.record_batch({"k": [2, 3]})]
     >>> winners(runs, MergeSpec(("k",), by_sequence_number=False)).tolist()
@@ -90,7 +90,7 @@ def grouped(
     *,
     backend: Backend = Backend.AUTO,
 ) -> tuple[RowIds, Int64Array]:
-    """All versions in merge order (by key, oldest version first), and where in that order each key begins.
+    """Return all versions in merge order (by key, oldest version first), and the start of each key in that order.
 
     >>> runs = [pa.record_batch({"k": [1, 2]}), pa.record_batch({"k": [2, 3]})]
     >>> order, starts = grouped(runs, MergeSpec(("k",), by_sequence_number=False))
@@ -102,14 +102,14 @@ def grouped(
 
 
 def last_versions(order: RowIds, repeats: Mask, slices: Sequence[pa.RecordBatch], spec: MergeSpec) -> RowIds:
-    """The winner of each key among versions in merge order; ``repeats`` marks rows with the key of the row before."""
+    """Return the winner of each key among versions in merge order; ``repeats`` marks rows that repeat a key."""
     if spec.ignore_delete and any(_has_retracts(s) for s in slices):
         return _without_ignored(order, repeats, _is_retract(slices))
     return order[ends_of_groups(repeats)]
 
 
 def version_columns(batches: Sequence[pa.RecordBatch], spec: MergeSpec) -> list[SortColumn]:
-    """The columns that order the versions of a key, most significant first."""
+    """Return the columns that order the versions of a key, most significant first."""
     columns = [
         SortColumn(tuple(_column(b, name) for b in batches), spec.sequence_descending) for name in spec.sequence_columns
     ]
@@ -168,7 +168,7 @@ def _all_rows(
 
 
 def _integer_keys(slices: Sequence[pa.RecordBatch], spec: MergeSpec) -> list[Int64Array] | None:
-    """The keys as they lie in memory, when the key is one column that 64 bits hold."""
+    """Return the keys without a copy if the key is one column that fits into 64 bits, else ``None``."""
     if len(spec.key_columns) != 1:
         return None
     runs = [integers(key_array(s, spec.key_columns[0])) for s in slices]
@@ -178,12 +178,12 @@ def _integer_keys(slices: Sequence[pa.RecordBatch], spec: MergeSpec) -> list[Int
 
 def _key_words(slices: Sequence[pa.RecordBatch], spec: MergeSpec) -> WordColumns:
     pieces = [tuple(key_array(s, name) for s in slices) for name in spec.key_columns]
-    # Slices are sorted by the whole key, hence by its first column.
+    # Slices are sorted by the whole key, and so by its first column.
     return encode([SortColumn(piece, is_sorted=at == 0) for at, piece in enumerate(pieces)])
 
 
 def _versions(slices: Sequence[pa.RecordBatch], spec: MergeSpec) -> WordColumns:
-    """Words that order versions; none when the order of the runs says it already."""
+    """Return words that order versions; none if the order of the runs is sufficient."""
     if spec.by_sequence_number and not spec.sequence_columns and _is_ordered_by_sequence(slices):
         return ()
     return encode(version_columns(slices, spec))
@@ -213,7 +213,7 @@ def _ranges(
     slices: Sequence[pa.RecordBatch],
     spec: MergeSpec,
 ) -> Iterator[tuple[list[pa.RecordBatch], list[int]]]:
-    """The input in ranges of keys, each with the row id of the first row of its slices; only one for integer keys."""
+    """Yield the input in key ranges, each with the first row id of its slices; only one range for integer keys."""
     firsts = [0, *np.cumsum([s.num_rows for s in slices]).tolist()][:-1]
     live = [(s, first) for s, first in zip(slices, firsts, strict=True) if s.num_rows]
     if not live:
@@ -244,7 +244,7 @@ def _cut_points(keys: Sequence[SortedKeys], count: int) -> list[Key | None]:
 
 
 def _place(rows: RowIds, part: Sequence[pa.RecordBatch], firsts: Sequence[int]) -> RowIds:
-    """Row ids of a range as row ids of the whole."""
+    """Convert row ids of a range to row ids of the whole input."""
     dtype = np.int32 if firsts[-1] + part[-1].num_rows < 2**31 else np.int64
     ids = np.concatenate([np.arange(f, f + s.num_rows, dtype=dtype) for s, f in zip(part, firsts, strict=True)])
     if int(ids[-1]) == ids.size - 1:
@@ -262,7 +262,7 @@ def _joined(parts: Sequence[RowIds]) -> RowIds:
 
 
 def _without_ignored(order: RowIds, repeats: Mask, is_retract: Mask) -> RowIds:
-    """The last add of each key; a key of one version keeps it whatever it is."""
+    """Return the last add of each key; a key with one version keeps it, whatever its kind."""
     starts = starts_of_groups(repeats)
     sizes = np.diff(np.append(starts, order.size))
     positions = np.where(is_retract[order], -1, np.arange(order.size))
@@ -272,7 +272,7 @@ def _without_ignored(order: RowIds, repeats: Mask, is_retract: Mask) -> RowIds:
 
 
 def _has_retracts(batch: pa.RecordBatch) -> bool:
-    # A reader that knows from the files' metadata that nothing is deleted leaves the column out.
+    # Readers omit the column if the metadata of the files shows that there are no deletes.
     if VALUE_KIND.name not in batch.schema.names:
         return False
     return bool(pc.any(_retracts_of(_column(batch, VALUE_KIND.name))).as_py())

@@ -1,7 +1,7 @@
-"""Evaluating predicates on columns, with the three-valued logic of SQL.
+"""Evaluates predicates on columns, with the three-valued logic of SQL.
 
 Comparisons follow the order of Java and Spark: NaN equals itself and is greater than every number, -0.0 equals 0.0,
-strings compare by their UTF-8 bytes. Hence every comparison of two values is true or false, and NOT of it is the
+strings are compared by their UTF-8 bytes. So every comparison of two values is true or false, and its NOT is the
 opposite comparison.
 """
 
@@ -64,7 +64,7 @@ _OPPOSITE: Final[Mapping[CompareOp, CompareOp]] = {
 
 
 def matches(predicate: Predicate, batch: pa.RecordBatch, fields: Sequence[DataField]) -> pa.BooleanArray:
-    """Which rows satisfy the predicate: a mask without nulls, in which unknown is false.
+    """Return a mask of the rows that satisfy the predicate, without nulls: unknown is false.
 
     >>> from table_format.model.types import IntType
     >>> batch = pa.record_batch({"a": pa.array([1, None, 3], pa.int32())})
@@ -72,15 +72,15 @@ def matches(predicate: Predicate, batch: pa.RecordBatch, fields: Sequence[DataFi
     [False, False, True]
 
     Raises:
-        ColumnNotFound: ``fields`` or the batch has no such column.
-        InvalidFilter: a literal does not fit its column's type, or the type cannot be compared.
+        ColumnNotFound: ``fields`` or the batch lacks a column of the predicate.
+        InvalidFilter: a literal is invalid for the type of its column, or the type cannot be compared.
     """
     types = {field.name: field.type for field in fields}
     return fill_null(_evaluate(predicate, batch, types), False)
 
 
 def negate(predicate: Predicate) -> Predicate:
-    """The predicate that is true where this one is false, with NOT moved to the leaves that need it.
+    """Return the predicate that is true if this one is false, with NOT moved to the leaves that need it.
 
     >>> negate(And((IsNull("a"), Compare("b", CompareOp.LT, 1))))
     Or(parts=(Not(part=IsNull(column='a')), Compare(column='b', op=<CompareOp.GE: '>='>, value=1)))
@@ -101,7 +101,7 @@ def negate(predicate: Predicate) -> Predicate:
 
 
 def normalise(predicate: Predicate) -> Predicate:
-    """An equivalent predicate with NOT only at leaves, without AND in AND or OR in OR, constants folded.
+    """Return an equivalent predicate with NOT only at leaves, nested AND and OR flattened, and constants folded.
 
     >>> normalise(Not(Or((Compare("a", CompareOp.GT, 1), Literal(False)))))
     Compare(column='a', op=<CompareOp.LE: '<='>, value=1)
@@ -221,7 +221,7 @@ def _compare_ticks(array: pa.Array, data_type: DataType, op: CompareOp, value: A
 
 
 def _as_ticks(array: pa.Array) -> pa.Array:
-    """Dates and times as the integers they are; numbers as they are."""
+    """Return dates and times as their stored integers, and numbers unchanged."""
     if pa.types.is_temporal(array.type):
         return array.view(pa.int32() if array.type.bit_width == 32 else pa.int64())
     return array
@@ -238,7 +238,7 @@ def _compare_float(array: pa.Array, op: CompareOp, value: float) -> pa.BooleanAr
         if pa.scalar(value, array.type).as_py() != value:
             array = array.cast(pa.float64())  # a DOUBLE literal between two FLOAT values
         plain = _COMPARE[op](array, pa.scalar(value, array.type))
-        # NaN fails every comparison of Arrow but <>.
+        # In Arrow, every comparison with NaN is false, except <>.
         return pc.or_(plain, pc.is_nan(array)) if op in (CompareOp.GT, CompareOp.GE) else plain
     match op:
         case CompareOp.EQ | CompareOp.GE:
@@ -266,12 +266,12 @@ def _is_in(array: pa.Array, data_type: DataType, column: str, values: Sequence[I
         _check_literal(column, data_type, value)
     ticks = tick_range(data_type)
     if ticks is not None:
-        # _check_literal has let numbers through only.
+        # _check_literal accepts only numbers.
         places = [position(value, data_type) for value in values]  # type: ignore[arg-type]  # see above
         numbers = _as_ticks(array)
         wanted = _tick_array([p.tick for p in places if p.is_exact and p.tick in ticks], numbers.type)
     elif isinstance(data_type, FloatingType):
-        # The sum turns -0.0, which is_in tells from 0.0, into it. FLOAT is widened for the sake of DOUBLE literals.
+        # The sum converts -0.0 to 0.0, which is_in distinguishes. FLOAT is widened because literals are DOUBLE.
         numbers = pc.add(array.cast(pa.float64()), 0.0)
         wanted = pc.add(pa.array(values, pa.float64()), 0.0)
     else:
@@ -299,7 +299,7 @@ def _like(array: pa.Array, pattern: str) -> pa.BooleanArray:
 
 
 def _where_known(array: pa.Array, answer: bool) -> pa.BooleanArray:  # noqa: FBT001
-    """The same answer for every value, unknown for nulls."""
+    """Return the same answer for every value, and unknown for nulls."""
     return if_else(array.is_valid(), pa.scalar(answer), pa.scalar(None, pa.bool_()))
 
 
@@ -322,7 +322,7 @@ def _check_literal(column: str, data_type: DataType, value: InternalValue) -> No
         raise InvalidFilter(message)
     is_number_for_boolean = isinstance(value, bool) and bool not in expected
     if not isinstance(value, expected) or is_number_for_boolean:
-        message = f"column '{column}' has type {data_type}; {value!r} is no value of it"
+        message = f"column '{column}' has type {data_type}; {value!r} is not a value of the type"
         raise InvalidFilter(message)
 
 

@@ -1,4 +1,4 @@
-"""The places of values in an order, also from the bounds of a column. Places compare like their rows."""
+"""The places of values in an order, also from the bounds of a column. Places are ordered like their rows."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from table_format.model.types import DataType, FloatingType, InternalValue
 _UNKNOWN, _NULLS_FIRST, _NAN_FIRST, _VALUE, _NAN_LAST, _NULLS_LAST = range(6)
 
 Place: TypeAlias = tuple[int, Any]
-"""Places of one order compare as the rows come; the first item orders null, NaN and values."""
+"""A place, which is ordered like its row; the first item orders null, NaN and values."""
 
 BEFORE_ALL: Final[Place] = (_UNKNOWN, 0)
-"""Before all places: nothing is known."""
+"""A place before all others, if nothing is known."""
 
 
 @total_ordering
@@ -33,7 +33,7 @@ class _Descending:
 
 
 def place_of(value: InternalValue, order: OrderedColumn) -> Place:
-    """The place of a value.
+    """Return the place of a value.
 
     >>> down = OrderedColumn("a", descending=True, nulls_first=False)
     >>> sorted([1, None, 3], key=lambda value: place_of(value, down))
@@ -51,7 +51,7 @@ def place_of(value: InternalValue, order: OrderedColumn) -> Place:
 
 
 def first_place(bounds: ColumnBounds | None, order: OrderedColumn, data_type: DataType) -> Place:
-    """A place that no row of a file with these bounds is before."""
+    """Return a place that is not after the first row of a file with these bounds."""
     if bounds is None:
         return BEFORE_ALL
     if not bounds.may_hold_value or (order.nulls_first and bounds.may_hold_null):
@@ -65,7 +65,7 @@ def first_place(bounds: ColumnBounds | None, order: OrderedColumn, data_type: Da
 def last_values(
     bounds: ColumnBounds | None, order: OrderedColumn, data_type: DataType, rows: int
 ) -> Iterator[tuple[InternalValue, int]]:
-    """Values, and how many rows of a file stand there or before at least, of ``rows`` that are there for sure.
+    """Yield values with the minimum number of rows of a file at or before them, if at least ``rows`` rows exist.
 
     >>> from table_format.model.types import IntType
     >>> down = OrderedColumn("a", descending=True, nulls_first=False)
@@ -75,10 +75,10 @@ def last_values(
     if bounds is None:
         bounds = ColumnBounds(None, None, None, rows)
     if order.nulls_first:
-        # Rows that are not there for sure may be those with null.
+        # Rows that may not exist could be those with null.
         nulls = max((bounds.null_count or 0) - (bounds.row_count - rows), 0)
     else:
-        # Where their number is not known, all rows may be null.
+        # If the null count is unknown, all rows may be null.
         nulls = rows if bounds.null_count is None else min(bounds.null_count, rows)
     last = _last_value(bounds, order, data_type)
     if last is None and not order.nulls_first:
@@ -90,14 +90,14 @@ def last_values(
 
 
 def _last_value(bounds: ColumnBounds, order: OrderedColumn, data_type: DataType) -> InternalValue:
-    """A value that no other of the file stands behind; ``None`` where none is known."""
+    """Return a value that no other value of the file is after; ``None`` if none is known."""
     if not order.descending and isinstance(data_type, FloatingType) and bounds.may_hold_nan:
         return math.nan
     return bounds.minimum if order.descending else bounds.maximum
 
 
 def reached(value: InternalValue, order: OrderedColumn) -> Predicate | None:
-    """The condition that a row is at the place of a value or before; ``None`` where all rows may be.
+    """Return the condition that a row is at or before the place of a value; ``None`` if it may hold for all rows.
 
     >>> reached(5, OrderedColumn("a", descending=True, nulls_first=False))
     Compare(column='a', op=<CompareOp.GE: '>='>, value=5)

@@ -1,7 +1,7 @@
-"""Columns as the 4-byte words their values would be in binary rows (format chapter 05, section 1).
+"""Converts columns to the 4-byte words of their values in binary rows (format chapter 05, section 1).
 
-A block of a column becomes one of three shapes: a slot that holds the value (``SlotWords``), a slot that points to a
-variable part of fixed width (``PointerWords``), or text and bytes of any length (``BytesWords``).
+A block of a column has one of three shapes: a slot with the value (``SlotWords``), a slot that points to a variable
+part of fixed width (``PointerWords``), or text and bytes of any length (``BytesWords``).
 """
 
 from __future__ import annotations
@@ -33,22 +33,22 @@ from table_format.model.types import (
 UInt32s: TypeAlias = npt.NDArray[np.uint32]
 UInt64s: TypeAlias = npt.NDArray[np.uint64]
 Words: TypeAlias = UInt32s | int
-"""One word of every row of a block; an ``int`` when all rows have the same."""
+"""One word of every row of a block; an ``int`` if all rows have the same word."""
 
 Nulls: TypeAlias = npt.NDArray[np.bool_] | None
-"""Where a column is null; ``None`` when nowhere."""
+"""A mask of nulls; ``None`` if there are none."""
 
 _Item = TypeVar("_Item", bound=np.generic)
 
 INLINE_BYTES: Final = 7
-"""Text and bytes up to this length lie inside the slot."""
+"""Text and bytes up to this length are stored in the slot."""
 
 _MAX_COMPACT_PRECISION: Final = 18
 _MAX_COMPACT_TIMESTAMP: Final = 3
 _NARROW: Final[dict[type[DataType], type[np.unsignedinteger[Any]]]] = {TinyIntType: np.uint8, SmallIntType: np.uint16}
 _PER_MILLI: Final = {"us": 1_000, "ns": 1_000_000}
 _BYTE_BOUNDS: Final = tuple(1 << (8 * k - 1) for k in range(1, 9))
-"""Magnitudes from which on a two's complement integer takes a byte more."""
+"""The magnitudes at which a two's complement integer needs another byte."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class PointerWords:
 
 @dataclass(frozen=True, slots=True)
 class BytesWords:
-    """Text and bytes: ``chunks`` pieces of 8 bytes in the variable part, none when the value lies in the slot."""
+    """Text and bytes: ``chunks`` pieces of 8 bytes in the variable part, none if the value is in the slot."""
 
     nulls: Nulls
     min_chunks: int
@@ -83,11 +83,11 @@ class BytesWords:
     """The bytes of all values, padded with at least 8 zeros."""
 
     def take(self, rows: npt.NDArray[np.int64]) -> BytesWords:
-        """The same column with its rows in that order; for the variable part only."""
+        """Return the same column with its rows in this order; only for the variable part."""
         return replace(self, lengths=self.lengths[rows], chunks=self.chunks[rows], starts=self.starts[rows])
 
     def loads(self, positions: npt.NDArray[np.int64]) -> UInt64s:
-        """The 8 bytes at each position: from two aligned words, which is faster than one unaligned one."""
+        """Return the 8 bytes at each position, from two aligned words, which is faster than one unaligned word."""
         index = positions >> 3
         shift = ((positions & 7) << 3).view(np.uint64)
         lower, upper = self.data[index], self.data[index + 1]
@@ -100,10 +100,10 @@ ColumnWords: TypeAlias = SlotWords | PointerWords | BytesWords
 
 
 def column_words(t: DataType, column: pa.Array) -> ColumnWords:
-    """The words of a column, or of a slice of one.
+    """Return the words of a column, or of a slice of one.
 
     Raises:
-        InvalidData: the column is not an array of ``arrow_type(t)``, or the type is nested and has no hash.
+        InvalidData: the column is not an array of ``arrow_type(t)``, or the type is nested.
     """
     if isinstance(t, NESTED):
         message = f"{t} cannot be a bucket key: nested values have no bucket hash"
@@ -131,13 +131,13 @@ def column_words(t: DataType, column: pa.Array) -> ColumnWords:
 
 
 def _values(column: pa.Array, dtype: np.dtype[Any], width: int = 1) -> npt.NDArray[Any]:
-    """The values of an array of fixed width as they lie in memory, ``width`` items each; nulls hold anything."""
+    """Return the values of a fixed-width array without a copy, ``width`` items each; undefined at nulls."""
     start, count = column.offset * width, len(column) * width
     return frombuffer(column.buffers()[1], dtype, count, start * dtype.itemsize)
 
 
 def _without_nulls(values: npt.NDArray[_Item], nulls: Nulls) -> npt.NDArray[_Item]:
-    """The values, zero where null."""
+    """Return the values, with zero for null."""
     return values if nulls is None else np.where(nulls, values.dtype.type(0), values)
 
 
@@ -164,10 +164,10 @@ def _timestamp(values: npt.NDArray[np.int64], precision: int, nulls: Nulls) -> S
 
 
 def _long_decimal(high: UInt64s, low: UInt64s, nulls: Nulls) -> PointerWords:
-    """The shortest two's complement form, big-endian, left-aligned in 16 bytes; its length is the head."""
+    """Return the shortest two's complement form, big-endian, left-aligned in 16 bytes; its length is the head."""
     high, low = _without_nulls(high, nulls), _without_nulls(low, nulls)
     lengths = _minimal_bytes(high, low)
-    # Shift left until the first byte that counts is the first of all.
+    # Shift left until the first significant byte is the first byte.
     shift = ((16 - lengths) * 8).astype(np.uint64)
     wide = shift >= 64
     within = shift & 63

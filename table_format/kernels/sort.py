@@ -1,4 +1,4 @@
-"""Sorting rows that arrive in any order: the write buffer's sort by key, and sorts by any columns.
+"""Sorts rows in any order: the write buffer's sort by key, and sorts by any columns.
 
 Java ``SortBufferWriteBuffer``: rows are sorted by key, then by the user's sequence columns, then by arrival, and the
 versions of each key are merged before the file is written (format chapter 12, section 1).
@@ -21,10 +21,10 @@ from table_format.kernels.merge_slices import MergeSpec, last_versions, version_
 
 
 def sort_and_merge(batch: pa.RecordBatch | pa.Table, spec: MergeSpec) -> pa.RecordBatch:
-    """One row for each key, in key order; the same merge as of runs, with arrival in place of the age of the run.
+    """Return one row for each key, in key order; arrival order replaces the age of the runs in a merge.
 
-    ``_SEQUENCE_NUMBER`` is read only if ``spec.by_sequence_number``; a buffer that numbers rows as they arrive can do
-    without. Retracts that win stay.
+    ``_SEQUENCE_NUMBER`` is read only if ``spec.by_sequence_number``; a buffer that numbers rows in arrival order does
+    not need it. Winning retracts are kept.
 
     >>> batch = pa.record_batch({"k": [2, 1, 2], "v": ["a", "b", "c"]})
     >>> sort_and_merge(batch, MergeSpec(("k",), by_sequence_number=False)).to_pylist()
@@ -45,7 +45,7 @@ def sort_and_merge(batch: pa.RecordBatch | pa.Table, spec: MergeSpec) -> pa.Reco
 
 
 def sort_versions(batch: pa.RecordBatch | pa.Table, spec: MergeSpec) -> pa.RecordBatch:
-    """All rows, in the order in which ``sort_and_merge`` takes them: by key, and those of one key oldest first.
+    """Return all rows in the order of ``sort_and_merge``: by key, and for each key, oldest first.
 
     Raises:
         InvalidData: as ``sort_and_merge``.
@@ -66,7 +66,7 @@ def sort_order(
     *,
     descending: bool = False,
 ) -> RowIds:
-    """Row ids in the order of those columns; nulls first in both directions, equal rows as they came.
+    """Return row ids in the order of these columns; nulls first in both directions; equal rows keep their order.
 
     >>> sort_order(pa.record_batch({"a": [2, None, 1]}), ["a"]).tolist()
     [1, 2, 0]
@@ -93,7 +93,7 @@ def _one_batch(batch: pa.RecordBatch | pa.Table) -> pa.RecordBatch:
 
 
 def _stable_order(words: WordColumns, row_count: int) -> tuple[RowIds, Mask]:
-    """Row ids in the order of their words, and which of them have the words of the row before."""
+    """Return row ids in the order of their words, and a mask of those with the same words as the previous row."""
     if not words:
         return np.arange(row_count), np.arange(row_count) > 0
     order, repeats = _order_by_word(words[0])
@@ -102,9 +102,10 @@ def _stable_order(words: WordColumns, row_count: int) -> tuple[RowIds, Mask]:
 
 
 def _order_by_word(word: UInt64Array) -> tuple[RowIds, Mask]:
-    """A stable order by as many leading bits of the word as leave room for a row id, and which rows are equal in them.
+    """Return a stable order by the leading bits of the word, and a mask of rows that are equal in these bits.
 
-    Sorting values is several times faster than sorting indexes, and with the row id in the value it is stable.
+    The lower bits are replaced by the row id: sorting values is several times faster than sorting indexes, and with the
+    row id in the value it is stable.
     """
     row_bits = max(word.size - 1, 1).bit_length()
     dropped = max(int(word.max()).bit_length() + row_bits - 64, 0)

@@ -1,4 +1,4 @@
-"""The key that a sort compaction orders rows by, as columns without nulls that the kernels compare anywhere.
+"""The sort key of a sort compaction, as columns without nulls.
 
 ``order`` compares one column after the other, null before every value; ``zorder`` and ``hilbert`` compare positions on
 a curve through all of them (Java ``OrderType``; ``kernels/curves.py``).
@@ -41,9 +41,9 @@ class OrderStrategy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SortKey:
-    """Rows in the order of ``columns``; curves need to know how all rows that are sorted together are ``spread``.
+    """A sort key over ``columns``; curves also need ``spread``, the distribution of all rows that are sorted together.
 
-    ``text_bytes`` is what a string or binary column contributes to the z-order.
+    ``text_bytes`` is the number of bytes that a string or binary column contributes to the z-order.
     """
 
     strategy: OrderStrategy
@@ -53,35 +53,35 @@ class SortKey:
 
     @property
     def needs_spread(self) -> bool:
-        """Whether all rows have to be looked at before the first is given its key."""
+        """Whether all rows must be read before the key of the first can be computed."""
         return self.strategy is not OrderStrategy.ORDER
 
     @property
     def width(self) -> int:
-        """Bytes of a string or binary column on a curve."""
+        """The number of bytes of a string or binary column on a curve."""
         return self.text_bytes if self.strategy is OrderStrategy.ZORDER else WORD_BYTES
 
 
 class SortKeySample:
-    """Looks at the columns of a key in all rows; ``with_spread`` is the key that knows them."""
+    """Collects the distribution of the columns of a key over all rows."""
 
     def __init__(self, key: SortKey) -> None:
         self._key = key
         self._samples = {name: Sample() for name in key.columns}
 
     def add(self, batch: pa.RecordBatch) -> None:
-        """Look at further rows."""
+        """Add rows."""
         for name, sample in self._samples.items():
             sample.add(batch.column(name))
 
     def with_spread(self) -> SortKey:
-        """The key for the rows that were looked at."""
+        """Return the key with the distribution of the rows that were added."""
         width = self._key.width
         return replace(self._key, spread={name: s.spread(width=width) for name, s in self._samples.items()})
 
 
 def with_sort_key(batch: pa.RecordBatch, key: SortKey) -> pa.RecordBatch:
-    """The batch with the columns of the key behind its own; their names begin alike.
+    """Return the batch with the columns of the key appended; their names have a common prefix.
 
     >>> rows = pa.record_batch({"a": [3, None, 1]})
     >>> with_sort_key(rows, SortKey(OrderStrategy.ORDER, ("a",))).to_pydict()
@@ -94,17 +94,17 @@ def with_sort_key(batch: pa.RecordBatch, key: SortKey) -> pa.RecordBatch:
 
 
 def sort_columns(batch: pa.RecordBatch) -> list[str]:
-    """The columns of the key that ``with_sort_key`` appended."""
+    """Return the columns of the key that ``with_sort_key`` appended."""
     return [name for name in batch.schema.names if name.startswith(_PREFIX)]
 
 
 def without_sort_key(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The batch as it was before."""
+    """Return the batch without the columns of the key."""
     return batch.select([name for name in batch.schema.names if not name.startswith(_PREFIX)])
 
 
 def bounds_of(sample: pa.RecordBatch, count: int) -> pa.RecordBatch:
-    """At most ``count`` - 1 keys, ascending, that cut rows like those of the sample into parts of about equal size.
+    """Return at most ``count`` - 1 ascending keys that divide rows like those of the sample into about equal parts.
 
     >>> rows = with_sort_key(pa.record_batch({"a": list(range(100))}), SortKey(OrderStrategy.ORDER, ("a",)))
     >>> bounds_of(rows, 4).column(1).to_pylist()
@@ -117,7 +117,7 @@ def bounds_of(sample: pa.RecordBatch, count: int) -> pa.RecordBatch:
 
 
 def parts_of(batch: pa.RecordBatch, bounds: pa.RecordBatch) -> npt.NDArray[np.int64]:
-    """For each row, which has its key, how many of the bounds are not above it.
+    """Return, for each row of a batch with its key, the number of bounds that are not above it.
 
     >>> key = SortKey(OrderStrategy.ORDER, ("a",))
     >>> bounds = bounds_of(with_sort_key(pa.record_batch({"a": [1, 2, 3, 4]}), key), 2)
@@ -125,7 +125,7 @@ def parts_of(batch: pa.RecordBatch, bounds: pa.RecordBatch) -> npt.NDArray[np.in
     [1, 0, 1, 0]
     """
     columns = bounds.schema.names
-    # The bounds come first, so a row that equals one stands behind it.
+    # The bounds come first, so a row that equals a bound comes after it.
     together = concat_batches([bounds, batch.select(columns)])
     order = sort_order(together, columns)
     parts = np.empty(len(order), np.int64)
@@ -137,7 +137,7 @@ def _ordered(batch: pa.RecordBatch, key: SortKey) -> Sequence[pa.Array]:
     found: list[pa.Array] = []
     for name in key.columns:
         array = batch.column(name)
-        # Whether there are nulls is asked of the column and not of the batch: all batches get the same columns.
+        # Check the nullability of the column instead of the batch, so that all batches get the same columns.
         if batch.schema.field(name).nullable:
             found.append(array.is_valid().cast(pa.int8()))
         found.append(_filled(array))
@@ -145,7 +145,7 @@ def _ordered(batch: pa.RecordBatch, key: SortKey) -> Sequence[pa.Array]:
 
 
 def _filled(array: pa.Array) -> pa.Array:
-    """The column as the kernels compare it, with the least that there is at nulls."""
+    """Return the column in the form that the kernels compare, with the smallest value at nulls."""
     if is_bytes(array.type):
         return array.fill_null(b"" if pa.types.is_binary(array.type) or pa.types.is_large_binary(array.type) else "")
     values = integers(array)

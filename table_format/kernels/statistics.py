@@ -1,7 +1,7 @@
-"""Minimum, maximum and null count of columns, and what of them goes to a manifest (format chapter 04, section 3).
+"""Computes the minimum, maximum and null count of columns, and their form in manifests (format chapter 04, section 3).
 
-Bounds are exact while they are collected; ``stored_bounds`` cuts them down to the column's statistics mode. Strings are
-cut at code points and the maximum is rounded up, so that the stored bounds always enclose the values. Java
+Bounds are exact while they are collected; ``stored_bounds`` reduces them to the column's statistics mode. Strings are
+cut at code points, and the maximum is rounded up, so that the stored bounds always enclose the values. Java
 ``SimpleColStatsCollector`` and its implementations.
 """
 
@@ -22,7 +22,7 @@ from table_format.model.types import NESTED, DataType, InternalValue
 Column: TypeAlias = "pa.Array | pa.ChunkedArray"
 
 SYSTEM_STATS_MODE: Final = "truncate(128)"
-"""The mode of ``_KEY_`` columns and the other system columns, whatever the table's options say."""
+"""The mode of ``_KEY_`` columns and other system columns, whatever the table options are."""
 
 _TRUNCATE: Final = re.compile(r"truncate\((\d+)\)", re.IGNORECASE)
 _LAST_CODE_POINT: Final = 0x10FFFF
@@ -33,8 +33,8 @@ _LAST_BYTE: Final = 0xFF
 def column_bounds(column: Column, data_type: DataType) -> ColumnBounds:
     """Measure one column.
 
-    Bounds are ``None`` when all values are null, for nested types, and when a NaN is among the values: NaN has no place
-    between two bounds, so nothing may be concluded from those of the other values.
+    Bounds are ``None`` if all values are null, for nested types, and if a value is NaN, which cannot be between two
+    bounds, so bounds of the other values would be wrong.
 
     >>> from table_format.model.types import IntType
     >>> column_bounds(pa.array([3, None, 1], pa.int32()), IntType())
@@ -52,7 +52,7 @@ def column_bounds(column: Column, data_type: DataType) -> ColumnBounds:
 
 
 def has_nan(column: Column) -> bool:
-    """Whether a FLOAT or DOUBLE column holds a NaN.
+    """Return whether a FLOAT or DOUBLE column contains NaN.
 
     >>> has_nan(pa.array([1.0, None, float("nan")])), has_nan(pa.array(["nan"]))
     (True, False)
@@ -61,7 +61,7 @@ def has_nan(column: Column) -> bool:
 
 
 def merge_bounds(parts: Iterable[ColumnBounds]) -> ColumnBounds:
-    """Bounds of a column from those of its parts; unknown as soon as one part is unknown.
+    """Return the bounds of a column from those of its parts; unknown if one part is unknown.
 
     >>> merge_bounds([ColumnBounds(1, 4, 0, 2), ColumnBounds(None, None, 3, 3), ColumnBounds(-1, 2, 1, 9)])
     ColumnBounds(minimum=-1, maximum=4, null_count=4, row_count=14)
@@ -89,7 +89,7 @@ def merge_bounds(parts: Iterable[ColumnBounds]) -> ColumnBounds:
 
 
 def stored_bounds(bounds: ColumnBounds, mode: str) -> ColumnBounds:
-    """Reduce exact bounds to what a statistics mode (``metadata.stats-mode``) stores.
+    """Reduce exact bounds to those that a statistics mode (``metadata.stats-mode``) stores.
 
     >>> stored_bounds(ColumnBounds("a" * 20, "b" * 20, 0, 9), "truncate(3)")
     ColumnBounds(minimum='aaa', maximum='bbc', null_count=0, row_count=9)
@@ -99,7 +99,7 @@ def stored_bounds(bounds: ColumnBounds, mode: str) -> ColumnBounds:
     ColumnBounds(minimum=None, maximum=None, null_count=None, row_count=9)
 
     Raises:
-        InvalidOption: there is no such mode.
+        InvalidOption: the mode does not exist.
     """
     match mode.lower():
         case "full":
@@ -115,13 +115,13 @@ def stored_bounds(bounds: ColumnBounds, mode: str) -> ColumnBounds:
     length = int(truncate[1])
     maximum = truncated_maximum(bounds.maximum, length)
     if maximum is None:
-        # Java drops the minimum as well when no maximum can be stated.
+        # Java drops the minimum too if there is no maximum.
         return ColumnBounds(None, None, bounds.null_count, bounds.row_count)
     return ColumnBounds(truncated_minimum(bounds.minimum, length), maximum, bounds.null_count, bounds.row_count)
 
 
 def truncated_minimum(value: InternalValue, length: int) -> InternalValue:
-    """A value of at most ``length`` code points or bytes that is not above ``value``.
+    """Return a value of at most ``length`` code points or bytes that is not above ``value``.
 
     >>> truncated_minimum("añb", 2), truncated_minimum(b"abc", 2), truncated_minimum(123, 2)
     ('añ', b'ab', 123)
@@ -130,7 +130,7 @@ def truncated_minimum(value: InternalValue, length: int) -> InternalValue:
 
 
 def truncated_maximum(value: InternalValue, length: int) -> InternalValue:
-    """A value of at most ``length`` code points or bytes that is not below ``value``; ``None`` when there is none.
+    """Return a value of at most ``length`` code points or bytes that is not below ``value``; ``None`` if impossible.
 
     >>> truncated_maximum("abcd", 3), truncated_maximum("abc", 3), truncated_maximum("a\\U0010ffff!", 2)
     ('abd', 'abc', 'b')
@@ -146,7 +146,7 @@ def _string_above(prefix: str) -> str | None:
     for end in range(len(prefix) - 1, -1, -1):
         following = ord(prefix[end]) + 1
         if following in _SURROGATES:
-            # Not characters, hence not encodable in UTF-8; the next character follows them.
+            # Surrogates are not characters and cannot be encoded in UTF-8; use the next character after them.
             following = _SURROGATES.stop
         if following <= _LAST_CODE_POINT:
             return prefix[:end] + chr(following)

@@ -1,7 +1,7 @@
-"""Key columns in a form in which equal means the same key and nothing else.
+"""Converts key columns to a form in which values are equal only if the keys are equal.
 
-Floating-point numbers become the integers of their bits, as the format compares key rows byte by byte; times become
-integers. All else is exact already.
+Floating-point numbers become the integers of their bits, because the format compares key rows by bytes. Times become
+integers. All other types do not change.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _AS_INTEGERS = {
 
 
 def stored_key(column: pa.Array) -> pa.Array:
-    """A key column as integers, decimals, text, bytes or booleans.
+    """Return a key column as integers, decimals, text, bytes or booleans.
 
     >>> stored_key(pa.array([1.5, -0.0])).to_pylist()
     [4609434218613702656, -9223372036854775808]

@@ -1,6 +1,6 @@
-"""Count, sum and extremes of columns, by group: of Arrow batches, and put together from several parts.
+"""Computes count, sum and extremes of columns by group, from Arrow batches, and combines the totals of several parts.
 
-Sums are Python integers of any size: numbers are added in parts of 32 bits, so that no addition overflows.
+Sums are Python integers of any size: numbers are added in 32-bit parts, so that no addition overflows.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from table_format.model.types import DataField, DataType, DecimalType, FloatingT
 _HALF: Final = 32
 _LOW_HALF: Final = 2**_HALF - 1
 _MAX_ROWS: Final = 2**30
-"""So many parts of 32 bits add up to less than an integer of 64 bits holds."""
+"""The number of 32-bit parts whose sum always fits into a 64-bit integer."""
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnTotals:
-    """Of the values of a column that are not null: extremes are internal values, ``None`` where there are none.
+    """The totals of the non-null values of a column; extremes are internal values, or ``None`` if there are none.
 
-    They are ``None`` as well where only the count is wanted. ``total`` is the sum of integers, and of unscaled values
-    of DECIMAL; it means nothing for other types.
+    Extremes are also ``None`` if only the count is wanted. ``total`` is the sum of integers, or of the unscaled values
+    of DECIMAL, and is undefined for other types.
     """
 
     count: int = 0
@@ -39,7 +39,7 @@ class ColumnTotals:
     maximum: InternalValue = None
 
     def plus(self, other: ColumnTotals) -> ColumnTotals:
-        """Of the values of both.
+        """Return the totals of the values of both.
 
         >>> ColumnTotals(1, 5, 5, 5).plus(ColumnTotals(2, 3, 1, 2))
         ColumnTotals(count=3, total=8, minimum=1, maximum=5)
@@ -62,18 +62,18 @@ class GroupTotals:
     columns: tuple[ColumnTotals, ...] = ()
 
     def plus(self, other: GroupTotals) -> GroupTotals:
-        """Of the rows of both."""
+        """Return the totals of the rows of both."""
         pairs = zip(self.columns, other.columns, strict=True)
         return GroupTotals(self.rows + other.rows, tuple(one.plus(more) for one, more in pairs))
 
 
 Groups: TypeAlias = Mapping[InternalValue, GroupTotals]
-"""By the value that the rows of a group have in common; one group ``None`` where rows are not grouped."""
+"""Totals by group value; a single group ``None`` if rows are not grouped."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The columns to total; ``with_numbers`` are those of which sum and extremes are wanted and not the count alone."""
+    """The columns to total; ``with_numbers`` are those that need sum and extremes in addition to the count."""
 
     columns: tuple[DataField, ...] = ()
     with_numbers: frozenset[str] = frozenset()
@@ -81,7 +81,7 @@ class Wanted:
 
 
 def united(parts: Iterable[Groups]) -> Groups:
-    """The totals of all parts together, by group."""
+    """Return the combined totals of all parts, by group."""
     found: dict[InternalValue, GroupTotals] = {}
     for part in parts:
         for key, totals in part.items():
@@ -91,7 +91,7 @@ def united(parts: Iterable[Groups]) -> Groups:
 
 
 def group_value(value: InternalValue) -> InternalValue:
-    """Return the representative of a group: 0.0 and -0.0 are in one group, and so are all NaNs.
+    """Return the representative of a group: 0.0 and -0.0 belong to one group, and so do all NaNs.
 
     >>> group_value(-0.0), group_value(float("-nan")) is group_value(float("nan"))
     (0.0, True)
@@ -102,7 +102,7 @@ def group_value(value: InternalValue) -> InternalValue:
 
 
 def totals_of(batch: pa.RecordBatch, wanted: Wanted) -> Groups:
-    """The totals of a batch, by group, of columns of their ``arrow_type``."""
+    """Return the totals of a batch by group; columns must have their ``arrow_type``."""
     if len(batch) > _MAX_ROWS:
         starts = range(0, len(batch), _MAX_ROWS)
         return united(totals_of(batch.slice(start, _MAX_ROWS), wanted) for start in starts)
@@ -123,7 +123,7 @@ def _of_column(array: pa.Array, field: DataField, with_numbers: bool) -> ColumnT
 
 
 def _parts(array: pa.Array, data_type: DataType) -> list[npt.NDArray[np.int64]]:
-    """The numbers of a column in parts of 32 bits, lowest first, 0 for null; nothing for types without a sum."""
+    """Return the numbers of a column in 32-bit parts, lowest first, 0 for null; empty for types without a sum."""
     match data_type:
         case IntegerType():
             words = numbers(array, np.dtype(f"i{array.type.bit_width // 8}")).astype(np.int64)

@@ -1,4 +1,4 @@
-"""Internal values (``table_format.model.types``) as Arrow arrays and back."""
+"""Converts internal values (``table_format.model.types``) to Arrow arrays and back."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _NANOS: Final = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
 
 
 def array_of(values: Sequence[InternalValue], t: DataType) -> pa.Array:
-    """An array of ``arrow_type(t)`` with those values; of a nested type there are only nulls.
+    """Return an array of ``arrow_type(t)`` with these values; values of nested types must be null.
 
     >>> from table_format.model.types import TimestampType
     >>> array_of([1_000_000, None], TimestampType(3))[0].as_py()
     datetime.datetime(1970, 1, 1, 0, 0, 0, 1000)
 
     Raises:
-        InvalidData: a value does not fit the type, or is finer than it.
+        InvalidData: a value is invalid for the type, or more precise than the type.
     """
     arrow = arrow_type(t)
     try:
@@ -42,14 +42,14 @@ def array_of(values: Sequence[InternalValue], t: DataType) -> pa.Array:
 
 
 def values_of(array: pa.Array, t: DataType) -> list[InternalValue]:
-    """The internal values of an array of ``arrow_type(t)``.
+    """Return the internal values of an array of ``arrow_type(t)``.
 
     >>> from table_format.model.types import TimestampType
     >>> values_of(pa.array([1, None], pa.timestamp("us")), TimestampType(6))
     [1000, None]
 
     Raises:
-        InvalidData: the array is not of that Arrow type, or holds nested values.
+        InvalidData: the array has another Arrow type, or contains nested values.
     """
     if array.type != arrow_type(t) or (isinstance(t, NESTED) and array.null_count != len(array)):
         message = f"expected an Arrow array of {arrow_type(t)} for {t}, found {array.type}"

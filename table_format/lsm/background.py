@@ -1,8 +1,8 @@
 """Background compaction while a writer continues (format chapter 07, section 2; Java ``MergeTreeCompactManager``).
 
 It compacts files that are already in commit messages, so its result belongs to a later commit. The result is not
-visible before that, and nothing is lost if that commit never happens. The executor decides where and when it runs: a
-thread pool, or a simulation that runs it at once.
+visible before that commit, and nothing is lost if the commit never happens. The executor determines where and when it
+runs: a thread pool, or a simulation that runs it immediately.
 """
 
 from __future__ import annotations

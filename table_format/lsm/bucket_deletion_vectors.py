@@ -23,7 +23,7 @@ __all__ = ["BucketDeletions", "BucketVectors"]
 
 
 class BucketVectors:
-    """The deleted rows of a bucket, and those that are being marked."""
+    """The deleted rows of a bucket, including those that a running compaction marks."""
 
     def __init__(self, bucket: BucketFiles, deletions: BucketDeletions) -> None:
         self._bucket = bucket
@@ -35,14 +35,14 @@ class BucketVectors:
 
     @property
     def index_files(self) -> tuple[IndexFileMeta, ...]:
-        """The index files that hold the vectors, as they were read or written last."""
+        """The index files with the vectors that were last read or written."""
         return self._index_files
 
     def of(self, file: DataFileMeta) -> DeletionVector | None:
-        """The vector of a data file, if it has one with deleted rows.
+        """Return the vector of a data file, or ``None`` if no row is deleted.
 
         Raises:
-            CorruptionError: the index file is missing or damaged, or does not fit the data file.
+            CorruptionError: the index file is missing or damaged, or does not match the data file.
         """
         vector = self._vectors.get(file.file_name)
         if vector is None and (stored := self._stored.get(file.file_name)) is not None:
@@ -58,7 +58,7 @@ class BucketVectors:
         self._is_modified = True
 
     def files_with_deletions(self, live: Iterable[DataFileMeta]) -> tuple[DataFileMeta, ...]:
-        """The files that have deleted rows."""
+        """Return the files that have deleted rows."""
         return tuple(file for file in live if self.of(file) is not None)
 
     def write(self, live: Iterable[DataFileMeta]) -> tuple[tuple[IndexFileMeta, ...], tuple[IndexFileMeta, ...]]:

@@ -1,4 +1,4 @@
-"""The write buffer: rows that wait to be sorted and written."""
+"""The write buffer, which collects rows before they are sorted and written."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pyarrow as pa
 
 
 class WriteBuffer:
-    """Batches up to a number of bytes."""
+    """A buffer of batches with a maximum size in bytes."""
 
     def __init__(self, capacity_bytes: int) -> None:
         self._capacity_bytes = capacity_bytes
@@ -15,7 +15,7 @@ class WriteBuffer:
 
     @property
     def is_full(self) -> bool:
-        """Whether the batches have as many bytes as the buffer may hold."""
+        """Whether the buffer has reached its maximum size."""
         return self._bytes >= self._capacity_bytes
 
     def add(self, batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -25,7 +25,7 @@ class WriteBuffer:
         rows = batch.num_rows if size <= room else max(1, batch.num_rows * room // size)
         kept = batch.slice(0, rows)
         self._batches.append(kept)
-        # A part is charged its share, and more than it takes rather than less, so that the buffer does get full.
+        # The size of a part is estimated from its share and rounded up, so that the buffer eventually becomes full.
         self._bytes += size if rows == batch.num_rows else max(kept.nbytes, room)
         return batch.slice(rows)
 

@@ -1,4 +1,4 @@
-"""Compaction that finds the previous version of each row, to write the changelog and mark outdated rows.
+"""A compaction that finds the previous version of each row, to write the changelog and to mark outdated rows.
 
 Format chapter 07, sections 6 and 7. Java ``FullChangelogMergeTreeCompactRewriter``: a full compaction compares the
 highest level with the result of the merge. ``LookupMergeTreeCompactRewriter``: the previous row of a key on level 0
@@ -40,10 +40,10 @@ Files: TypeAlias = tuple[DataFileMeta, ...]
 
 @dataclass(frozen=True, slots=True)
 class ChangeDetection:
-    """A compaction to a level above 0.
+    """The change detection of a compaction to a level above 0.
 
     With ``lookup`` the keys on level 0 are new, otherwise all keys below ``level``. ``deletion_vectors`` are those of
-    the bucket, if it has them. ``flushed`` are the rows of a file that need not be read.
+    the bucket, if it has any. ``flushed`` are the rows of a file that are still in memory.
     """
 
     bucket: BucketFiles
@@ -114,7 +114,7 @@ class ChangeDetection:
                         data.write(physical_batch(kept, schema))
                     for changed in self._changes(merged):
                         changelog.write(physical_batch(changed, schema))
-                    # The next step needs the memory.
+                    # Free the memory for the next step.
                     del rows, kept, merged
             return data.close(), changelog.close()
 
@@ -134,7 +134,7 @@ class ChangeDetection:
 
     @property
     def _needs_older_rows(self) -> bool:
-        """Whether more than the places of older rows is needed."""
+        """Whether older rows are needed, and not only their positions."""
         return self.lookup is None or self.writes_changelog or _row_matters(self.bucket)
 
     @property
@@ -145,7 +145,7 @@ class ChangeDetection:
         )
 
     def _mark_older_rows(self, file: DataFileMeta) -> None:
-        """Mark what a file of level 0 outdates; only keys are read."""
+        """Mark the rows that a file of level 0 outdates; only keys are read."""
         fields = _key_fields(self.bucket)
         for keys in self._source.run((file,), fields, batch_rows=batch_rows_of((file,), fields)):
             self._find(keys)
@@ -176,7 +176,7 @@ class ChangeDetection:
         return merge_onto(versions, before, versions.any_of_key(versions.levels == 0), spec)
 
     def _find(self, keys: pa.RecordBatch) -> LookupResult | None:
-        """The older rows of keys; where the bucket has deletion vectors, they are outdated from now on."""
+        """Return the older rows of keys. If the bucket has deletion vectors, mark these rows as deleted."""
         found = None if self.lookup is None else self.lookup.find(keys)
         if found is not None and self.deletion_vectors is not None:
             for file, positions in found.by_file():
@@ -204,6 +204,6 @@ def _key_fields(bucket: BucketFiles) -> tuple[DataField, ...]:
 
 
 def _row_matters(bucket: BucketFiles) -> bool:
-    """Whether an older row may change what is made of a newer one, or win over it."""
+    """Return whether an older row may change the result of a newer row, or take precedence over it."""
     merge = bucket.options.merge
     return merge.engine is not MergeEngine.DEDUPLICATE or bool(merge.sequence_fields)

@@ -1,7 +1,7 @@
 """The changes of a writer in a bucket since its last commit message, including several compactions.
 
 Java ``MergeTreeWriter.updateCompactResult``. A file that one compaction created and the next one consumed was never
-visible: it is deleted immediately, and no list names it.
+visible. It is deleted immediately and appears in no list.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class CompactResult:
 
 
 class CommitIncrement:
-    """New files, and the sum of all compactions, of one bucket."""
+    """The new files and the combined result of all compactions of one bucket."""
 
     def __init__(self, bucket: BucketFiles) -> None:
         self._bucket = bucket
@@ -37,19 +37,19 @@ class CommitIncrement:
         self._compact_changelog: list[DataFileMeta] = []
 
     def flushed(self, files: Sequence[DataFileMeta], changelog: Sequence[DataFileMeta] = ()) -> None:
-        """Note new level-0 files, and the changelog files of the rows they were made of."""
+        """Add new level-0 files, and the changelog files of their rows."""
         self._new.extend(files)
         self._changelog.extend(changelog)
 
     def compacted(self, result: CompactResult) -> None:
-        """Add a compaction to those before it."""
+        """Add the result of a compaction."""
         kept = {file.file_name for file in result.after}
         for file in result.before:
             if file not in self._after:
                 self._before[file.file_name] = file
                 continue
             self._after.remove(file)
-            # An upgraded file is not ours alone: a snapshot names it at the level it came from.
+            # An upgraded file must not be deleted: a snapshot names it at its old level.
             if file.file_name not in self._before and file.file_name not in kept:
                 self._bucket.delete(file)
         self._after.extend(result.after)
@@ -75,14 +75,14 @@ class CommitIncrement:
         self._bucket.delete(*made)
 
     def abort(self) -> None:
-        """Delete every file these changes made."""
+        """Delete every file that these changes created."""
         made = [*self._new, *self._changelog, *self._compacted]
         self._clear()
         self._bucket.delete(*made)
 
     @property
     def _compacted(self) -> list[DataFileMeta]:
-        """The files that compactions made; one that was only moved to another level is not theirs."""
+        """The files that compactions created, without those that were only moved to another level."""
         return [*(file for file in self._after if file.file_name not in self._before), *self._compact_changelog]
 
     def _clear(self) -> None:

@@ -37,7 +37,7 @@ from table_format.options.stream import ChangelogProducer
 def compact_bucket(
     bucket: BucketFiles, files: Sequence[DataFileMeta], *, full: bool, deletions: BucketDeletions | None = None
 ) -> CommitMessage:
-    """Compact the live files of a bucket, in full or where it is due. Return the message, which may be empty.
+    """Compact the live files of a bucket, completely or as far as due. Return the message, which may be empty.
 
     Raises:
         RetractNotSupported: the merge engine does not support a retract row.
@@ -57,15 +57,16 @@ def compact_bucket(
 
 
 def bucket_vectors(bucket: BucketFiles, deletions: BucketDeletions | None) -> BucketVectors | None:
-    """The deletion vectors of a bucket, if its table has them, or had them once."""
+    """Return the deletion vectors of a bucket if its table has, or had, deletion vectors."""
     if deletions is None and not bucket.options.deletion_vectors.enabled:
         return None
     return BucketVectors(bucket, deletions or BucketDeletions())
 
 
 def whole_compaction(bucket: BucketFiles, levels: Levels, deletion_vectors: BucketVectors | None) -> CompactUnit | None:
-    """Plan a compaction of all files to the highest level. Files on that level are included if they have deleted
-    rows, or on request.
+    """Plan a compaction of all files to the highest level.
+
+    Files that are already on that level are included if they have deleted rows, or on request.
     """
     unit = full_compaction(levels)
     if unit is not None:
@@ -78,7 +79,7 @@ def whole_compaction(bucket: BucketFiles, levels: Levels, deletion_vectors: Buck
 
 
 def due_compaction(bucket: BucketFiles, levels: Levels) -> CompactUnit | None:
-    """Plan the compaction that is due. Level-0 files that readers skip are compacted at once or gradually."""
+    """Plan the compaction that is due. If readers skip level 0, its files are compacted immediately or gradually."""
     options, local_now_ms = bucket.options.compaction, bucket.store.runtime.clock.local_now_ms()
     if bucket.options.compacts_by_lookup:
         return force_up_level_0(levels, options, local_now_ms=local_now_ms, gathering=options.lookup_max_interval)
@@ -161,7 +162,7 @@ def _rewrite(
     *,
     drop_retracts: bool,
 ) -> tuple[tuple[DataFileMeta, ...], tuple[DataFileMeta, ...]]:
-    """The files that the merge makes, and the changelog files of a ``first-row`` table."""
+    """Return the merged files, and the changelog files of a ``first-row`` table."""
     writes_changelog = _writes_changelog_of_first_rows(bucket)
     with (
         bucket.writing(level=level, source=FileSource.COMPACT) as writer,
@@ -185,7 +186,7 @@ def _rewrite(
 
 
 def _changelog_of_first_rows(bucket: BucketFiles, file: DataFileMeta, level: int) -> tuple[DataFileMeta, ...]:
-    """The changelog files of a file of a ``first-row`` table that is moved up as it is."""
+    """Return the changelog files of a file of a ``first-row`` table that is moved up without being rewritten."""
     if file.level != 0 or not _writes_changelog_of_first_rows(bucket):
         return ()
     with bucket.writing(level=level, source=FileSource.APPEND, changelog=True) as changelog:
@@ -209,7 +210,7 @@ def _merged_rows(
     drop_retracts: bool,
     show_levels: bool = False,
 ) -> Iterator[pa.RecordBatch]:
-    """The merged rows of a section in key order: sequence number, kind, the columns, and ``_LEVEL`` if asked."""
+    """Yield the merged rows of a section in key order: sequence number, kind, columns, and ``_LEVEL`` on request."""
     source = RunSource(bucket.reader(), bucket.partition, bucket.bucket, deletions=deletion_vectors, flushed=flushed)
     fields = (SEQUENCE_NUMBER, VALUE_KIND, *bucket.schema.fields)
     members = [file for run in section for file in run]

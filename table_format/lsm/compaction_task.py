@@ -1,7 +1,7 @@
 """Decides what a compaction does with each file, before anything is read (format chapter 07, section 4).
 
-Java ``MergeTreeCompactTask``: files that overlap, and small files next to them, are merged; a large file that overlaps
-nothing only changes its level. No file between two others is ever left out, so the output stays in key order.
+Java ``MergeTreeCompactTask``: files that overlap, and small files next to them, are merged; a large file that does not
+overlap another only changes its level. No file between two others is ever left out, so the output stays in key order.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def plan_steps(
 
 def _move(files: Iterable[DataFileMeta], output_level: int, max_level: int, *, rewrite_all: bool) -> Iterable[Step]:
     for file in files:
-        # On the highest level there is nothing older that a retract row could retract, so it is dropped.
+        # On the highest level, there is no older row that a retract row could retract, so retract rows are dropped.
         if rewrite_all or (output_level == max_level and file.delete_row_count != 0):
             yield Rewrite((((file,),),))
         elif file.level != output_level:

@@ -1,8 +1,8 @@
-"""Compaction of ``first-row`` tables: it always includes level 0, and a key is never on two levels above it.
+"""Compaction of ``first-row`` tables, which always includes level 0 and keeps a key on at most one level above it.
 
 Readers of such tables skip level 0 and merge nothing, so compaction drops a row whose key is on a higher level. Java
-``FirstRowMergeFunctionWrapper`` looks each key up; here the keys of the higher levels are merged alongside, which reads
-their key columns only (format chapter 07, section 6; chapter 12, section 3).
+``FirstRowMergeFunctionWrapper`` looks up each key. Here, the keys of the higher levels take part in the merge, which
+reads only their key columns (format chapter 07, section 6; chapter 12, section 3).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from table_format.model.schema import VALUE_KIND
 
 
 def older_runs(unit: CompactUnit, levels: Levels) -> tuple[Run, ...]:
-    """Return the runs above the output of a compaction. Their rows were first."""
+    """Return the runs above the output of a compaction, whose rows are older and therefore win."""
     return tuple(run.files for run in levels.higher if run.level > unit.output_level)
 
 
@@ -51,10 +51,10 @@ def new_keys_only(
     *,
     ignore_delete: bool,
 ) -> Iterator[pa.RecordBatch]:
-    """Return the merged rows whose keys no older run holds, in key order.
+    """Return the merged rows whose keys are not in any older run, in key order.
 
     Raises:
-        RetractNotSupported: there is a retract row, and the options do not ignore it.
+        RetractNotSupported: there is a retract row, and the options do not ignore retract rows.
     """
     rows = _adds(batches, ignore_delete=ignore_delete)
     overlapping = _runs_with_possible_keys(files, older, bucket, key_range)
@@ -64,7 +64,7 @@ def new_keys_only(
     source = RunSource(bucket.reader(), bucket.partition, bucket.bucket)
     keys = bucket.schema.select(bucket.schema.trimmed_primary_keys)
     known = [source.run(run, keys, batch_rows=batch_rows_of(run, keys, side_by_side=len(older))) for run in overlapping]
-    # Of equal keys the one of the last run stays: that of an older run, whose batches have no columns but the key's.
+    # Of equal keys, the row of the last run is kept: that of an older run, whose batches have only the key columns.
     spec = MergeSpec(bucket.schema.trimmed_primary_keys, by_sequence_number=False)
     for batch in merge_batches([rows, *known], spec, ordered=False):
         if VALUE_KIND.name in batch.schema.names:
@@ -74,7 +74,7 @@ def new_keys_only(
 def _runs_with_possible_keys(
     files: Sequence[DataFileMeta], older: Sequence[Run], bucket: BucketFiles, key_range: KeyRangeOf
 ) -> list[Run]:
-    """The older runs with those of their files that may hold a key of some files."""
+    """Return the older runs, reduced to the files that may contain a key of ``files``."""
     runs = [tuple(f for f in run if any(_overlap(f, file, key_range) for file in files)) for run in older]
     key_filter = KeyFilter.of(bucket, files, [f for run in runs for f in run], key_range) if any(runs) else None
     if key_filter is not None:
@@ -84,7 +84,7 @@ def _runs_with_possible_keys(
 
 
 def rows_of_level_0(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """The rows that no level above 0 held, if there are any: the changelog of the compaction."""
+    """Yield the rows that were only on level 0, if any: the changelog of the compaction."""
     fresh = batch.filter(pc.equal(batch.column(batch.schema.get_field_index(LEVEL)), pa.scalar(0, pa.int32())))
     if fresh.num_rows:
         yield fresh

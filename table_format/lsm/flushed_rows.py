@@ -1,6 +1,6 @@
-"""The rows of a file that a writer has just closed, for the compaction that follows: it need not read them back.
+"""Keeps the rows of a file that a writer has just closed, so that the next compaction need not read the file.
 
-They are what a reader of the file would find, and take no more memory than the batches that it would decode.
+The rows are the same as those that a reader would decode, and take no more memory than its batches.
 """
 
 from __future__ import annotations
@@ -28,9 +28,10 @@ class FlushedRows:
 
     @classmethod
     def of(cls, bucket: BucketFiles, files: Sequence[DataFileMeta], rows: pa.RecordBatch) -> FlushedRows | None:
-        """The rows of the files just written to level 0; ``None`` where a reader may find others, or they are many.
+        """Return the rows of the files just written to level 0, or ``None`` if they cannot be kept.
 
-        ORC and Avro change some values, and so does Parquet decimals with too many digits.
+        They cannot be kept if they are too many, or if a reader may decode different values: ORC and Avro change some
+        values, and Parquet changes decimals with too many digits.
         """
         schema, options = bucket.schema, bucket.options
         is_plain = not any(isinstance(field.type, NESTED) for field in schema.fields)
@@ -42,7 +43,7 @@ class FlushedRows:
         return cls(files[0].file_name, rows)
 
     def batches(self, fields: Sequence[DataField], batch_rows: int) -> Iterator[pa.RecordBatch]:
-        """These columns of the rows, in order, so many rows at a time."""
+        """Yield these columns of the rows, in order, at most ``batch_rows`` rows at a time."""
         columns = [self.rows.column(field.name) for field in fields]
         batch = pa.RecordBatch.from_arrays(columns, schema=arrow_schema(fields))
         for start in range(0, batch.num_rows, batch_rows):

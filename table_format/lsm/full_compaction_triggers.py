@@ -1,9 +1,9 @@
-"""Full compactions before the tree asks for one: by time, and by size (Java ``EarlyFullCompaction``).
+"""Triggers full compactions by time and by size, before the tree needs one (Java ``EarlyFullCompaction``).
 
-A bucket remembers its last full compaction in the file that came of it, which is the youngest on the highest level; so
-a writer that lives for one call knows as much as one that stays. (Java asks the files when a writer opens, and its own
-memory from then on. A file that is moved up without being rewritten keeps the time at which it was written, so after it
-a full compaction may come early by the age of that file, and never late.)
+The time of the last full compaction is that of its output, the youngest file on the highest level. A short-lived writer
+therefore knows the same as a long-lived one. (Java reads the files only when a writer opens, and then uses its memory.
+A file that is moved up without being rewritten keeps its time, so the next full compaction may be early by the age of
+that file, but never late.)
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from table_format.options.compaction import CompactionOptions
 
 
 def is_full_compaction_due(levels: Levels, options: CompactionOptions, *, local_now_ms: int) -> bool:
-    """Whether everything is to be compacted however few runs there are; what is one run already never is."""
+    """Return whether a full compaction is due, whatever the number of runs. A single run is never compacted."""
     if len(levels.runs) <= 1:
         return False
     interval_ms = options.optimization_interval_ms
@@ -29,7 +29,7 @@ def is_full_compaction_due(levels: Levels, options: CompactionOptions, *, local_
 
 
 def last_full_compaction_ms(levels: Levels) -> int | None:
-    """When the youngest file of the highest level was written, in local time; ``None`` if nothing is there."""
+    """Return the time of the youngest file on the highest level, in local ms; ``None`` if there is none."""
     highest = [run for run in levels.higher if run.level == levels.max_level]
     times = [file.creation_time for run in highest for file in run.files if file.creation_time is not None]
     return max(times, default=None)

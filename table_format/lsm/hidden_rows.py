@@ -1,7 +1,8 @@
-"""Finds the stored rows of a bucket that no reader sees, because a merge drops them, by their keys alone.
+"""Finds the hidden rows of a bucket, which a merge drops, by reading only their keys.
 
-Where the merge engine keeps one stored row of each key, a merged read is a read of the files without the rows that are
-hidden: superseded by another version, retracted, or marked by a deletion vector. They never change for a set of files.
+Rows are hidden if they are superseded by another version, retracted, or marked by a deletion vector. If the merge
+engine keeps one stored row of each key, a merged read is equivalent to reading the files without the hidden rows. The
+hidden rows of a set of files never change.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ _WORD_BYTES: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class HiddenRows:
-    """The hidden rows of one file: a bit for each row, 64 in a word from the lowest on, and how many are set.
+    """The hidden rows of one file: one bit for each row, 64 to a word, lowest bit first, and the number of set bits.
 
     >>> hidden = HiddenRows.of(np.array([True, False, True]))
     >>> hidden.count, hidden.words(3).tolist(), hidden.kept(3).tolist()
@@ -46,25 +47,25 @@ class HiddenRows:
 
     @classmethod
     def of(cls, hidden: npt.NDArray[np.bool_]) -> HiddenRows:
-        """The hidden rows, given for each row of the file whether it is one."""
+        """Return the hidden rows from a mask over all rows of the file."""
         packed = np.packbits(hidden, bitorder="little").tobytes()
         return cls(packed.ljust(-(-len(packed) // _WORD_BYTES) * _WORD_BYTES, b"\0"), int(np.count_nonzero(hidden)))
 
     def words(self, row_count: int) -> npt.NDArray[np.int64]:
-        """The bits as words; the file has that many rows."""
+        """Return the bits as words; ``row_count`` is the number of rows in the file."""
         found = np.frombuffer(self.bits, np.int64)
-        assert len(found) == (row_count + 63) // 64  # noqa: S101 - made for a file of that size
+        assert len(found) == (row_count + 63) // 64  # noqa: S101 - created for a file of this size
         return found
 
     def kept(self, row_count: int) -> npt.NDArray[np.bool_]:
-        """For each row of the file whether a reader sees it."""
+        """Return, for each row of the file, whether a reader sees it."""
         bits = np.unpackbits(np.frombuffer(self.bits, np.uint8), count=row_count, bitorder="little")
         kept: npt.NDArray[np.bool_] = bits == 0
         return kept
 
 
 def keeps_stored_rows(schema: TableSchema, options: TableOptions) -> bool:
-    """Whether the merge engine keeps one stored row of each key, as it is stored."""
+    """Return whether the merge engine keeps one stored row of each key unchanged."""
     engine = merge_spec(schema, options).engine
     return engine is None or isinstance(engine, FirstRow)
 
@@ -78,15 +79,13 @@ def hidden_rows(
     options: TableOptions,
     deletions: DeletionVectors | None = None,
 ) -> Mapping[str, HiddenRows]:
-    """The hidden rows by file name, of the files that have some; ``files`` are those of a split that is merged.
+    """Return the hidden rows by file name, for the files of a merged split that have some.
 
-    Of files that are merged the key columns, the sequence fields, and what else orders versions are read; of others
-    nothing is, unless they hold retract rows.
-
-    Requires ``keeps_stored_rows``.
+    Only the key columns, the sequence fields and other columns that order versions are read, and only from files that
+    are merged or have retract rows. Requires ``keeps_stored_rows``.
 
     Raises:
-        RetractNotSupported: a row takes back what the merge engine cannot.
+        RetractNotSupported: the merge engine does not support a retract row.
         CorruptionError: a file is missing or damaged.
     """
     spec = merge_spec(schema, options)
@@ -110,7 +109,7 @@ def hidden_rows(
 
 
 def _marked(files: Sequence[DataFileMeta], deletions: DeletionVectors | None) -> Iterator[tuple[str, HiddenRows]]:
-    """The rows that deletion vectors mark."""
+    """Yield the rows that deletion vectors mark, by file name."""
     for file in files:
         vector = None if deletions is None else deletions.of(file)
         if vector is not None:
@@ -118,14 +117,14 @@ def _marked(files: Sequence[DataFileMeta], deletions: DeletionVectors | None) ->
 
 
 def _firsts(files: Sequence[DataFileMeta]) -> Sequence[int]:
-    """Where the rows of each file begin in a count of all."""
+    """Return the position of the first row of each file, counted over all files."""
     return list(accumulate((file.row_count for file in files[:-1]), initial=0))
 
 
 def _kept_places(
     source: RunSource, section: Section, schema: TableSchema, spec: MergeSpec, *, has_retracts: bool
 ) -> Iterator[npt.NDArray[np.int64]]:
-    """The positions of live rows, counted over all files of the section."""
+    """Yield the positions of live rows, counted over all files of the section."""
     if len(section) == 1:
         fields: Sequence[DataField] = [VALUE_KIND]
         batches: Iterator[pa.RecordBatch] = source.run(section[0], fields, batch_rows=batch_rows_of(section[0], fields))

@@ -1,7 +1,7 @@
-"""Sections: which files of a bucket have to be merged with which (format chapter 07, section 4).
+"""Divides the files of a bucket into sections, whose files have to be merged (format chapter 07, section 4).
 
-Java ``IntervalPartition``: sections have disjoint key ranges and come in key order; a section is the smallest number
-of runs its files can be assigned to. A section of one run needs no merge.
+Java ``IntervalPartition``: sections have disjoint key ranges and are in key order. The files of a section are assigned
+to as few runs as possible. A section with one run needs no merge.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from table_format.lsm.keys import Key, KeyRangeOf
 from table_format.model.data_file import DataFileMeta
 
 Run: TypeAlias = tuple[DataFileMeta, ...]
-"""Files with ascending, disjoint key ranges, of whatever levels."""
+"""Files with ascending, disjoint key ranges, from any levels."""
 
 Section: TypeAlias = tuple[Run, ...]
 

@@ -1,7 +1,7 @@
-"""The keys of a lookup, when they are few: they tell which files can hold one of them.
+"""Excludes files from a lookup of few keys.
 
-A file whose key range holds none of them, or whose indexes exclude those in it, need not be opened (format chapter 09,
-section 7). Where keys are many, nearly every file holds some, and nothing is worked out.
+A file need not be opened if none of the keys is in its key range, or if its indexes exclude those that are (format
+chapter 09, section 7). With many keys, nearly every file contains some of them, so no filter is built.
 """
 
 from __future__ import annotations
@@ -34,36 +34,36 @@ from table_format.model.types import (
 )
 
 MAX_LISTED_KEYS: Final = 1000
-"""Files and row groups are chosen by the keys themselves when no more than this may be in a file."""
+"""Row groups are filtered by the individual keys if at most this many keys may be in a file."""
 
 MAX_LOOKUP_KEYS: Final = 100_000
-"""More keys are not held."""
+"""The maximum number of keys that are kept in memory."""
 
 _CHANGED_IN_ORC: Final = (CharType, TimestampType, LocalZonedTimestampType)
 
 
 @dataclass(frozen=True, slots=True)
 class KeysInFile:
-    """Those of the keys that may be in a file; at most ``MAX_LISTED_KEYS``, in no order."""
+    """The keys that may be in a file; at most ``MAX_LISTED_KEYS``, in no particular order."""
 
     keys: pa.RecordBatch
     fields: tuple[DataField, ...]
 
     @property
     def predicate(self) -> Predicate:
-        """A condition on the first key column that they all meet."""
+        """Return a condition on the first key column that holds for all of these keys."""
         first = self.fields[0]
         return In(first.name, tuple(values_of(pc.unique(self.keys.column(0)), first.type)))
 
     def matches_of(self, rows: pa.RecordBatch) -> pa.BooleanArray:
-        """Rows that have in each key column a value that one of the keys has, and perhaps some more."""
+        """Return a mask of the rows that may have one of the keys: each key column has a value of some key."""
         exact = [f.name for f in self.fields if not has_two_zeros(f)]
         each = (pc.is_in(rows.column(name), value_set=self.keys.column(name)) for name in exact)
         return reduce(pc.and_, each)
 
 
 class KeyFilter:
-    """The keys of some files, which are looked up in older files."""
+    """The keys of new files that are looked up in older files."""
 
     def __init__(self, bucket: BucketFiles, keys: pa.RecordBatch, key_range: KeyRangeOf) -> None:
         self._bucket = bucket
@@ -80,7 +80,7 @@ class KeyFilter:
         older: Sequence[DataFileMeta],
         key_range: KeyRangeOf,
     ) -> KeyFilter | None:
-        """The keys of ``key_files``; ``None`` when they are too many to exclude any of the ``older`` files."""
+        """Return a filter for the keys of ``key_files``; ``None`` if they are too many to exclude ``older`` files."""
         fields = bucket.schema.select(bucket.schema.trimmed_primary_keys)
         rows = sum(file.row_count for file in key_files)
         if has_two_zeros(fields[0]):
@@ -97,7 +97,7 @@ class KeyFilter:
         return cls(bucket, keys, key_range)
 
     def may_be_in(self, file: DataFileMeta) -> KeysInFile | None:
-        """Those of the keys that a file may hold; ``None`` when they are too many to list. Raises ``OSError``."""
+        """Return the keys that may be in a file; ``None`` if they are too many to list. Raises ``OSError``."""
         keys = self._keys
         if not differs_from_metadata(file, self._fields[0]):
             (first, *_), (last, *_) = self._key_range(file)
@@ -128,13 +128,13 @@ class KeyFilter:
 
 
 def has_two_zeros(field: DataField) -> bool:
-    """Whether one key may be two values: 0.0 and -0.0."""
+    """Return whether a key may have two different values, 0.0 and -0.0."""
     return isinstance(field.type, FloatType | DoubleType)
 
 
 def differs_from_metadata(file: DataFileMeta, field: DataField) -> bool:
-    """Whether a file may give other values back than its key range was made of.
+    """Return whether values of a column in a file may differ from those in its metadata.
 
-    ORC takes away the spaces at the end of CHAR, and moves timestamps before 1582 by days.
+    ORC removes the spaces at the end of CHAR, and shifts timestamps before 1582 by days.
     """
     return file.file_name.endswith(".orc") and isinstance(field.type, _CHANGED_IN_ORC)

@@ -1,7 +1,7 @@
-"""Between which values the keys of a lookup lie, however many they are.
+"""The range of values of the keys of a lookup, for any number of keys.
 
-Rows that are updated together often have keys that lie together, as those of the last days do. Of an older file only
-the rows between the first and the last of these keys matter.
+Rows that are updated together often have keys close to each other, such as those of the last days. In an older file,
+only the rows between the first and the last of these keys matter.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from table_format.model.types import DataField, InternalValue
 
 @dataclass(frozen=True, slots=True)
 class KeySpan:
-    """The first and the last value of the first key column, of all keys that may be asked for."""
+    """The first and the last value of the first key column among all keys of a lookup."""
 
     field: DataField
     low: InternalValue
@@ -31,7 +31,7 @@ class KeySpan:
 
     @classmethod
     def of(cls, field: DataField, key_files: Sequence[DataFileMeta], key_range: KeyRangeOf) -> KeySpan | None:
-        """The span of the keys of these files; ``None`` where metadata and rows may differ."""
+        """Return the span of the keys of these files; ``None`` if metadata and rows may differ."""
         if not key_files or has_two_zeros(field) or any(differs_from_metadata(f, field) for f in key_files):
             return None
         ranges = [key_range(file) for file in key_files]
@@ -40,8 +40,9 @@ class KeySpan:
         return cls(field, low[1], high[1], key_range)
 
     def condition(self, file: DataFileMeta) -> Predicate | None:
-        """Return a condition for rows of a file with one of the keys; ``None`` if the values may differ from the
-        metadata.
+        """Return a condition that holds for the rows of a file within the span.
+
+        Return ``None`` if the values may differ from the metadata.
         """
         if differs_from_metadata(file, self.field):
             return None
@@ -49,15 +50,15 @@ class KeySpan:
         return And((Compare(name, CompareOp.GE, self.low), Compare(name, CompareOp.LE, self.high)))
 
     def is_narrow_in(self, file: DataFileMeta) -> bool:
-        """Whether the span is less than half of the key range of a file; false where keys are not whole numbers."""
+        """Return whether the span is less than half of the key range of a file; false if keys are not integers."""
         (first, *_), (last, *_) = self.key_range(file)
         if not all(isinstance(value, int) for value in (self.low, self.high, first[1], last[1])):
             return False
-        low, high = max(self.low, first[1]), min(self.high, last[1])  # type: ignore[type-var]  # all of them are numbers
-        return 2 * (high - low) < last[1] - first[1]  # type: ignore[operator]  # whole numbers, as above
+        low, high = max(self.low, first[1]), min(self.high, last[1])  # type: ignore[type-var]  # all are numbers
+        return 2 * (high - low) < last[1] - first[1]  # type: ignore[operator]  # all are integers
 
     def contains(self, rows: pa.RecordBatch) -> pa.BooleanArray:
-        """Which rows lie within the span."""
+        """Return a mask of the rows within the span."""
         low, high = array_of([self.low, self.high], self.field.type)
         column = rows.column(self.field.name)
         return pc.and_(pc.greater_equal(column, low), pc.less_equal(column, high))

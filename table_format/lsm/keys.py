@@ -1,8 +1,8 @@
-"""Keys of data files as values that Python can order (format chapter 06, section 5).
+"""Converts keys of data files to values that Python can order (format chapter 06, section 5).
 
-``DataFileMeta`` carries its first and last key as BinaryRows; levels and sections compare them. The order is that of
-the merge kernel: null first, NaN after every number, -0.0 equal to 0.0, text by code point (which is the order of its
-UTF-8 bytes).
+``DataFileMeta`` contains its first and last key as BinaryRows, which levels and sections compare. The order is that of
+the merge kernel: null first, NaN after every number, -0.0 equal to 0.0, and text by code point, which is also the order
+of its UTF-8 bytes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from table_format.model.schema import TableSchema
 from table_format.model.types import DataType, InternalValue
 
 KeyPart: TypeAlias = tuple[int, bool | int | float | str | bytes | Decimal]
-"""A rank (0 null, 1 value, 2 NaN) and the value, 0 where there is none."""
+"""A rank (0 null, 1 value, 2 NaN) and the value, which is 0 for null and NaN."""
 
 Key: TypeAlias = tuple[KeyPart, ...]
 KeyRange: TypeAlias = tuple[Key, Key]
@@ -27,7 +27,7 @@ KeyRangeOf: TypeAlias = Callable[[DataFileMeta], KeyRange]
 
 
 def key_ranges(schema: TableSchema) -> KeyRangeOf:
-    """How to tell the key range of a file of the table; keys are decoded once."""
+    """Return a function that returns the key range of a file of the table; it decodes each key only once."""
     types = tuple(f.type for f in schema.key_fields)
     known: dict[tuple[bytes, bytes], KeyRange] = {}
     quick = whole_number_reader(types)
@@ -48,7 +48,7 @@ def key_ranges(schema: TableSchema) -> KeyRangeOf:
 
 
 def sort_key(values: Sequence[InternalValue]) -> Key:
-    """Internal values of the key columns as a key that orders as the format orders them.
+    """Convert internal values of the key columns to a key that Python orders as the format does.
 
     >>> sort_key([1, "b"]) < sort_key([2, "a"]), sort_key([float("nan")]) > sort_key([float("inf")])
     (True, True)

@@ -17,14 +17,14 @@ from table_format.model.data_file import DataFileMeta
 
 @dataclass(frozen=True, slots=True)
 class SortedRun:
-    """Files with ascending, disjoint key ranges, all of one level."""
+    """Files of one level with ascending, disjoint key ranges."""
 
     level: int
     files: tuple[DataFileMeta, ...]
 
     @property
     def size_bytes(self) -> int:
-        """Bytes of all files of the run."""
+        """The total size of the files in bytes."""
         return sum(file.file_size for file in self.files)
 
 
@@ -43,7 +43,7 @@ class Levels:
 
     @property
     def highest_non_empty(self) -> int:
-        """The highest level that holds a file; -1 when there is none."""
+        """The highest level with a file; -1 if there is none."""
         if self.higher:
             return self.higher[-1].level
         return 0 if self.level0 else -1
@@ -60,9 +60,10 @@ class Levels:
 
 
 def levels_of(files: Iterable[DataFileMeta], num_levels: int, key_range: KeyRangeOf) -> Levels:
-    """Arrange the files of one bucket.
+    """Arrange the files of one bucket in levels.
 
-    ``num_levels`` is what the options say; files above it, left by a larger setting, are kept.
+    ``num_levels`` is the number of levels in the options. Files on higher levels, which an earlier and larger setting
+    left, are kept.
 
     Raises:
         CorruptionError: two files of one level above 0 overlap.
@@ -79,14 +80,14 @@ def levels_of(files: Iterable[DataFileMeta], num_levels: int, key_range: KeyRang
 def replace_files(
     levels: Levels, before: Sequence[DataFileMeta], after: Sequence[DataFileMeta], key_range: KeyRangeOf
 ) -> Levels:
-    """The levels once ``before`` is gone and ``after`` is there."""
+    """Return the levels after the files ``before`` are replaced by the files ``after``."""
     removed = {(file.file_name, file.level) for file in before}
     kept = [file for file in levels.files if (file.file_name, file.level) not in removed]
     return levels_of([*kept, *after], levels.number_of_levels, key_range)
 
 
 def _newest_first(file: DataFileMeta) -> tuple[int, int, int, str]:
-    # Two writers that did not see each other may have given out the same numbers; Java Levels breaks the tie so.
+    # Two concurrent writers may have used the same sequence numbers; Java ``Levels`` breaks the tie in this way.
     return (-file.max_sequence_number, file.min_sequence_number, file.creation_time or 0, file.file_name)
 
 
@@ -96,7 +97,7 @@ def _sorted_by_key(files: list[DataFileMeta], key_range: KeyRangeOf) -> tuple[Da
         if key_range(right)[0] <= key_range(left)[1]:
             message = (
                 f"its key range overlaps that of {left.file_name} on level {left.level}, where files must be disjoint; "
-                "compact fully from a sound snapshot, or restore one"
+                "restore an earlier snapshot, or run a full compaction from one"
             )
             raise CorruptionError(right.file_name, message)
     return tuple(ordered)

@@ -1,9 +1,9 @@
-"""Key lookup: the rows of older runs that have the keys of a batch, and where they lie (Java ``LookupLevels``).
+"""Key lookup: finds the rows of older runs that have the keys of a batch, and their positions.
 
-The reference copies each file it looks into to a local hash file. Here keys come in order, batch after batch, so each
-older run is walked alongside once: files that can hold none of the keys, by their range or their indexes, are not
-opened, row groups that cannot hold one of them are not read, and memory is a batch for each run. Where few keys are
-looked for in a large file, its key columns are read first, and the others only where a key was met.
+The reference (Java ``LookupLevels``) copies each file to a local hash file. Here, keys arrive in order, batch by batch,
+so each older run is read once in parallel with them. Files whose key range or indexes exclude all keys are not opened,
+row groups that cannot contain a key are not read, and memory is one batch for each run. If few keys are looked up in a
+large file, its key columns are read first, and the other columns only for the matching rows.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ from table_format.model.types import DataField
 
 _MIN_ROWS_FOR_KEYS_FIRST: Final = 20_000
 _MIN_ROWS_OF_A_KEY: Final = 64
-"""Key columns are read by themselves in files of at least so many rows, and so many for each key."""
+"""Key columns are read first in files with at least this many rows, and at least this many rows for each key."""
 
 _POSITIONS_AT_ONCE: Final = 1 << 20
-"""Rows of a file that are asked for by their positions, which take 8 bytes each."""
+"""The maximum number of rows of a file that are read by position; a position takes 8 bytes."""
 
 _FILE: Final = "_FILE"
 
 
 @dataclass(frozen=True, slots=True)
 class LookupResult:
-    """Rows in key order, with ``_LEVEL``, and for each the file it lies in and its position there."""
+    """Rows in key order, with ``_LEVEL``, and the file and the position of each."""
 
     rows: pa.RecordBatch
     files: tuple[DataFileMeta, ...]
@@ -55,13 +55,13 @@ class LookupResult:
     positions: npt.NDArray[np.int64]
 
     def by_file(self) -> Iterator[tuple[DataFileMeta, npt.NDArray[np.int64]]]:
-        """The positions that were found in each file."""
+        """Yield each file with the positions that were found in it."""
         for number in np.unique(self.file_numbers):
             yield self.files[number], self.positions[self.file_numbers == number]
 
 
 class Lookup:
-    """Looks keys up in older runs; the keys of each batch must be unique, in order, and after those of the last."""
+    """Looks up keys in older runs. The keys must be unique and in order, within a batch and from batch to batch."""
 
     def __init__(
         self,
@@ -73,7 +73,7 @@ class Lookup:
         key_range: KeyRangeOf,
         deletions: DeletionVectorSource | None = None,
     ) -> None:
-        """``key_files`` are the files whose keys may be asked for; ``fields`` is what is wanted of a row found."""
+        """``key_files`` are the files whose keys may be looked up; ``fields`` are the columns of the returned rows."""
         self._bucket = bucket
         self._key_columns = bucket.schema.trimmed_primary_keys
         self._deletions = deletions
@@ -89,11 +89,11 @@ class Lookup:
 
     @property
     def is_exhausted(self) -> bool:
-        """Whether there is nothing left to be found."""
+        """Whether no more rows can be found."""
         return all(cursor.is_exhausted for cursor in self._cursors)
 
     def find(self, keys: pa.RecordBatch) -> LookupResult | None:
-        """The newest of the older rows of each of these keys; ``None`` when there is none at all.
+        """Return the newest older row of each of these keys that has one; ``None`` if there is no such row.
 
         Raises:
             CorruptionError: a file is missing or damaged.
@@ -115,7 +115,7 @@ class Lookup:
     def _matching(
         self, part: pa.RecordBatch, keys: pa.RecordBatch
     ) -> tuple[list[pa.RecordBatch], npt.NDArray[np.bool_] | None]:
-        """The rows with one of the keys, and which keys are still to be found, if that has changed."""
+        """Return the rows with one of the keys, and the keys that are not yet found, if they have changed."""
         if keys.num_rows == 0:
             return [], None
         rows, answered = self._pairs(part, keys)
@@ -126,7 +126,7 @@ class Lookup:
         return [part.take(rows)], left
 
     def _pairs(self, part: pa.RecordBatch, keys: pa.RecordBatch) -> tuple[RowIds, RowIds]:
-        """The rows with one of the keys, and the number of the key that each has."""
+        """Return the rows with one of the keys, and the number of the key of each."""
         ours, theirs = (self._integers(batch) for batch in (part, keys))
         if ours is not None and theirs is not None:
             at = np.searchsorted(ours, theirs)
@@ -137,7 +137,7 @@ class Lookup:
         return order[matched], order[matched + 1] - part.num_rows
 
     def _integers(self, batch: pa.RecordBatch) -> Int64Array | None:
-        """The key where it is one number of 64 bits."""
+        """Return the key column if the key is a single 64-bit number, else ``None``."""
         return integers(key_array(batch, self._key_columns[0])) if len(self._key_columns) == 1 else None
 
     def _in_order(self, pieces: Sequence[pa.RecordBatch]) -> LookupResult:
@@ -164,7 +164,7 @@ class Lookup:
     def _rows(
         self, file: DataFileMeta, fields: Sequence[DataField], keys: KeysInFile | None, batch_rows: int
     ) -> Iterator[pa.RecordBatch]:
-        """The rows of a file in order, with their positions; those without one of the keys may be left out."""
+        """Yield the rows of a file in order, with their positions; rows without one of the keys may be left out."""
         bucket = self._bucket
         read = partial(
             bucket.reader().read,
@@ -188,14 +188,14 @@ class Lookup:
             if {f.name for f in fields} == set(self._key_columns):
                 yield from matched
             elif matched:
-                # With all columns: of pages without one of them nothing is decoded.
+                # Read all columns at once, because pages without a selected row are not decoded.
                 met = np.concatenate([found.column(POSITION).to_numpy() for found in matched])
                 yield from read(fields, selected=BitMap(met))
 
     def _rows_in_span(
         self, file: DataFileMeta, fields: Sequence[DataField], read: Callable[..., Iterator[pa.RecordBatch]]
     ) -> Iterator[pa.RecordBatch]:
-        """The rows between the first and the last key that may be asked for, and perhaps some more."""
+        """Yield the rows between the first and the last key of the lookup, and perhaps some more."""
         span = self._span
         condition = None if span is None else span.condition(file)
         if span is None or condition is None:

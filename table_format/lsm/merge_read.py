@@ -1,8 +1,9 @@
-"""Rows of a bucket as a reader sees them (format chapter 06, section 8; Java ``MergeFileSplitRead``).
+"""Reads the rows of a bucket as a reader sees them (format chapter 06, section 8; Java ``MergeFileSplitRead``).
 
-Only what decides is read: sections of one run are passed through, sequence numbers are left out where the order of
-the runs says the same, row kinds where no file holds a retract row, and a key column is read once, as the table's own
-column. A condition on other columns than the key is applied to merged rows only. No order is promised.
+Only the necessary data is read. Sections with one run are not merged. Sequence numbers are not read if the order of the
+runs is sufficient, and row kinds are not read if no file has retract rows. A key column is read only once, as the
+table's own column. Conditions on columns other than the key are applied only to merged rows. The order of the rows is
+undefined.
 """
 
 from __future__ import annotations
@@ -46,13 +47,13 @@ def read_bucket(
     decode_ahead: bool = False,
     deletions: DeletionVectors | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """One row for each key of the files, if the filter selects it, with exactly ``fields`` (system fields too).
+    """Yield the merged row of each key if the filter selects it, with exactly ``fields`` (which may be system fields).
 
-    ``files`` must hold every file of the bucket that may overlap another of them. ``decode_ahead`` uses threads;
-    ``deletions`` mark rows that are not there any more.
+    ``files`` must include all files of the bucket whose key ranges overlap those of other files in it. ``decode_ahead``
+    uses threads; ``deletions`` mark deleted rows.
 
     Raises:
-        RetractNotSupported: a row takes back what the merge engine cannot.
+        RetractNotSupported: the merge engine does not support a retract row.
     """
     spec = merge_spec(schema, options)
     source = RunSource(reader, partition, bucket, decode_ahead, deletions)
@@ -78,8 +79,8 @@ def read_raw(
 ) -> Iterator[pa.RecordBatch]:
     """Return the rows of the files, in order, that the filter selects, with exactly ``fields``.
 
-    For files where ``is_raw_convertible`` holds, and for append tables. ``selections`` is empty, or has for each file
-    the positions of the only rows that the filter can select, or ``None``.
+    The files must be raw convertible (``is_raw_convertible``) or belong to an append table. ``selections`` is empty, or
+    has one item for each file: the positions of the only rows that the filter can select, or ``None``.
     """
     request = _Request(schema, tuple(fields), pruning, drop_retracts=False)
     source = RunSource(reader, partition, bucket, deletions=deletions)
@@ -91,9 +92,9 @@ def read_raw(
 
 
 def is_raw_convertible(files: Sequence[DataFileMeta], *, has_each_key_once: bool = False) -> bool:
-    """Whether concatenating these files of one bucket is the answer: compacted, without retracts, on one level.
+    """Return whether these files of a bucket can be read one after another: compacted, without retracts, on one level.
 
-    With ``has_each_key_once`` each key is live in one of them at most, on whatever level.
+    With ``has_each_key_once`` each key is live in at most one of them, so their levels may differ.
     """
     settled = all(file.level != 0 and file.delete_row_count == 0 for file in files)
     return settled and (has_each_key_once or len({file.level for file in files}) <= 1)
@@ -102,7 +103,7 @@ def is_raw_convertible(files: Sequence[DataFileMeta], *, has_each_key_once: bool
 def merged_files(
     files: Sequence[DataFileMeta], schema: TableSchema, *, raw_convertible: bool
 ) -> Iterator[tuple[DataFileMeta, bool]]:
-    """Each file, and whether its rows are merged with those of others when the files are read together."""
+    """Yield each file, and whether its rows are merged with those of other files."""
     sections = ((tuple(files),),) if raw_convertible else partition_into_sections(files, key_ranges(schema))
     for section in sections:
         for run in section:
@@ -112,7 +113,7 @@ def merged_files(
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """The rows and columns that a reader wants."""
+    """The rows and columns that a reader requests."""
 
     schema: TableSchema
     fields: tuple[DataField, ...]
@@ -121,26 +122,26 @@ class _Request:
 
     @property
     def residual(self) -> Predicate | None:
-        """The condition that rows are tested by."""
+        """The condition that rows are tested with."""
         return None if self.pruning is None else self.pruning.residual
 
     def row_group_condition(self, *, merged: bool) -> Predicate | None:
-        """The condition that row groups may be skipped by."""
+        """Return the condition by which row groups may be skipped."""
         return None if self.pruning is None else self.pruning.row_group_condition(merged=merged)
 
     @property
     def is_look_up(self) -> bool:
-        """Whether few rows are expected, of files that a bloom filter did not leave out."""
+        """Whether few rows are expected, in files that a bloom filter did not exclude."""
         return self.pruning is not None and self.pruning.is_look_up
 
     @property
     def columns(self) -> frozenset[str]:
-        """The names of the fields, and of those that the condition reads."""
+        """The names of the requested fields and of those that the condition reads."""
         further = columns_of(self.residual) if self.residual is not None else frozenset()
         return further | {f.name for f in self.fields}
 
     def fields_with(self, names: Sequence[str], *, sequence: bool = False, kind: bool = False) -> tuple[DataField, ...]:
-        """The fields to read: those of the request, those that the condition reads, and these."""
+        """Return the fields to read: the requested fields, those that the condition reads, and ``names``."""
         wanted = {f.name: f for f in self.fields}
         for name in (*sorted(self.columns - wanted.keys()), *names):
             wanted.setdefault(name, self.schema.field(name))
@@ -150,13 +151,13 @@ class _Request:
         return tuple(wanted.values())
 
     def selected(self, batch: pa.RecordBatch, *, may_hold_retracts: bool) -> pa.RecordBatch:
-        """The selected rows of a batch of final rows, with the columns of the request."""
+        """Return the selected rows of a batch of final rows, with the columns of the request."""
         mask = is_add(batch.column(VALUE_KIND.name)) if self.drop_retracts and may_hold_retracts else None
         if self.residual is not None:
             chosen = matches(self.residual, batch, self.schema.fields)
             mask = chosen if mask is None else pc.and_(mask, chosen)
         if mask is not None and mask.true_count < len(mask):
-            # The mask is applied while there is a column left to apply it to: a count asks for none.
+            # Apply the mask before columns are dropped, because a count requests no column.
             kept = batch.select([f.name for f in self.fields]) if self.fields else batch
             return kept.filter(mask).select([f.name for f in self.fields])
         return batch.select([f.name for f in self.fields])
@@ -180,9 +181,9 @@ def _pass_through(source: RunSource, files: Sequence[DataFileMeta], request: _Re
 def _looked_up(
     source: RunSource, file: DataFileMeta, request: _Request, fields: Sequence[DataField]
 ) -> RunSource | None:
-    """The source with the rows of a file that meet the condition, found in its columns alone; ``None`` if none does.
+    """Return the source with only the matching rows of a file, found by reading the columns of the condition.
 
-    Most files that a bloom filter does not leave out do not have the value either.
+    Return ``None`` if no row matches: most files that a bloom filter does not exclude do not have the value either.
     """
     condition = request.residual
     if condition is None or source.selected is not None or len(columns_of(condition)) == len(fields):

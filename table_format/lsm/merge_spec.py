@@ -1,4 +1,4 @@
-"""The merge of one table. Only this module chooses the merge engine (format chapter 12).
+"""Determines how rows of a table are merged. Only this module chooses the merge engine (format chapter 12).
 
 Rows of one key are ordered by the sequence columns, then by ``_SEQUENCE_NUMBER`` (format chapter 07, section 1).
 """
@@ -25,11 +25,11 @@ from table_format.options.merge import MergeEngine, MergeOptions
 from table_format.options.table_options import TableOptions
 
 _FIRST_VERSION_WITH_COUNTS: Final = 3
-"""Schemas before this version are of release 0.8, whose ``count`` columns hold the values that are counted."""
+"""Schemas before this version are from release 0.8, whose ``count`` columns store the counted values."""
 
 
 def merge_spec(schema: TableSchema, options: TableOptions) -> MergeSpec:
-    """How rows of one key of the table become one; keys are told by the table's columns, not by their ``_KEY_`` twins.
+    """Return how rows of one key are merged. Keys are compared by the table's columns, not by the ``_KEY_`` columns.
 
     Raises:
         InvalidOption: an option of the merge engine is malformed.
@@ -48,8 +48,9 @@ def check_merge(schema: TableSchema) -> None:
     """Refuse aggregate functions that do not exist or do not fit the type of their column.
 
     Raises:
-        InvalidOption: names the option.
-        UnsupportedFeature: a function that this version lacks.
+        InvalidOption: the function of a column does not exist or does not support its type; the message names the
+            option.
+        UnsupportedFeature: this version does not support a function.
     """
     if not schema.primary_keys:
         return
@@ -60,7 +61,7 @@ def check_merge(schema: TableSchema) -> None:
 
 
 def engine_of(schema: TableSchema, options: MergeOptions) -> Engine | None:
-    """The merge engine of a table; ``None`` is ``deduplicate``."""
+    """Return the merge engine of a table; ``None`` is ``deduplicate``."""
     required = frozenset(f.name for f in schema.fields if not f.type.nullable and f.name not in schema.primary_keys)
     match options.engine:
         case MergeEngine.FIRST_ROW:

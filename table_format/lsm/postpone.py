@@ -1,8 +1,8 @@
-"""The writer of rows that have no bucket yet (format chapter 11, section 4; Java ``PostponeBucketWriter``).
+"""Writes postponed rows, which have no bucket yet (format chapter 11, section 4; Java ``PostponeBucketWriter``).
 
-Rows go straight to the open file, in the order they come: they are neither sorted nor merged nor numbered, and a
-compaction replays them. So files are Avro whatever the table's format, if Avro can hold its columns, and have no
-statistics.
+Rows are written directly to the open file, in the order of their arrival. They are not sorted, merged or numbered, and
+a compaction replays them. Files are therefore Avro files without statistics, whatever the table's format, if Avro can
+store its columns.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from table_format.options.files import FORMAT, STATS_MODE
 
 _UNKNOWN_SEQUENCE: Final = -1
 _PLAIN_USER: Final = re.compile(r"(?!.*-[sw]-)[A-Za-z0-9_.-]+")
-"""Readers take names apart at ``-s-`` and ``-w-``."""
+"""Separators in the names, at which readers split them."""
 
 
 class PostponeWriter(StraightWriter):
-    """Write rows of one partition to its postponed bucket, to files whose names begin with ``prefix``.
+    """Writes rows of one partition to its postponed bucket, in files whose names begin with ``prefix``.
 
-    ``postponed_prefix`` makes the prefix.
+    ``postponed_prefix`` returns the prefix.
     """
 
     def __init__(self, bucket: BucketFiles, *, prefix: str) -> None:
@@ -51,10 +51,10 @@ class PostponeWriter(StraightWriter):
         self._prefix = prefix
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Take rows in: the table's columns and ``_VALUE_KIND`` (int8).
+        """Write rows with the table's columns and ``_VALUE_KIND`` (int8).
 
         Raises:
-            RetractNotSupported: a row takes back what the merge engine cannot.
+            RetractNotSupported: the merge engine does not support a retract row.
         """
         if self._spec.ignore_delete:
             batch = batch.filter(is_add(batch.column(VALUE_KIND.name)))
@@ -70,7 +70,7 @@ class PostponeWriter(StraightWriter):
         message = self._bucket.message(
             new_files=tuple(map(self._without_statistics, files)) if self._is_bare else files
         )
-        # Postponed rows are read under whatever schema the table has when they are given their buckets.
+        # Postponed rows are read with the schema that the table has when they are assigned to buckets.
         return replace(message, schema_id=None)
 
     def _without_statistics(self, file: DataFileMeta) -> DataFileMeta:
@@ -82,7 +82,7 @@ class PostponeWriter(StraightWriter):
 
 
 def is_plain_user(commit_user: str) -> bool:
-    """Whether a user can be told from the rest of a file name.
+    """Return whether a commit user can be recognised as a part of a file name.
 
     >>> is_plain_user("job-7"), is_plain_user("a/b"), is_plain_user("a-s-b")
     (True, False, False)

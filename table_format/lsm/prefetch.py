@@ -1,4 +1,4 @@
-"""Decode batches ahead on a thread, so that the next batch of a run is read while the last is merged."""
+"""Decodes batches ahead in a thread, so that the next batch of a run is read while the current one is merged."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pyarrow as pa
 
 
 def prefetched(batches: Generator[pa.RecordBatch], pool: ThreadPoolExecutor) -> Generator[pa.RecordBatch]:
-    """The same batches; one is always being decoded. Closing the result waits for it and closes ``batches``."""
+    """Yield the same batches, and decode the next one ahead. Closing the result waits for it and closes ``batches``."""
     ahead: Future[pa.RecordBatch | None] = pool.submit(next, batches, None)
     try:
         while (batch := ahead.result()) is not None:

@@ -1,7 +1,7 @@
-"""Refusing -U and -D rows that no merge could take in, when they are written.
+"""Refuses -U and -D rows that the merge engine cannot merge, when they are written.
 
-The reference notices only when such a row meets another of its key, which may be long after it was committed; then
-nobody can read the key any more (format chapter 12, section 1).
+The reference detects such a row only when it is merged with another row of its key, which may be long after the commit.
+From then on, the key cannot be read any more (format chapter 12, section 1).
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from table_format.model.schema import VALUE_KIND
 
 
 def check_retracts(batch: pa.RecordBatch, engine: Engine) -> None:
-    """Refuse retract rows, by the column ``_VALUE_KIND``, that the engine does not support.
+    """Refuse retract rows that the engine does not support, according to the column ``_VALUE_KIND``.
 
     Raises:
-        RetractNotSupported: says which options would help.
+        RetractNotSupported: there is such a row; the message names the options that would help.
     """
     kinds = batch.column(VALUE_KIND.name)
     retracts = pc.invert(is_add(kinds))
@@ -44,7 +44,7 @@ def check_retracts(batch: pa.RecordBatch, engine: Engine) -> None:
         case FirstRow():
             raise RetractNotSupported(FIRST_ROW_REFUSAL)
         case Aggregation(aggregates=aggregates, remove_on_delete=removes):
-            # A -D that removes the record asks no function.
+            # A -D that removes the record does not call a function.
             if not removes or pc.any(equal(kinds, RowKind.UPDATE_BEFORE.value)).as_py():
                 _check_functions(aggregates)
         case PartialUpdate(groups=(), remove_on_delete=False):
@@ -56,7 +56,10 @@ def check_retracts(batch: pa.RecordBatch, engine: Engine) -> None:
 
 
 def _needs_retraction(batch: pa.RecordBatch, kinds: pa.Array, group: SequenceGroup) -> pa.BooleanArray:
-    """Rows that have a sequence in the group; most -D rows of a group that removes the record ask no function."""
+    """Return the rows with a sequence value in the group for which the functions of the group are called.
+
+    Most -D rows do not call a function if the group removes the record.
+    """
     has_sequence = reduce(pc.or_, (pc.is_valid(batch.column(name)) for name in group.sequence))
     if group.removes_record:
         return pc.and_(has_sequence, not_equal(kinds, RowKind.DELETE.value))
@@ -65,5 +68,5 @@ def _needs_retraction(batch: pa.RecordBatch, kinds: pa.Array, group: SequenceGro
 
 def _check_functions(aggregates: tuple[AggregateSpec, ...]) -> None:
     for spec in aggregates:
-        # A function that cannot retract refuses any value.
+        # A function without support for retractions refuses any value.
         fold(spec, nulls(1, arrow_type(spec.field.type)), np.zeros(1, np.int64), np.array([Action.RETRACT], np.int8))

@@ -1,7 +1,7 @@
-"""Sorted runs as streams of batches, and their merge (format chapter 07, sections 1 and 4).
+"""Reads sorted runs as streams of batches, and merges them (format chapter 07, sections 1 and 4).
 
 Invariant: memory is a few batches for each run, whatever the size of the files. A merge of very many runs is a tree of
-merges, because each step of a merge costs time for every run that takes part.
+merges, because each step of a merge takes time for every run.
 """
 
 from __future__ import annotations
@@ -31,16 +31,17 @@ from table_format.model.schema import SEQUENCE_NUMBER, VALUE_KIND, TableSchema
 from table_format.model.types import DataField
 
 MAX_FAN_IN: Final = 16
-"""Runs merged at once; more are merged in groups first."""
+"""The maximum number of runs in one merge; more runs are first merged in groups."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunSource:
     """Reads the files of one bucket, without the rows that ``deletions`` mark.
 
-    ``decode_ahead`` reads each run on a thread of its own. ``selected`` are the positions of the only rows to be read;
-    ``None`` stands for all. With ``firsts`` rows have a column ``_POSITION`` that counts over all files: where the rows
-    of each file begin, by its name. ``flushed`` are the rows of a file that is not read: all of them are given out.
+    ``decode_ahead`` reads each run in its own thread. ``selected`` are the positions of the only rows to read; ``None``
+    selects all. ``firsts`` are the positions of the first row of each file, by name; with them, rows have a column
+    ``_POSITION`` that counts over all files. ``flushed`` are the rows of a file that are still in memory: the file is
+    not read, and all its rows are returned.
     """
 
     reader: DataFileReader
@@ -55,7 +56,7 @@ class RunSource:
     def run(
         self, run: Run, fields: Sequence[DataField], *, predicate: Predicate | None = None, batch_rows: int
     ) -> Generator[pa.RecordBatch]:
-        """The rows of a run in order; ``predicate`` may be used to leave out rows that do not match."""
+        """Yield the rows of a run in order; rows that do not match ``predicate`` may be left out."""
         for file in run:
             if self.flushed is not None and self.flushed.file_name == file.file_name:
                 yield from self.flushed.batches(fields, batch_rows)
@@ -74,7 +75,8 @@ class RunSource:
             if self.firsts is not None:
                 batches = _counted_from(self.firsts[file.file_name], batches)
             if file.row_count <= batch_rows:
-                # A small file is closed before its rows are used: a merge of a thousand must not hold a thousand open.
+                # A small file is closed before its rows are used, so that a merge of a thousand files does not keep all
+                # open.
                 yield from _read_ahead(batches)
             yield from batches
 
@@ -88,10 +90,10 @@ def merge_section(
     predicate: Predicate | None = None,
     ordered: bool = True,
 ) -> Iterator[pa.RecordBatch]:
-    """The merged rows of a section, retract rows included.
+    """Yield the merged rows of a section, retract rows included.
 
-    ``predicate`` must be about key columns only: it is applied before versions of a key are compared. Sequence numbers
-    are compared when ``spec`` says so, and then ``fields`` has to hold them; otherwise newer runs win.
+    ``predicate`` must use only key columns, because it is applied before versions of a key are compared. If ``spec``
+    compares sequence numbers, ``fields`` must include them; otherwise newer runs win.
     """
     runs = oldest_first(section)
     batch_rows = batch_rows_of([file for run in runs for file in run], fields, side_by_side=len(runs))
@@ -113,37 +115,37 @@ def merge_section(
 def with_levels(
     source: RunSource, run: Run, fields: Sequence[DataField], predicate: Predicate | None, batch_rows: int
 ) -> Generator[pa.RecordBatch]:
-    """The rows of a run with the level of their file as the column ``_LEVEL``."""
+    """Yield the rows of a run with the level of their file as the column ``_LEVEL``."""
     for file in run:
         for batch in source.run((file,), fields, predicate=predicate, batch_rows=batch_rows):
             yield batch.append_column(LEVEL, pa.array(np.full(batch.num_rows, file.level, dtype=np.int32)))
 
 
 def oldest_first(section: Section) -> tuple[Run, ...]:
-    """The runs by their newest sequence number; where that is equal, the higher level is older."""
+    """Return the runs ordered by newest sequence number; if that is equal, the higher level is older."""
     return tuple(sorted(section, key=lambda run: (_sequence_range(run)[::-1], -min(file.level for file in run))))
 
 
 def has_disjoint_sequences(section: Section) -> bool:
-    """Whether every row of a run is older than every row of the next: then no row's own number is needed."""
+    """Return whether every row of a run is older than every row of the next, so that no sequence number is needed."""
     ranges = sorted(_sequence_range(run) for run in section)
     return all(older[1] < newer[0] for older, newer in pairwise(ranges))
 
 
 def physical_batch(batch: pa.RecordBatch, schema: TableSchema) -> pa.RecordBatch:
-    """Rows in the layout of a data file: the key columns once more, in front (format chapter 06, section 1)."""
+    """Return rows in the layout of a data file: key columns are repeated in front (format chapter 06, section 1)."""
     names = [*schema.trimmed_primary_keys, SEQUENCE_NUMBER.name, VALUE_KIND.name, *schema.field_names]
     columns = [batch.column(name) for name in names]
     return pa.RecordBatch.from_arrays(columns, schema=arrow_schema(schema.physical_fields))
 
 
 def is_add(kinds: pa.Array) -> pa.BooleanArray:
-    """Which row kinds add a row.
+    """Return, for each row kind, whether it adds a row.
 
     >>> is_add(pa.array([0, 1, 2, 3], pa.int8())).to_pylist()
     [True, False, True, False]
     """
-    # +I is 0, -U 1, +U 2, -D 3: what takes back is odd.
+    # +I is 0, -U 1, +U 2, -D 3: the retracts are odd.
     return equal(bit_wise_and(kinds, pa.scalar(1, kinds.type)), pa.scalar(0, kinds.type))
 
 
@@ -152,7 +154,7 @@ def _sequence_range(run: Run) -> tuple[int, int]:
 
 
 def _counted_from(first: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The batches of a file, the positions of whose rows count from ``first``."""
+    """Yield the batches of a file with row positions that count from ``first``."""
     for batch in batches:
         at = batch.schema.get_field_index(POSITION)
         positions = batch.column(at).to_numpy() + first
@@ -160,7 +162,7 @@ def _counted_from(first: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.
 
 
 def _read_ahead(batches: Iterator[pa.RecordBatch]) -> list[pa.RecordBatch]:
-    """The next batches, to the end of the file if they fit in memory."""
+    """Return the next batches, to the end of the file if they fit in memory."""
     held: list[pa.RecordBatch] = []
     size = 0
     while size < MAX_BATCH_BYTES and (batch := next(batches, None)) is not None:
@@ -172,10 +174,10 @@ def _read_ahead(batches: Iterator[pa.RecordBatch]) -> list[pa.RecordBatch]:
 def _merge_tree(
     streams: Sequence[Iterator[pa.RecordBatch]], spec: MergeSpec, *, ordered: bool
 ) -> Iterator[pa.RecordBatch]:
-    """Merge adjacent groups of streams first when there are too many for one merge; the newest version still wins.
+    """Merge streams; if they are too many for one merge, first merge groups of adjacent ones.
 
-    Engines that compute values see all versions of a key at once, whatever it costs: what they make of some of them
-    does not always go on to the right result (format chapter 12, section 7).
+    The newest version still wins. Engines that compute values always merge all versions of a key at once, because a
+    result of some versions cannot always be merged further correctly (format chapter 12, section 7).
     """
     while len(streams) > MAX_FAN_IN and spec.engine is None:
         streams = [

@@ -1,11 +1,10 @@
 """Sort compaction of a partition with dynamic buckets (Java ``SortCompactAction``, ``DynamicBucketCompactSink``).
 
-A bucket is sorted by primary key, so what can be put in order by other columns is which rows share a bucket: those next
-to each other in the order go to bucket 0 until it is full, then to 1, and so on, and a filter on the sort columns skips
-whole buckets. The hash index is written again, since keys are in other buckets then (format chapter 11, section 1).
-It finds a bucket by the hash of a key, so keys with one hash have to share a bucket: the few that do not have theirs
-alone come last, in a bucket of their own. Rows keep their sequence numbers. Memory is that of the sort and four bytes
-for each row.
+A bucket is sorted by primary key, so other columns can only determine which rows share a bucket: adjacent rows of the
+order go to bucket 0 until it is full, then to bucket 1, and so on. A filter on the sort columns then skips whole
+buckets. The hash index is rewritten, because the buckets of keys change (format chapter 11, section 1). It finds a
+bucket by the hash of a key, so keys with the same hash must share a bucket: the few such keys come last, in their own
+bucket. Rows keep their sequence numbers. Memory is that of the sort plus four bytes for each row.
 """
 
 from __future__ import annotations
@@ -51,10 +50,10 @@ class BucketToSort:
 def sort_buckets(
     buckets: Sequence[BucketToSort], key: SortKey, *, directory: str | None = None
 ) -> Iterator[CommitMessage]:
-    """Deal the rows of a partition out to buckets in the order of the key, message by message as files are made.
+    """Distribute the rows of a partition over buckets in the order of ``key``. Yield the messages as files are written.
 
-    The messages name every live file of the partition. Rows beyond ``write-buffer-size`` wait in a temporary directory
-    below ``directory``.
+    The messages name every live file of the partition. Rows beyond ``write-buffer-size`` are stored in a temporary
+    directory below ``directory``.
 
     Raises:
         FileConflict: a bucket was written to since it was compacted.
@@ -80,7 +79,7 @@ def sort_buckets(
 
 
 def _first_look(buckets: Sequence[BucketToSort], key: SortKey) -> tuple[SortKey, Hashes]:
-    """What has to be known of all rows before the first has its place: their spread, and the hashes that keys share."""
+    """Read all rows once for the facts that placing rows needs: their distribution, and the hashes that keys share."""
     files = buckets[0].files
     look = SortKeySample(key) if key.needs_spread else None
     found = [np.empty(0, np.int32)]
@@ -92,12 +91,12 @@ def _first_look(buckets: Sequence[BucketToSort], key: SortKey) -> tuple[SortKey,
     key = key if look is None else look.with_spread()
     hashes = np.sort(np.concatenate(found))
     shared = np.unique(hashes[1:][hashes[1:] == hashes[:-1]])
-    # A single bucket is shared by all.
+    # All rows share a single bucket.
     return key, shared if may_have_more_buckets(files) else shared[:0]
 
 
 def level_of_all(buckets: Iterable[BucketToSort]) -> int:
-    """The highest level of buckets that have nothing outside of it.
+    """Return the highest level of the buckets, whose files must all be on their highest level.
 
     Raises:
         FileConflict: a bucket was written to since it was compacted.
@@ -109,13 +108,13 @@ def _level_of(bucket: BucketToSort) -> int:
     levels = levels_of(bucket.live, bucket.files.options.compaction.num_levels, key_ranges(bucket.files.schema))
     if levels.level0 or len(levels.higher) > 1:
         where = f"bucket {bucket.files.bucket} of partition '{bucket.files.partition_text}'"
-        message = f"{where} was written to since it was compacted; sort it again when nobody writes to the partition"
+        message = f"{where} was written to since it was compacted; sort again when nobody writes to the partition"
         raise FileConflict(message)
     return levels.max_level
 
 
 def removals(buckets: Iterable[BucketToSort]) -> Iterator[CommitMessage]:
-    """Return the message that removes the files of the buckets, with their vectors and hash indexes."""
+    """Return the messages that remove the files of the buckets, with their vectors and hash indexes."""
     return map(_removal, buckets)
 
 
@@ -128,7 +127,7 @@ def _removal(bucket: BucketToSort) -> CommitMessage:
 
 
 def compacted_rows(buckets: Iterable[BucketToSort], fields: Sequence[DataField]) -> Iterator[pa.RecordBatch]:
-    """The rows of the live files that are there: none is marked as deleted, or takes another back."""
+    """Yield the rows of the live files, without deleted rows and retracts."""
     for bucket in buckets:
         files = bucket.files
         deletions = DeletionVectors(VectorReader(files.store.io), bucket.deletions.files)
@@ -140,9 +139,9 @@ def compacted_rows(buckets: Iterable[BucketToSort], fields: Sequence[DataField])
 
 
 def rows_of_a_bucket(buckets: Sequence[BucketToSort]) -> int:
-    """How many rows each new bucket gets: the target, or more where there may not be so many buckets.
+    """Return the number of rows of each new bucket: the target, or more if the number of buckets is limited.
 
-    One bucket is kept for keys that share their hash.
+    One bucket is reserved for keys that share their hash.
     """
     files = buckets[0].files
     rows = sum(file.row_count for bucket in buckets for file in bucket.live)
@@ -150,7 +149,7 @@ def rows_of_a_bucket(buckets: Sequence[BucketToSort]) -> int:
 
 
 def may_have_more_buckets(files: BucketFiles) -> bool:
-    """Whether a partition of the table may have more than one bucket."""
+    """Return whether a partition of the table may have more than one bucket."""
     return _most_buckets(files) > 1
 
 
@@ -160,7 +159,7 @@ def _most_buckets(files: BucketFiles) -> int:
 
 
 def _portions(batches: Iterator[pa.RecordBatch], size: int) -> Iterator[Iterator[pa.RecordBatch]]:
-    """So many rows after so many; each portion has to be used up before the next."""
+    """Yield portions of ``size`` rows; each must be consumed before the next."""
     waiting = next(batches, None)
 
     def portion() -> Iterator[pa.RecordBatch]:
@@ -179,7 +178,7 @@ def _portions(batches: Iterator[pa.RecordBatch], size: int) -> Iterator[Iterator
 def write_bucket(
     bucket: BucketFiles, rows: Iterator[pa.RecordBatch], level: int, directory: str | None = None
 ) -> CommitMessage:
-    """Write rows to a new bucket, in the order of their keys, with its hash index; nothing is left when that fails."""
+    """Write rows to a new bucket in key order, with its hash index. If that fails, the files are deleted."""
     hashes: list[Hashes] = []
     after: list[DataFileMeta] = []
     with bucket.deleting_on_failure(after), external_sort(bucket, _by_key(bucket), directory) as in_order:
@@ -195,7 +194,7 @@ def write_bucket(
 
 
 def external_sort(bucket: BucketFiles, key: SortKey, directory: str | None = None) -> ExternalSort:
-    """A sort by some key within the memory of a writer; more waits on disk, below ``directory``."""
+    """Return a sort with the memory of a writer; more rows are stored on disk, below ``directory``."""
     buffer_bytes = bucket.options.write.buffer_size
     return ExternalSort(partial(with_sort_key, key=key), buffer_bytes=buffer_bytes, directory=directory)
 
@@ -205,6 +204,6 @@ def _by_key(files: BucketFiles) -> SortKey:
 
 
 def key_hashes(files: BucketFiles, batch: pa.RecordBatch) -> Hashes:
-    """The hash of each row's key, which the hash index knows it by."""
+    """Return the hash of the key of each row, which the hash index stores."""
     keys = files.schema.select(files.schema.trimmed_primary_keys)
     return row_hashes([f.type for f in keys], [batch.column(f.name) for f in keys])

@@ -1,7 +1,7 @@
 """Chooses the runs to compact and the output level (format chapter 07, section 3; Java ``UniversalCompaction``).
 
-The strategy is that of releases 0.9 to 1.4: the size-ratio rule stops at the first run that is too big. (Release 2.x
-goes on through level 1 once anything was picked; both leave a tree that every release reads.)
+The strategy is that of releases 0.9 to 1.4: the size-ratio rule stops at the first run that is too large. (Release 2.x
+continues through level 1 after the first run was picked. Every release can read the result of both.)
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ _HOUR_MS: Final = 3_600_000
 
 @dataclass(frozen=True, slots=True)
 class CompactUnit:
-    """Files to compact and the level their rows go to."""
+    """The files to compact and their output level."""
 
     files: tuple[DataFileMeta, ...]
     output_level: int
     in_place: bool = False
-    """Whether the files are on that level already, and are rewritten one by one."""
+    """Whether the files are already on the output level, and are rewritten one by one."""
 
 
 def pick_compaction(levels: Levels, options: CompactionOptions, *, local_now_ms: int) -> CompactUnit | None:
-    """The compaction that is due, if one is: everything by time or size, else what bounds space, reads, and runs."""
+    """Return the compaction that is due by time, total size, amplification, size ratio or run count, or ``None``."""
     runs, trigger = levels.runs, options.trigger
     unit: CompactUnit | None = None
     if is_full_compaction_due(levels, options, local_now_ms=local_now_ms):
@@ -46,10 +46,11 @@ def pick_compaction(levels: Levels, options: CompactionOptions, *, local_now_ms:
 def force_up_level_0(
     levels: Levels, options: CompactionOptions, *, local_now_ms: int, gathering: int | None = None
 ) -> CompactUnit | None:
-    """The compaction that is due, and if none is, one of all level-0 files (Java ``ForceUpLevel0Compaction``).
+    """Return the compaction that is due, or else one of all level-0 files (Java ``ForceUpLevel0Compaction``).
 
-    Whatever is picked takes all of level 0 along, because nothing is ever put on level 0. With ``gathering`` level 0
-    is forced up once it has so many files. (Java counts how often a writer asked; the files say it across writers.)
+    Every compaction includes all of level 0, because level 0 is never an output level. With ``gathering`` level 0 is
+    compacted only if it has this many files. (Java counts the calls of a writer; the number of files is independent of
+    the writer.)
     """
     unit = pick_compaction(levels, options, local_now_ms=local_now_ms)
     if unit is not None or len(levels.level0) < (gathering or 1):
@@ -61,7 +62,7 @@ def force_up_level_0(
 
 
 def full_compaction(levels: Levels) -> CompactUnit | None:
-    """All files to the highest level; nothing when they are there already."""
+    """Return a compaction of all files to the highest level; ``None`` if they are already there."""
     runs = levels.runs
     if not runs or (len(runs) == 1 and runs[0].level == levels.max_level):
         return None
@@ -71,7 +72,7 @@ def full_compaction(levels: Levels) -> CompactUnit | None:
 def drops_deletes(unit: CompactUnit, levels: Levels) -> bool:
     """Return whether retract rows can be dropped: nothing older than the output remains that they could retract.
 
-    Java ``MergeTreeCompactManager.triggerCompaction``. A level-0 output may have older level-0 files beside it.
+    Java ``MergeTreeCompactManager.triggerCompaction``. If the output is on level 0, older level-0 files may remain.
     """
     return unit.output_level != 0 and unit.output_level >= levels.highest_non_empty
 
@@ -81,7 +82,7 @@ def _size_ratio(options: CompactionOptions, local_now_ms: int) -> int:
 
 
 def _for_size_amplification(runs: Sequence[SortedRun], max_level: int, percent: int) -> CompactUnit | None:
-    """Everything, when what lies above the oldest run is more than ``percent`` of it."""
+    """Return a full compaction if all newer runs together are larger than ``percent`` of the oldest run."""
     newer = sum(run.size_bytes for run in runs[:-1])
     if 100 * newer > percent * runs[-1].size_bytes:
         return _unit(runs, len(runs), max_level)
@@ -89,7 +90,7 @@ def _for_size_amplification(runs: Sequence[SortedRun], max_level: int, percent: 
 
 
 def _for_size_ratio(runs: Sequence[SortedRun], max_level: int, ratio: int, *, first: int) -> CompactUnit | None:
-    """The newest runs, as long as the next is not larger than all before it by more than ``ratio`` percent."""
+    """Return the newest runs up to the first that is more than ``ratio`` percent larger than all before it."""
     size = sum(run.size_bytes for run in runs[:first])
     picked = first
     for run in runs[first:]:
@@ -101,7 +102,7 @@ def _for_size_ratio(runs: Sequence[SortedRun], max_level: int, ratio: int, *, fi
 
 
 def _unit(runs: Sequence[SortedRun], picked: int, max_level: int) -> CompactUnit:
-    """The first ``picked`` runs, going to the level above the next run; never to level 0 (Java ``createUnit``)."""
+    """Return the first ``picked`` runs with the output level just above the next run, never 0 (Java ``createUnit``)."""
     output = max_level if picked == len(runs) else max(0, runs[picked].level - 1)
     if output == 0:
         for run in runs[picked:]:

@@ -1,9 +1,9 @@
-"""The writer of one bucket of a primary key table (format chapter 07, section 2; Java ``MergeTreeWriter``).
+"""The writer of one bucket of a primary-key table (format chapter 07, section 2; Java ``MergeTreeWriter``).
 
-Rows get their sequence numbers as they arrive, wait in memory until the write buffer is full, and become level-0 files
-sorted by key with one row for each key. Unless the table is ``write-only``, each flush is followed by the compaction
-that is due; the writer waits for it, leaves it to others, or has it done beside itself. Nothing is visible before the
-message of ``prepare`` is committed.
+Rows get their sequence numbers when they arrive, and are buffered in memory until the write buffer is full. Then they
+are written to level-0 files, sorted by key, with one row for each key. Unless the table is ``write-only``, each flush
+is followed by the compaction that is due; the writer waits for it, or runs it in the background. Nothing is visible
+before the message of ``prepare`` is committed.
 """
 
 from __future__ import annotations
@@ -43,22 +43,23 @@ from table_format.options.stream import ChangelogProducer
 from table_format.options.values import MAX_LONG
 
 _MAX_BUFFER_BYTES: Final = 1024 * MIB
-"""Beyond this, one flush could have more bytes of text than an Arrow string column holds."""
+"""The maximum size of the write buffer: a larger flush could exceed the size of an Arrow string column."""
 
 
 class MergeTreeWriter:
-    """Write to one bucket; one writer for each bucket at a time.
+    """Writes to one bucket, which must have only one writer at a time.
 
-    ``existing`` are the live files of the bucket: they say where sequence numbers go on, and take part in compaction.
-    ``deletions`` are the deletion vectors of the existing files. With ``are_results`` rows have been merged before, one
-    for each key, and are written as they are. With an ``executor`` compactions run there while the writer goes on,
-    unless the options want a commit to wait for them. A compaction that misses a file of which ``is_replaced`` says
-    that others have replaced it is given up, and so are those after it: the writer knows a bucket of the past.
-    ``sequence_numbers`` are those of this writer beside others, counted from where the bucket goes on.
+    ``existing`` are the live files of the bucket, which determine the next sequence number and take part in compaction.
+    ``deletions`` are the deletion vectors of the existing files. With ``are_results`` rows are already merged, one for
+    each key, and are written unchanged. With an ``executor`` compactions run there while the writer continues, unless
+    the options require that a commit waits for them. If a file of a compaction is missing, and ``is_replaced`` confirms
+    that others have replaced it, this and all later compactions are skipped, because the writer's view of the bucket is
+    out of date. ``sequence_numbers`` is the range of this writer among parallel writers, relative to the next number of
+    the bucket.
     """
 
     buffers_rows: Final = True
-    """Rows wait in memory until ``prepare``, or until the write buffer is full."""
+    """Rows are buffered in memory until ``prepare`` is called or the write buffer is full."""
 
     def __init__(
         self,
@@ -74,7 +75,7 @@ class MergeTreeWriter:
         self._are_results = are_results
         self._bucket = bucket
         schema, options = bucket.schema, bucket.options
-        # The buffer holds rows in the order of their numbers, so that the numbers themselves need not be compared.
+        # Rows in the buffer are in the order of their sequence numbers, so the numbers need not be compared.
         self._spec = replace(merge_spec(schema, options), by_sequence_number=False)
         self._key_range = key_ranges(schema)
         self._levels = levels_of(existing, options.compaction.num_levels, self._key_range)
@@ -94,16 +95,17 @@ class MergeTreeWriter:
 
     @property
     def max_sequence_number(self) -> int:
-        """The last number given out, in this bucket by whomever; -1 before the first."""
+        """The last sequence number that any writer used in this bucket; -1 before the first."""
         return self._next_sequence - 1
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Take rows in: the table's columns and ``_VALUE_KIND`` (int8). May flush, and compact.
+        """Add rows with the table's columns and ``_VALUE_KIND`` (int8). This may flush the buffer and start a
+        compaction.
 
         Raises:
-            RetractNotSupported: a row takes back what the merge engine cannot.
+            RetractNotSupported: the merge engine does not support a retract row.
             CorruptionError: a file to be compacted is missing or damaged.
-            InvalidInputError: the writer has no more sequence numbers of its own.
+            InvalidInputError: the writer has used up its range of sequence numbers.
         """
         if self._spec.ignore_delete:
             batch = batch.filter(is_add(batch.column(VALUE_KIND.name)))
@@ -112,7 +114,7 @@ class MergeTreeWriter:
         if self._next_sequence + batch.num_rows > self._numbers.stop:
             where = f"{self._bucket.partition_text or 'the table'}, bucket {self._bucket.bucket}"
             message = (
-                f"{where}: a task has more rows than the {len(self._numbers)} sequence numbers of its own; write "
+                f"{where}: a task has more rows than its {len(self._numbers)} sequence numbers; write "
                 "them with another 'spark.write.exchange'"
             )
             raise InvalidInputError(message)
@@ -128,10 +130,11 @@ class MergeTreeWriter:
                 self._flushed = None
 
     def prepare(self, *, compact: bool | Literal["full"]) -> CommitMessage:
-        """Flush, compact what is due (or everything), and hand over all changes since the last call.
+        """Flush, compact what is due (or everything), and return all changes since the last call.
 
         Raises:
-            CorruptionError: a file to be compacted is missing or damaged, also by a compaction begun earlier.
+            CorruptionError: a file to be compacted is missing or damaged, also in a compaction that was started
+                earlier.
         """
         self._finish_running(wait=compact == "full")
         self._flush()
@@ -143,9 +146,9 @@ class MergeTreeWriter:
         return self._drain()
 
     def begin_compaction(self) -> None:
-        """Have the compaction of what was handed over done beside the writer, where commits do not wait for it.
+        """Start a background compaction of the files in earlier messages, if commits do not wait for compactions.
 
-        What comes of it is handed over by a later ``prepare``, or by ``finish``.
+        A later ``prepare``, or ``finish``, returns its result.
         """
         if self._executor is None or self._running is not None or self._waits(self._stop_trigger + 1):
             return
@@ -158,24 +161,24 @@ class MergeTreeWriter:
             )
 
     def finish(self) -> CommitMessage:
-        """Wait for the compaction that is running, and hand over what came of it; raises as ``prepare``."""
+        """Wait for the running compaction and return its result; raises the same errors as ``prepare``."""
         self._finish_running(wait=True)
         return self._drain()
 
     def release(self) -> RunningCompaction | None:
-        """Give away the compaction that is running; the writer is not used any more."""
+        """Return the running compaction, for another writer; this writer must not be used any more."""
         running, self._running = self._running, None
         return running
 
     def resume(self, running: RunningCompaction) -> None:
-        """Continue a compaction that another writer of this bucket has begun, or discard it if it no longer fits."""
+        """Continue a compaction that another writer of this bucket started, or discard it if it no longer fits."""
         if running.fits(self._levels, self._deletion_vectors):
             self._running, self._deletion_vectors = running, running.deletion_vectors
         else:
             running.discard()
 
     def abort(self) -> None:
-        """Forget buffered rows and delete the files of changes that were not handed over."""
+        """Discard buffered rows, and delete the files of changes that were not returned by ``prepare``."""
         self._buffer.drain()
         self._changes.abort()
         running = self.release()
@@ -187,7 +190,7 @@ class MergeTreeWriter:
         return self._bucket.options.compaction.stop_trigger
 
     def _waits(self, most_runs: int) -> bool:
-        """Whether the writer waits for the compaction that is due (Java ``shouldWaitForLatestCompaction``)."""
+        """Return whether the writer waits for the compaction that is due (Java ``shouldWaitForLatestCompaction``)."""
         options = self._bucket.options.compaction
         if options.force_compact or len(self._levels.runs) > most_runs:
             return True
@@ -197,7 +200,7 @@ class MergeTreeWriter:
         if self._running is None:
             with self._giving_up_if_replaced():
                 return self._changes.drain(self._deletion_vectors, self._levels)
-        # The vectors are those of the compaction while it is running, and nobody's when it was given up.
+        # A running compaction owns the vectors; after a skipped compaction there are none.
         return self._changes.drain(None, self._levels)
 
     def _finish_running(self, *, wait: bool) -> None:
@@ -228,7 +231,7 @@ class MergeTreeWriter:
             return writer.close()
 
     def were_committed(self, names: Iterable[str]) -> None:
-        """Files that this writer handed over are the table's, and others may replace them."""
+        """Record that files of this writer are committed, so that other writers may replace them."""
         self._committed.update(names)
 
     def _with_initial_values(self, rows: pa.Table) -> pa.Table:
@@ -256,15 +259,15 @@ class MergeTreeWriter:
 
     @contextmanager
     def _giving_up_if_replaced(self) -> Iterator[None]:
-        """Go on without compactions when one misses a file that others have replaced; rows wait on level 0."""
+        """Skip all compactions if a file is missing that others have replaced; rows then stay on level 0."""
         try:
             yield
         except MissingFile as error:
-            # What is not committed nobody replaces.
+            # Files that are not committed cannot be replaced by others.
             name = error.path.rpartition("/")[2]
             if name not in self._committed or self._is_replaced is None or not self._is_replaced(error):
                 raise
-            # What was compacted before may have marked rows, in vectors that are lost with this compaction.
+            # Earlier compactions may have marked rows in vectors that are lost with this compaction.
             self._changes.forget_compactions()
             self._deletion_vectors = None
             self._is_outdated = True

@@ -1,6 +1,6 @@
 """The files of a directory whose names end in a number: snapshots, long-lived changelogs, schemas.
 
-Such a file is created once and never changes. Only its store knows how many there are and which numbers may be missing.
+Such a file is created once and never changes. Its store determines how many there are and which numbers may be missing.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from table_format.metastore.publish import create_new
 
 
 class Numbered(Protocol):
-    """What such a file holds: it states its own number."""
+    """The content of such a file, which includes its own number."""
 
     @property
     def id(self) -> int:
@@ -35,26 +35,26 @@ class NumberedFiles(Generic[N]):
     kind: str
     directory: str
     path: Callable[[int], str]
-    """The path of the file of a number."""
+    """Returns the path of the file with a number."""
     id_of: Callable[[str], int | None]
-    """The number in a file name; ``None`` for the name of another file."""
+    """Returns the number in a file name; ``None`` for the name of another file."""
     decode: Callable[[bytes, str], N]
-    """The content of a file; the path is for errors."""
+    """Decodes the content of a file; the path is for errors."""
 
     def ids(self) -> list[int]:
-        """The numbers of which there is a file, ascending, from one listing."""
+        """Return the numbers of all files, ascending, from one listing."""
         ids = (self.id_of(child.name) for child in self.store.io.list(self.directory))
         return sorted(i for i in ids if i is not None)
 
     def exists(self, number: int) -> bool:
-        """Whether there is a file of the number. Raises ``BadEncoding`` when something else has its name."""
+        """Return whether the file exists. Raises ``BadEncoding`` if its name is that of an object other than a file."""
         return file_exists(self.store.io, self.path(number))
 
     def find(self, number: int) -> N | None:
-        """Return the content of the file of a number; ``None`` if it does not exist.
+        """Return the content of the file with a number; ``None`` if it does not exist.
 
         Raises:
-            CorruptionError: the file does not hold what its name says.
+            CorruptionError: the content of the file does not match its name.
         """
         path = self.path(number)
         try:
@@ -67,7 +67,7 @@ class NumberedFiles(Generic[N]):
         return found
 
     def create(self, number: int, data: bytes, *, give_up_after_ms: int) -> None:
-        """Create the file of the number, which must not exist.
+        """Create the file with the number, which must not exist.
 
         Raises:
             AlreadyExistsError: the number is taken.
@@ -76,5 +76,5 @@ class NumberedFiles(Generic[N]):
         create_new(self.store, self.path(number), data, what=f"{self.kind} {number}", give_up_after_ms=give_up_after_ms)
 
     def delete(self, number: int) -> None:
-        """Delete the file of the number; do nothing if it does not exist."""
+        """Delete the file with the number; do nothing if it does not exist."""
         self.store.io.delete(self.path(number))

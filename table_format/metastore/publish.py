@@ -1,7 +1,7 @@
 """Put-if-absent with a known outcome: the commit point of snapshots and schemas (format chapter 10, section 3).
 
-``FileIO.create`` lets exactly one caller win, but its answer may be lost. A look at the file tells who won: it holds
-our bytes or those of another process, and both are final, since no file made in this way is ever replaced.
+``FileIO.create`` lets exactly one caller win, but its answer may be lost. The content of the file then shows who won:
+it has our bytes or those of another process. Both are final, because such a file is never replaced.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ _FIRST_WAIT_MS: Final = 20
 _REFUSALS: Final = frozenset(
     {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EINVAL, errno.EOPNOTSUPP, errno.ENOTDIR}
 )
-"""The store has refused, and will not carry out the request later."""
+"""Errors with which the store has refused the request, so that it will not execute it later."""
 
 
 class PutOutcome(StrEnum):
-    """Who owns a name after an attempt to create it: we, others, nobody as the store refused, or it is unknown."""
+    """The owner of a name after an attempt to create it: we, others, nobody because the store refused, or unknown."""
 
     OURS = "ours"
     OTHERS = "others"
@@ -34,14 +34,14 @@ class PutOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Put:
-    """Who owns the name now; ``error`` is the last one seen, if any."""
+    """The owner of the name; ``error`` is the last error, if any."""
 
     outcome: PutOutcome
     error: OSError | None = None
 
 
 def put_if_absent(store: TableStore, path: str, data: bytes, *, give_up_ms: int) -> Put:
-    """Create a file that must not exist and find out who made it.
+    """Create a file that must not exist, and determine who created it.
 
     Repeating the same bytes under the same name is harmless, so an unanswered request is repeated until the monotonic
     time ``give_up_ms``. ``UNKNOWN`` means that the request may have taken effect, or may still do so.
@@ -56,7 +56,7 @@ def put_if_absent(store: TableStore, path: str, data: bytes, *, give_up_ms: int)
             exists = True
         except OSError as e:
             error = e
-            # A refusal says nothing about an earlier request without answer, which may still take effect.
+            # An earlier request without an answer may still take effect after a refusal.
             in_doubt = in_doubt or e.errno not in _REFUSALS
         else:
             return Put(PutOutcome.OURS)
@@ -64,7 +64,7 @@ def put_if_absent(store: TableStore, path: str, data: bytes, *, give_up_ms: int)
         if isinstance(found, bytes):
             return Put(PutOutcome.OURS if found == data else PutOutcome.OTHERS, error)
         if found is None and exists and error is None:
-            # Another process had the name and took it back; no request of ours is under way.
+            # Another process created the file and deleted it; none of our requests is pending.
             return Put(PutOutcome.OTHERS)
         if found is None and error is not None and not in_doubt:
             return Put(PutOutcome.REFUSED, error)
@@ -80,7 +80,7 @@ def create_new(store: TableStore, path: str, data: bytes, *, what: str, give_up_
     """Create a file that must not exist; ``what`` is its name in errors.
 
     Raises:
-        AlreadyExistsError: there is one with other bytes.
+        AlreadyExistsError: the file exists with other bytes.
         OutcomeUnknownError: the store did not answer; the file may exist.
         OSError: the store refused; the file does not exist.
     """
@@ -108,7 +108,7 @@ def create_unique(store: TableStore, path: str, data: bytes) -> None:
     try:
         store.io.create(path, data)
     except FileExistsError as e:
-        # The store repeated a request whose answer it had lost, and met its own file.
+        # The store repeated a request whose answer was lost, and found its own file.
         if read_file(store.io, path) != data:
             raise BadEncoding(path, "expected an unused name, found a file with other content") from e
 
@@ -119,6 +119,6 @@ def _look(store: TableStore, path: str) -> bytes | OSError | None:
     except FileNotFoundError:
         return None
     except CorruptionError:
-        return b""  # a pipe, a directory, or a file of another size than any of ours
+        return b""  # a pipe, a directory, or a file whose size differs from ours
     except OSError as e:
         return e

@@ -1,1 +1,1 @@
-"""Facts of the format: frozen values without I/O, clock or behaviour beyond their own consistency."""
+"""Facts of the format: frozen values that use neither I/O nor the clock, and only check their own consistency."""

@@ -1,7 +1,7 @@
-"""Checks the arguments of public calls: a value of the wrong type is refused, with the name of its argument.
+"""Checks the arguments of public calls. An error names the argument that has a wrong type or value.
 
-The format's numbers are integers of 64 bits and its texts are UTF-8. Whatever counts as an integer (``__index__``, as
-integers of NumPy have) is taken for one; a bool, a float or a text is not.
+The format's numbers are integers of 64 bits and its texts are UTF-8. Every value with ``__index__``, such as an integer
+of NumPy, is accepted as an integer, but not a bool, a float or a text.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ _V = TypeVar("_V")
 
 
 def whole_number(value: object, argument: str, *, minimum: int = MIN_LONG, maximum: int = MAX_LONG) -> int:
-    """The integer that a caller gave for an argument.
+    """Return the integer value of an argument.
 
     >>> import numpy as np
     >>> whole_number(np.int64(7), "identifier")
     7
 
     Raises:
-        InvalidInputError: it is no integer, or outside of the range.
+        InvalidInputError: the value is not an integer, or is out of range.
     """
     expected = f"an integer from {minimum} to {maximum}"
     if isinstance(value, bool) or type(value).__name__ == "bool_" or not hasattr(value, "__index__"):
@@ -45,15 +45,15 @@ def whole_number(value: object, argument: str, *, minimum: int = MIN_LONG, maxim
 def optional_whole_number(
     value: object, argument: str, *, minimum: int = MIN_LONG, maximum: int = MAX_LONG
 ) -> int | None:
-    """The integer that a caller gave for an argument, if any; raises as ``whole_number``."""
+    """Return the integer value of an argument, or ``None``; raises the same errors as ``whole_number``."""
     return None if value is None else whole_number(value, argument, minimum=minimum, maximum=maximum)
 
 
 def whole_numbers(value: object, argument: str, *, minimum: int = MIN_LONG, maximum: int = MAX_LONG) -> tuple[int, ...]:
-    """The integers that a caller gave for an argument.
+    """Return the integer values of an argument.
 
     Raises:
-        InvalidInputError: it is no series of them.
+        InvalidInputError: the value is not a sequence of integers.
     """
     items = _items(value, argument, "a sequence of integers")
     return tuple(
@@ -62,25 +62,25 @@ def whole_numbers(value: object, argument: str, *, minimum: int = MIN_LONG, maxi
 
 
 def text(value: object, argument: str) -> str:
-    """The text that a caller gave for an argument, which has a UTF-8 form.
+    """Return the text value of an argument; it can be encoded in UTF-8.
 
     Raises:
-        InvalidInputError: it is no text, or holds half of a surrogate pair.
+        InvalidInputError: the value is not a text, or contains half of a surrogate pair.
     """
     if not isinstance(value, str):
         refuse(argument, "a text", value)
     if not value.isascii() and any(0xD800 <= ord(c) < 0xE000 for c in value):
-        refuse(argument, "a text with a UTF-8 form, without halves of surrogate pairs", value)
+        refuse(argument, "a text that can be encoded in UTF-8, without halves of surrogate pairs", value)
     return value
 
 
 def optional_text(value: object, argument: str) -> str | None:
-    """The text that a caller gave for an argument, if any; raises as ``text``."""
+    """Return the text value of an argument, or ``None``; raises the same errors as ``text``."""
     return None if value is None else text(value, argument)
 
 
 def name_or_names(value: object, argument: str) -> tuple[str, ...]:
-    """Names that a caller gave as one text or a series of them; raises as ``text``."""
+    """Return the names in an argument, which is one text or a sequence of texts; raises the same errors as ``text``."""
     if isinstance(value, str):
         return (text(value, argument),)
     items = _items(value, argument, "a name or a sequence of names")
@@ -88,10 +88,10 @@ def name_or_names(value: object, argument: str) -> tuple[str, ...]:
 
 
 def texts_by_text(value: object, argument: str) -> dict[str, str]:
-    """The texts by key that a caller gave for an argument, such as options or properties; ``None`` is none.
+    """Return the texts by key in an argument, such as options or properties; ``None`` counts as empty.
 
     Raises:
-        InvalidInputError: it is no mapping, or a key or a value is no text.
+        InvalidInputError: the value is not a mapping, or a key or a value in it is not a text.
     """
     if value is None:
         return {}
@@ -101,10 +101,10 @@ def texts_by_text(value: object, argument: str) -> dict[str, str]:
 
 
 def flag(value: object, argument: str) -> bool:
-    """The bool that a caller gave for an argument.
+    """Return the bool value of an argument.
 
     Raises:
-        InvalidInputError: it is none.
+        InvalidInputError: the value is not a bool.
     """
     if not isinstance(value, bool):
         refuse(argument, "True or False", value)
@@ -112,10 +112,10 @@ def flag(value: object, argument: str) -> bool:
 
 
 def commit_user(value: object, argument: str = "commit_user") -> str:
-    """The commit user that a caller gave.
+    """Return the commit user in an argument.
 
     Raises:
-        InvalidInputError: it is no text, blank, too long, or holds NUL or half of a surrogate pair.
+        InvalidInputError: the value is not a text, is blank or too long, or contains NUL or half of a surrogate pair.
     """
     user = text(value, argument)
     if not user.strip() or "\0" in user or len(user.encode()) > MAX_COMMIT_USER_BYTES:
@@ -124,10 +124,10 @@ def commit_user(value: object, argument: str = "commit_user") -> str:
 
 
 def mappings(value: Sequence[Mapping[str, _V]], argument: str) -> Sequence[Mapping[str, _V]]:
-    """The mappings with texts for keys, such as partitions, that a caller gave for an argument.
+    """Return the mappings in an argument, such as partitions; their keys are texts.
 
     Raises:
-        InvalidInputError: it is no sequence of them.
+        InvalidInputError: the value is not a sequence of such mappings.
     """
     expected = "a sequence of mappings, each of column names to values"
     found: list[Mapping[str, _V]] = []
@@ -141,11 +141,11 @@ def mappings(value: Sequence[Mapping[str, _V]], argument: str) -> Sequence[Mappi
 
 
 def options_by_key(value: object, argument: str) -> dict[str, str]:
-    """The options that a caller gave for an argument; ``None`` is none.
+    """Return the options in an argument; ``None`` counts as empty.
 
     Raises:
-        InvalidInputError: it is no mapping, or a key is no text.
-        InvalidOption: a value is no text.
+        InvalidInputError: the value is not a mapping, or a key is not a text.
+        InvalidOption: the value of an option is not a text.
     """
     if value is None:
         return {}
@@ -168,7 +168,7 @@ def _items(value: object, argument: str, expected: str) -> tuple[object, ...]:
 
 
 def refuse(argument: str, expected: str, found: object) -> NoReturn:
-    """Refuse what a caller gave for an argument.
+    """Refuse the value of an argument.
 
     Raises:
         InvalidInputError: always.
@@ -178,7 +178,7 @@ def refuse(argument: str, expected: str, found: object) -> NoReturn:
 
 
 def shown(value: object) -> str:
-    """A value for a message: its type and the beginning of its ``repr``.
+    """Return a description of a value for messages: its type and the beginning of its ``repr``.
 
     >>> shown(2**70), shown("7"), shown(None)
     ('int 1180591620717411303424', "str '7'", 'None')
@@ -197,5 +197,5 @@ def shown(value: object) -> str:
 def _written(value: object) -> str:
     try:
         return repr(value)
-    except Exception:  # noqa: BLE001 - the repr of an unknown object may raise anything, and an error is being made
+    except Exception:  # noqa: BLE001 - the repr of an unknown object may raise anything
         return type(value).__name__

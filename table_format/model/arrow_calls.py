@@ -1,7 +1,7 @@
-"""Calls of pyarrow and numpy whose published type stubs lack them or refuse what they accept.
+"""Functions of pyarrow and numpy that the published type stubs lack or describe too narrowly.
 
-At run time they are the functions of pyarrow and numpy themselves; ``arrow_calls.pyi`` beside this file gives their
-types. What the stubs describe well is called directly.
+At run time these names are the original functions; ``arrow_calls.pyi`` in this directory contains their types.
+Functions that the stubs describe correctly are called directly.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The mapping between types of the format and Arrow types.
 
-Every value column in memory is an Arrow array of exactly ``arrow_type(type)``. TIMESTAMP(p) is ``timestamp[s]`` for
-p = 0, ``[ms]`` up to 3, ``[us]`` up to 6, ``[ns]`` up to 9; with local time zone it carries ``UTC``.
+Every column in memory is an Arrow array of exactly ``arrow_type(type)``. TIMESTAMP(p) is ``timestamp[s]`` for
+p = 0, ``[ms]`` up to 3, ``[us]`` up to 6, ``[ns]`` up to 9; with local time zone, the zone is ``UTC``.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _PRECISION_OF_UNIT = {"s": 0, "ms": 3, "us": 6, "ns": 9}
 
 
 def timestamp_unit(precision: int) -> TimeUnit:
-    """The Arrow unit that holds TIMESTAMP(precision).
+    """Return the Arrow unit of TIMESTAMP(precision).
 
     >>> [timestamp_unit(p) for p in (0, 1, 3, 4, 6, 7, 9)]
     ['s', 'ms', 'ms', 'us', 'us', 'ns', 'ns']
@@ -59,7 +59,7 @@ def timestamp_unit(precision: int) -> TimeUnit:
 
 
 def arrow_type(data_type: DataType) -> pa.DataType:  # noqa: C901 - one line for each type of the format
-    """The Arrow type whose arrays hold values of ``data_type``."""
+    """Return the Arrow type for values of ``data_type``."""
     match data_type:
         case BooleanType():
             return pa.bool_()
@@ -109,28 +109,28 @@ def _arrow_map(key: DataType, value: DataType) -> pa.DataType:
 
 
 def arrow_field(field: DataField) -> pa.Field:
-    """A column as an Arrow field; its comment travels in the metadata key ``description``."""
+    """Return a column as an Arrow field; its comment is stored in the metadata key ``description``."""
     metadata = {"description": field.description} if field.description else None
     return pa.field(field.name, arrow_type(field.type), field.type.nullable, metadata)
 
 
 def arrow_schema(fields: Sequence[DataField]) -> pa.Schema:
-    """The Arrow schema of those columns."""
+    """Return the Arrow schema of these columns."""
     return pa.schema([arrow_field(f) for f in fields])
 
 
 def fields_from_arrow(schema: pa.Schema) -> tuple[DataField, ...]:
-    """Columns for an Arrow schema, with ids given depth first from 0 (format chapter 02, section 3).
+    """Return columns for an Arrow schema; ids are assigned depth first from 0 (format chapter 02, section 3).
 
     Raises:
-        InvalidSchema: a column has a type the format cannot store.
+        InvalidSchema: a column has a type that the format cannot store.
     """
     ids = count()
     return tuple(_field_from_arrow(f, ids) for f in schema)
 
 
 def type_from_arrow(arrow: pa.DataType, *, nullable: bool = True) -> DataType:
-    """The type of the format for an Arrow type; fields of ROWs are numbered from 0.
+    """Return the type of the format for an Arrow type; ids of ROW fields start at 0.
 
     Raises:
         InvalidSchema: the format cannot store the type.
@@ -165,7 +165,7 @@ def _type_from_arrow(arrow: pa.DataType, nullable: bool, ids: Iterator[int], whe
         return MapType(key=key, value=value, nullable=nullable)
     if pa.types.is_struct(arrow):
         return RowType(fields=tuple(_field_from_arrow(f, ids) for f in arrow), nullable=nullable)
-    message = f"column '{where}': the Arrow type {arrow} has no counterpart in the table format; cast it first"
+    message = f"column '{where}': the Arrow type {arrow} has no counterpart in the table format; cast the column first"
     raise InvalidSchema(message)
 
 

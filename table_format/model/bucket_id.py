@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 
 class BucketId(NamedTuple):
-    """One bucket of one partition; sorts by the bytes of the partition, then by number.
+    """One bucket of one partition. Bucket ids are ordered by the bytes of the partition, then by number.
 
-    A tuple, so that it hashes and compares at the speed of one in dictionaries with an entry for each bucket.
+    It is a tuple because tuples are hashed and compared fast in dictionaries with an entry for each bucket.
 
     >>> BucketId(b"", 3) == (b"", 3)
     True
@@ -18,4 +18,4 @@ class BucketId(NamedTuple):
     """The serialised BinaryRow of the partition values."""
 
     bucket: int
-    """From 0; -2 for rows of a table with postponed buckets that have no bucket yet."""
+    """The number of the bucket, from 0; -2 for postponed rows, which have no bucket yet."""

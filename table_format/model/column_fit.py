@@ -1,7 +1,8 @@
 """Checks whether the columns of one schema can hold every value of another schema of the same table.
 
-A table opened under an older schema meets files written under a newer one. To read them is safe as far as each column
-that is shown holds every value of the file. To write the rows back is safe only if nothing of the file is left out.
+A table that was opened with an older schema may find files that were written with a newer one. Reading them is safe if
+each column that is read can hold every value of the file. Writing the rows back is safe only if nothing in the file is
+left out.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from table_format.model.types import ArrayType, DataField, DataType, MapType, Mu
 
 
 def narrowed_columns(written: Sequence[DataField], wanted: Sequence[DataField]) -> tuple[str, ...]:
-    """The wanted columns that cannot show every value of the column with the same id in a file.
+    """Return the columns of ``wanted`` that cannot hold every value of the column with the same id in a file.
 
     >>> from table_format.model.types import BigIntType, IntType
     >>> narrowed_columns([DataField(0, "n", BigIntType())], [DataField(0, "n", IntType())])
@@ -26,7 +27,7 @@ def narrowed_columns(written: Sequence[DataField], wanted: Sequence[DataField]) 
 
 
 def lost_columns(written: Sequence[DataField], target: Sequence[DataField]) -> tuple[str, ...]:
-    """The columns of a file that lose values when its rows are read as ``target`` and written back.
+    """Return the columns of a file that lose values if its rows are read as ``target`` and written back.
 
     >>> from table_format.model.types import IntType
     >>> lost_columns([DataField(0, "a", IntType()), DataField(1, "b", IntType())], [DataField(0, "a", IntType())])
@@ -37,7 +38,7 @@ def lost_columns(written: Sequence[DataField], target: Sequence[DataField]) -> t
 
 
 def holds(target: DataType, source: DataType, *, whole: bool) -> bool:
-    """Whether ``target`` holds every value of ``source``; ``whole`` counts nulls and fields that ``target`` lacks.
+    """Return whether ``target`` holds every value of ``source``, with ``whole`` also its nulls and all its fields.
 
     >>> from table_format.model.types import BigIntType, IntType
     >>> holds(BigIntType(), IntType(), whole=True), holds(IntType(), BigIntType(), whole=True)

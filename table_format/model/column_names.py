@@ -1,4 +1,4 @@
-"""Names of columns that do not exist, and the nearest that do."""
+"""The error for columns that do not exist, which suggests the nearest names."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from table_format.nearest_names import did_you_mean
 
 
 def no_such_column(name: str, known: Iterable[str], where: str = "") -> ColumnNotFound:
-    """The error for a column that does not exist; ``where`` follows its name, as in "of the filter".
+    """Return the error for a column that does not exist; ``where`` follows its name, as in "of the filter".
 
     >>> no_such_column("amuont", ["id", "amount"], "of the filter")
     ColumnNotFound("column 'amuont' of the filter does not exist; the columns are id, amount; did you mean 'amount'?")

@@ -1,5 +1,6 @@
-"""Commit messages and committables, the input of a commit (format chapter 10, section 1; Java ``CommitMessage``,
-``ManifestCommittable``).
+"""Commit messages and committables, the input of a commit.
+
+Format chapter 10, section 1; Java ``CommitMessage``, ``ManifestCommittable``.
 """
 
 from __future__ import annotations
@@ -14,17 +15,23 @@ from table_format.model.manifest import IndexFileMeta
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitMessage:
-    """The work of one writer in one bucket of one partition: nothing of it is visible before it is committed.
+    """The changes of one writer in one bucket of one partition, which are not visible before they are committed.
 
-    ``partition`` is a serialised BinaryRow. ``new_*`` members go to the APPEND snapshot, ``compact_*`` members to the
-    COMPACT snapshot. ``hash_index_base`` is the fingerprint of the hash index files of the partition that rows were
-    given their buckets by; when the partition has others by now, the message cannot be committed. ``key_places_base``
-    names the snapshot that told where the keys lie, on a table in which they may change their partition, and
-    ``rows_base`` the snapshot in which a DELETE, UPDATE or MERGE found the rows it changes; when others have written
-    the same keys since, the message cannot be committed. ``numbers_base`` names the snapshot from which the sequence
-    numbers of upserts go on: when a statement has changed one of their keys since, its row has a number as high, and
-    the upsert, though committed later, could lose against it. ``schema_id`` is the schema the work was done under, and
-    ``rewrites`` says that its new rows were made from rows of the table.
+    ``partition`` is a serialised BinaryRow. ``new_*`` members belong to the APPEND snapshot, ``compact_*`` members to
+    the COMPACT snapshot. ``schema_id`` is the schema of the writer. ``rewrites`` states that the new rows were computed
+    from rows of the table. The other members name the state on which the changes are based. The message cannot be
+    committed if that state is out of date:
+
+    ``hash_index_base`` is the fingerprint of the hash index files of the partition with which rows were assigned to
+    buckets. It is out of date if the partition has different files now.
+
+    ``key_places_base`` is the id of the snapshot in which the places of the keys were found, for a cross-partition
+    table. ``rows_base`` is the id of the snapshot in which a DELETE, UPDATE or MERGE found the rows to change. They are
+    out of date if other commits have written the same keys since.
+
+    ``numbers_base`` is the id of the snapshot after which the sequence numbers of upserts continue. It is out of date
+    if a statement has changed one of the keys since: the changed row may have a number as high, so the upsert could
+    lose against it although it is committed later.
     """
 
     partition: bytes
@@ -71,11 +78,11 @@ class CommitMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Committable:
-    """All messages of one transaction, with the identifier that makes it exactly once."""
+    """All messages of one transaction, with the commit identifier that makes it take effect exactly once."""
 
     identifier: int
     messages: tuple[CommitMessage, ...]
     watermark: int | None = None
     properties: Mapping[str, str] = field(default_factory=dict)
     operation: str | None = None
-    """``UPDATE``, ``DELETE`` or ``MERGE`` where rows were read to be changed."""
+    """``UPDATE``, ``DELETE`` or ``MERGE`` if the transaction changes rows that it read."""

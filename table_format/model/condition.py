@@ -1,7 +1,7 @@
-"""Filters as objects: ``col("amount") > 10``, which says the same as the text ``amount > 10``.
+"""Filters as objects: ``col("amount") > 10`` is equivalent to the text ``amount > 10``.
 
-A condition names columns of no schema yet and holds Python values. ``codecs.filter_sql`` binds it to the columns of a
-table, as it binds a text. Its ``repr`` is that text.
+A condition contains column names and Python values, and does not depend on a schema. ``codecs.filter_sql`` binds it to
+the columns of a table, in the same way as a text. Its ``repr`` is that text.
 """
 
 from __future__ import annotations
@@ -40,22 +40,22 @@ class Condition:
 
     def __bool__(self) -> NoReturn:
         message = (
-            f"the condition '{self!r}' is neither true nor false without rows: combine conditions by & | ~, each in "
-            "parentheses, not by and, or, not; use between() instead of a < x < b, and is_in() instead of in"
+            f"the condition '{self!r}' is neither true nor false without rows: combine conditions with & | ~, each in "
+            "parentheses, not with and, or, not; use between() instead of a < x < b, and is_in() instead of in"
         )
         raise InvalidFilter(message)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Column(Condition):
-    """A column of the table that is filtered, by its name; compare it to get a condition.
+    """A column, by name, of the table to filter; comparing it with a value creates a condition.
 
-    A BOOLEAN column is a condition itself. Values are ``bool``, ``int``, ``float``, ``Decimal``, ``str``, ``bytes``,
-    ``date``, ``datetime`` and ``time``. They are compared as filter texts compare literals: exactly, and text stands
-    for a date or time too. A ``datetime`` without a zone is UTC for a TIMESTAMP WITH LOCAL TIME ZONE.
+    A BOOLEAN column is itself a condition. Values are ``bool``, ``int``, ``float``, ``Decimal``, ``str``, ``bytes``,
+    ``date``, ``datetime`` and ``time``. They are compared in the same way as literals in filter texts: exactly, and
+    dates and times may be given as text. For a TIMESTAMP WITH LOCAL TIME ZONE, a ``datetime`` without a zone is in UTC.
 
-    Every comparison raises InvalidFilter for a value of another kind; whether the value fits the type of the column is
-    checked when the condition is used.
+    Every comparison raises ``InvalidFilter`` for a value of another Python type. Whether the value is valid for the
+    type of the column is checked when the condition is used.
     """
 
     name: str
@@ -63,7 +63,7 @@ class Column(Condition):
     def __repr__(self) -> str:
         return name_text(self.name)
 
-    def __eq__(self, value: object) -> Condition:  # type: ignore[override]  # a comparison makes a condition
+    def __eq__(self, value: object) -> Condition:  # type: ignore[override]  # a comparison creates a condition
         return self._compared(CompareOp.EQ, value)
 
     def __ne__(self, value: object) -> Condition:  # type: ignore[override]  # as above
@@ -82,7 +82,7 @@ class Column(Condition):
         return self._compared(CompareOp.GE, value)
 
     def is_in(self, values: Iterable[FilterValue]) -> Condition:
-        """The column has one of the values.
+        """Return the condition that the column has one of the values.
 
         >>> Column("state").is_in(["open", "paid"])
         state IN ('open', 'paid')
@@ -93,7 +93,7 @@ class Column(Condition):
         return IsOneOf(self.name, tuple(_value(self.name, value) for value in values))
 
     def not_in(self, values: Iterable[FilterValue]) -> Condition:
-        """The column has a value, and none of these.
+        """Return the condition that the column has a value, but none of these.
 
         >>> Column("id").not_in(range(3))
         id NOT IN (0, 1, 2)
@@ -101,7 +101,7 @@ class Column(Condition):
         return ~self.is_in(values)
 
     def between(self, low: FilterValue, high: FilterValue) -> Condition:
-        """The column lies from ``low`` to ``high``, both included.
+        """Return the condition that the value is from ``low`` to ``high``, both included.
 
         >>> Column("amount").between(1, 9.5)
         amount BETWEEN 1 AND 9.5
@@ -109,7 +109,7 @@ class Column(Condition):
         return IsBetween(self.name, _value(self.name, low), _value(self.name, high))
 
     def is_null(self) -> Condition:
-        """The column has no value.
+        """Return the condition that the column is null.
 
         >>> Column("amount").is_null()
         amount IS NULL
@@ -117,7 +117,7 @@ class Column(Condition):
         return HasNoValue(self.name)
 
     def is_not_null(self) -> Condition:
-        """The column has a value.
+        """Return the condition that the column is not null.
 
         >>> Column("amount").is_not_null()
         amount IS NOT NULL
@@ -125,7 +125,7 @@ class Column(Condition):
         return ~self.is_null()
 
     def starts_with(self, value: str | bytes) -> Condition:
-        """The text or the bytes of the column begin with these.
+        """Return the condition that the text or the bytes of the column start with ``value``.
 
         >>> Column("city").starts_with("San ")
         starts_with(city, 'San ')
@@ -133,7 +133,7 @@ class Column(Condition):
         return self._compared(CompareOp.STARTS_WITH, value)
 
     def ends_with(self, value: str | bytes) -> Condition:
-        """The text or the bytes of the column end with these.
+        """Return the condition that the text or the bytes of the column end with ``value``.
 
         >>> Column("file").ends_with(".csv")
         ends_with(file, '.csv')
@@ -141,7 +141,7 @@ class Column(Condition):
         return self._compared(CompareOp.ENDS_WITH, value)
 
     def contains(self, value: str | bytes) -> Condition:
-        """These occur in the text or the bytes of the column.
+        """Return the condition that the text or the bytes of the column contain ``value``.
 
         >>> Column("note").contains("urgent")
         contains(note, 'urgent')
@@ -149,7 +149,9 @@ class Column(Condition):
         return self._compared(CompareOp.CONTAINS, value)
 
     def like(self, pattern: str) -> Condition:
-        """The text of the column fits a pattern: ``%`` is any text, ``_`` one character, a backslash before them none.
+        """Return the condition that the text of the column matches a pattern.
+
+        ``%`` matches any text, ``_`` one character, and a backslash makes the next character an ordinary one.
 
         >>> Column("city").like("San _%")
         city LIKE 'San _%'
@@ -161,7 +163,7 @@ class Column(Condition):
 
 
 def col(name: str) -> Column:
-    """A column, to build a filter from; whether it exists is checked when the filter is used.
+    """Return a column from which to build a filter. Whether the column exists is checked when the filter is used.
 
     >>> col("amount").between(1, 10) & ~col("state").is_in(["void", "lost"])
     amount BETWEEN 1 AND 10 AND state NOT IN ('void', 'lost')
@@ -170,7 +172,7 @@ def col(name: str) -> Column:
     table_format.errors.InvalidFilter: column 'amount' is compared with None: use is_null() or is_not_null()
 
     Raises:
-        InvalidFilter: the name is no text.
+        InvalidFilter: the name is not a text.
     """
     if not isinstance(name, str) or not name:
         message = f"col: expected the name of a column, found {shown(name)}"
@@ -204,7 +206,7 @@ class IsOneOf(Condition):
         return self.text("IN")
 
     def text(self, operator: str) -> str:
-        """The condition with this operator."""
+        """Return the text of the condition with this operator."""
         return f"{name_text(self.column)} {operator} ({', '.join(map(value_text, self.values))})"
 
 
@@ -230,7 +232,7 @@ class HasNoValue(Condition):
         return self.text("IS NULL")
 
     def text(self, operator: str) -> str:
-        """The condition with this operator."""
+        """Return the text of the condition with this operator."""
         return f"{name_text(self.column)} {operator}"
 
 
@@ -245,7 +247,7 @@ class FitsPattern(Condition):
         return self.text("LIKE")
 
     def text(self, operator: str) -> str:
-        """The condition with this operator."""
+        """Return the text of the condition with this operator."""
         return f"{name_text(self.column)} {operator} {value_text(self.pattern)}"
 
 
@@ -261,7 +263,7 @@ class AllConditions(Condition):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class AnyCondition(Condition):
-    """One part holds at least."""
+    """At least one part holds."""
 
     parts: tuple[Condition, ...]
 
@@ -290,11 +292,11 @@ class NotCondition(Condition):
 
 
 Filter: TypeAlias = str | Condition | Predicate
-"""What selects rows: SQL text, a condition made with ``col``, or a predicate that is bound to a schema."""
+"""A filter: SQL text, a condition built with ``col``, or a predicate that is bound to a schema."""
 
 
 def _parts(condition: object, kind: type[AllConditions | AnyCondition]) -> tuple[Condition, ...]:
-    """The parts of a condition of that kind, so that a long chain of them has one level."""
+    """Return the parts of a condition of this kind, so that a long chain is stored as one level."""
     if isinstance(condition, kind):
         return condition.parts
     if isinstance(condition, Condition):

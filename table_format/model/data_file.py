@@ -11,7 +11,7 @@ EMPTY_ROW: Final = bytes(12)
 
 
 class FileSource(IntEnum):
-    """The values are stored on disk; do not change them."""
+    """The operation that wrote a file. The values are stored on disk; do not change them."""
 
     APPEND = 0
     COMPACT = 1
@@ -19,9 +19,9 @@ class FileSource(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class SimpleStats:
-    """Minimum, maximum (serialised BinaryRows) and null counts of columns, in column order.
+    """The minima and maxima (serialised BinaryRows) and the null counts of columns, in column order.
 
-    A null count of ``None`` together with null minimum and maximum means that nothing is known.
+    A null count of ``None`` with null minimum and maximum means that the statistics are unknown.
     """
 
     min_values: bytes
@@ -37,7 +37,7 @@ class DataFileMeta:
     """The metadata of one data or changelog file in a manifest.
 
     ``min_key`` and ``max_key`` are serialised BinaryRows of the trimmed primary key. ``creation_time`` is the writer's
-    local wall clock in milliseconds, as if UTC. ``delete_row_count`` of ``None`` means unknown.
+    local wall-clock time in milliseconds, as if it were UTC. A ``delete_row_count`` of ``None`` means unknown.
     """
 
     file_name: str
@@ -62,5 +62,5 @@ class DataFileMeta:
     write_cols: tuple[str, ...] | None = None
 
     def upgrade(self, level: int) -> DataFileMeta:
-        """The same file at another level: nothing else changes (format chapter 06, section 6)."""
+        """Return the same file at another level; nothing else changes (format chapter 06, section 6)."""
         return replace(self, level=level)

@@ -1,6 +1,7 @@
-"""Default values of columns: what stands in the place of a null that is written (Java ``DefaultValueUtils``).
+"""Default values of columns, which replace nulls when rows are written (Java ``DefaultValueUtils``).
 
-A schema holds the text of a literal, within quotes or not. It is converted as a text is cast to the type of the column.
+A schema contains a default value as the text of a literal, with or without quotes. The text is cast to the type of the
+column.
 """
 
 from __future__ import annotations
@@ -36,14 +37,14 @@ _BY_ARROW = (
 
 
 def default_of(field: DataField) -> pa.Scalar[Any] | None:
-    """The default value of a column in Arrow; ``None`` if it has none.
+    """Return the default value of a column as an Arrow scalar; ``None`` if it has none.
 
     >>> default_of(DataField(0, "a", IntType(), default_value="'5'")).as_py()
     5
 
     Raises:
-        InvalidSchema: the text is no value of the type.
-        UnsupportedFeature: columns of that type have no default values in this version.
+        InvalidSchema: the text is not a value of the type.
+        UnsupportedFeature: this version does not support default values of the type.
     """
     text = field.default_value
     if text is None or text.strip().upper() == "NULL":

@@ -1,7 +1,7 @@
-"""Expressions over the columns of rows: what an assignment or a condition means, without how it is evaluated.
+"""Expressions on the columns of rows, such as assignments and conditions; they do not define how to evaluate them.
 
-Columns belong to a *relation*: ``target`` are the rows of the table, ``source`` those a merge brings. Values are those
-of SQL: null comes out where null goes in, except from the functions that ask for it.
+Columns belong to a *relation*: ``target`` is the table, and ``source`` the input of a MERGE. As in SQL, the result is
+null if an argument is null, except for functions that test for null.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class ColumnOf:
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """An internal value of a type; null has none."""
+    """An internal value of a type; the null constant has no type."""
 
     value: InternalValue
     type: DataType | None
@@ -42,7 +42,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class CastTo:
-    """A value as another type: rounded where the type is coarser, refused where it does not fit."""
+    """A cast to another type, which rounds to a coarser type, and fails if the value does not fit."""
 
     argument: Expression
     type: DataType
@@ -52,7 +52,7 @@ Expression: TypeAlias = ColumnOf | Constant | Call | CastTo
 
 
 def columns_in(expression: Expression) -> frozenset[ColumnOf]:
-    """The columns an expression reads."""
+    """Return the columns that an expression reads."""
     return frozenset(_columns(expression))
 
 

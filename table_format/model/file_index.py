@@ -1,4 +1,4 @@
-"""File indexes: the names of their types, and the values that they accept (format chapter 09)."""
+"""The names of file index types, and the values that each accepts (format chapter 09)."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ _HASHED: Final = (TextType, BytesType, IntegerType, FloatingType, DateType, Time
 
 _TICKED: Final = (IntegerType, DateType, TimeType, AnyTimestampType)
 _MAX_LONG_PRECISION: Final = 18
-"""Digits of a DECIMAL whose unscaled values are integers of 64 bits."""
+"""The maximum precision of a DECIMAL whose unscaled values fit into 64 bits."""
 _MAX_MICRO_PRECISION: Final = 6
 
 DEFAULT_ITEMS: Final = 1_000_000
 DEFAULT_FPP: Final = 0.1
 
 MAX_BLOOM_BITS: Final = 2**31 - 8
-"""Bits are numbered by Java's ``int``."""
+"""The maximum number of bits, because Java numbers them with an ``int``."""
 
 
 def has_fast_hash(data_type: DataType) -> bool:
-    """Whether values of a type have the hash of bloom filters: all but BOOLEAN, DECIMAL and types with parts.
+    """Return whether bloom filters support a type: all types except BOOLEAN, DECIMAL and nested types.
 
     >>> from table_format.model.types import IntType
     >>> has_fast_hash(IntType()), has_fast_hash(VarCharType())
@@ -57,7 +57,7 @@ def has_fast_hash(data_type: DataType) -> bool:
 
 
 def keeps_fast_hash(stored: DataType, wanted: DataType) -> bool:
-    """Whether values of a type have the hash they had when they are read as another: a wider integer, longer text.
+    """Return whether the bloom filter hash stays the same if values are read as ``wanted``: a wider or longer type.
 
     >>> from table_format.model.types import BigIntType, IntType
     >>> keeps_fast_hash(IntType(), BigIntType()), keeps_fast_hash(BigIntType(), IntType())
@@ -78,7 +78,7 @@ def keeps_fast_hash(stored: DataType, wanted: DataType) -> bool:
 
 
 def has_bitmap(data_type: DataType) -> bool:
-    """Whether a column can have a bitmap for each of its values: all but BINARY, DECIMAL and types with parts.
+    """Return whether bitmap indexes support a type: all types except BINARY, DECIMAL and nested types.
 
     >>> has_bitmap(BooleanType()), has_bitmap(DecimalType(9, 2))
     (True, False)
@@ -87,7 +87,7 @@ def has_bitmap(data_type: DataType) -> bool:
 
 
 def has_bit_slices(data_type: DataType) -> bool:
-    """Whether a column can have bit slices of its values; an index of DECIMAL values beyond 64 bits is not made.
+    """Return whether bit-slice indexes support a type. DECIMAL values of more than 64 bits are never indexed.
 
     >>> has_bit_slices(DecimalType(38, 2)), has_bit_slices(FloatType())
     (True, False)
@@ -96,7 +96,7 @@ def has_bit_slices(data_type: DataType) -> bool:
 
 
 def bit_slices_hold(value: InternalValue, data_type: DataType) -> bool:
-    """Whether an index of bit slices can hold a value: its magnitude has to be an integer of 64 bits.
+    """Return whether a bit-slice index can hold a value, whose absolute value must fit into a signed 64-bit integer.
 
     >>> from table_format.model.types import BigIntType
     >>> bit_slices_hold(2**63 - 1, BigIntType()), bit_slices_hold(-(2**63), BigIntType())
@@ -107,7 +107,7 @@ def bit_slices_hold(value: InternalValue, data_type: DataType) -> bool:
 
 
 def has_range_bitmap(data_type: DataType) -> bool:
-    """Whether a column can have bit slices of the ranks of its values: keys of 64 bits, or text.
+    """Return whether range bitmaps support a type, whose keys must be 64-bit numbers or text.
 
     >>> from table_format.model.types import TimestampType
     >>> has_range_bitmap(TimestampType(6)), has_range_bitmap(TimestampType(7))
@@ -121,7 +121,7 @@ def has_range_bitmap(data_type: DataType) -> bool:
 
 
 def keeps_keys(stored: DataType, wanted: DataType) -> bool:
-    """Whether values of a type have the keys in indexes that they had when they are read as another.
+    """Return whether the keys of values in indexes stay the same if the values are read as ``wanted``.
 
     >>> from table_format.model.types import TimestampType
     >>> keeps_keys(DecimalType(5, 2), DecimalType(9, 2)), keeps_keys(DateType(), TimestampType(6))
@@ -134,10 +134,10 @@ def keeps_keys(stored: DataType, wanted: DataType) -> bool:
 
 
 def bloom_size(items: int, fpp: float) -> tuple[int, int]:
-    """The number of bits and of hash functions for so many distinct values at that rate of false positives.
+    """Return the number of bits and of hash functions for ``items`` distinct values and a false positive rate.
 
     Raises:
-        InvalidData: that would take more bits than a filter can have.
+        InvalidData: the filter would need more bits than the maximum.
 
     >>> bloom_size(10, 0.1), bloom_size(1_000_000, 0.1)
     ((48, 3), (4792536, 3))
@@ -152,7 +152,7 @@ def bloom_size(items: int, fpp: float) -> tuple[int, int]:
 
 
 def column_of(index: str) -> str:
-    """The column that an index is over, or one of whose keys it is over.
+    """Return the column of an index on a column or on a key of a map column.
 
     >>> column_of("m[a]"), column_of("n")
     ('m', 'n')
@@ -162,7 +162,7 @@ def column_of(index: str) -> str:
 
 
 def map_key_of(column: str) -> tuple[str, str] | None:
-    """The map column and the key that ``m[key]`` names, which is an index over the values of that key.
+    """Return the map column and the key of an index ``m[key]`` on the values of one key; else ``None``.
 
     >>> map_key_of("m[a]"), map_key_of("m")
     (('m', 'a'), None)

@@ -1,4 +1,4 @@
-"""Names and values as filter texts write them (``codecs.filter_sql`` reads them)."""
+"""Writes names and values in the syntax of filter texts, which ``codecs.filter_sql`` reads."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Final, TypeAlias
 
 FilterValue: TypeAlias = bool | int | float | Decimal | str | bytes | date | datetime | time
-"""A Python value that a column can be compared with."""
+"""A Python value with which a column can be compared."""
 
 _PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _RESERVED: Final = frozenset(
@@ -23,11 +23,11 @@ _RESERVED: Final = frozenset(
     where with xor
     """.split()  # noqa: SIM905 - a list of them would take ninety lines
 )
-"""Words that mean something else than a column where a filter has a column."""
+"""Words that cannot be used as an unquoted column name in a filter."""
 
 
 def name_text(name: str) -> str:
-    """The name of a column, within double quotes where it needs them.
+    """Return the name of a column, in double quotes if necessary.
 
     >>> name_text("amount"), name_text("Unit price"), name_text("order by"), name_text("set")
     ('amount', '"Unit price"', '"order by"', '"set"')
@@ -38,7 +38,7 @@ def name_text(name: str) -> str:
 
 
 def value_text(value: FilterValue) -> str:
-    """The literal of a value.
+    """Return the literal of a value.
 
     >>> from datetime import date
     >>> value_text("it's"), value_text(b"\\x00\\xff"), value_text(date(2026, 1, 2)), value_text(1.5)
@@ -59,17 +59,17 @@ def value_text(value: FilterValue) -> str:
 
 
 def number_text(value: float | Decimal) -> str:
-    """The digits of a finite number.
+    """Return the digits of a finite number.
 
     >>> number_text(-3), number_text(0.1), number_text(Decimal("1.50"))
     ('-3', '0.1', '1.50')
     """
-    # Python refuses to write an int of more than 4300 digits; Decimal does not.
+    # Python refuses to convert an int of more than 4300 digits to text; Decimal does not.
     return repr(value) if isinstance(value, float) else str(Decimal(value))
 
 
 def special_number(value: float | Decimal) -> str | None:
-    """The word for a number that has no digits.
+    """Return the name of NaN or an infinity; ``None`` for a finite number.
 
     >>> special_number(float("-inf")), special_number(1)
     ('-Infinity', None)
@@ -83,7 +83,7 @@ def special_number(value: float | Decimal) -> str | None:
 
 
 def time_kind(value: date | time) -> str:
-    """The SQL type of the literal of a date, a time of day or a timestamp.
+    """Return the SQL type of the literal of a date, a time of day or a timestamp.
 
     >>> time_kind(date(2026, 1, 2)), time_kind(datetime(2026, 1, 2))
     ('DATE', 'TIMESTAMP')
@@ -98,7 +98,7 @@ def time_kind(value: date | time) -> str:
 
 
 def time_text(value: date | time) -> str:
-    """The ISO form of a date, a time of day or a timestamp.
+    """Return the ISO form of a date, a time of day or a timestamp.
 
     >>> time_text(datetime(2026, 1, 2, 3, 4, 5))
     '2026-01-02 03:04:05'

@@ -1,6 +1,6 @@
 """Names of tables: ``db.table``, ``db.table$branch_b``, ``db.table$system``, ``db.table$branch_b$system``.
 
-A name is parsed once, here; whatever passes is safe as one directory name (format chapter 01).
+A name is parsed only here. A name that passes the checks is safe as a directory name (format chapter 01).
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ _FORBIDDEN: Final = frozenset("/\\$`\"'<>|*?:")
 
 
 def check_name(name: str, what: str) -> str:
-    """The name itself, when it is legal as a database, table, tag, branch or consumer name.
+    """Return the name if it is a legal database, table, tag, branch or consumer name.
 
     Raises:
-        InvalidIdentifier: it is no text, blank, too long, ``.`` or ``..``, or holds a path or control character.
+        InvalidIdentifier: the name is not a text, is blank, too long, ``.`` or ``..``, or contains a path or control
+            character.
     """
     _refuse_other_than_text(name, f"{what} name")
     problem = _problem_of(name)
@@ -80,7 +81,7 @@ class Identifier:
         Identifier(database='shop', table='orders', branch='b1', system_table='files')
 
         Raises:
-            InvalidIdentifier: the text has not that form, or a part is not a legal name.
+            InvalidIdentifier: the text does not have this form, or a part is not a legal name.
         """
         _refuse_other_than_text(text, "table name")
         database, dot, rest = text.partition(".")

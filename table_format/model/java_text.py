@@ -1,4 +1,4 @@
-"""Text as Java's own streams write it, and its hash (``DataOutput.writeUTF``, ``String.hashCode``)."""
+"""Java's encoding of text in streams, and its text hash (``DataOutput.writeUTF``, ``String.hashCode``)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ _MASK = 0xFFFFFFFF
 
 
 def modified_utf8(text: str) -> bytes:
-    """UTF-8 of UTF-16 code units, in which NUL takes two bytes.
+    """Encode each UTF-16 code unit of a text in UTF-8; NUL takes two bytes.
 
     >>> modified_utf8("a\\0"), modified_utf8("\\U0001f600").hex()
     (b'a\\xc0\\x80', 'eda0bdedb880')
@@ -17,20 +17,20 @@ def modified_utf8(text: str) -> bytes:
 
 
 def text_of_modified_utf8(data: bytes) -> str:
-    """The text of those bytes.
+    """Decode the result of ``modified_utf8``.
 
     >>> text_of_modified_utf8(modified_utf8("a\\0\\U0001f600")) == "a\\0\\U0001f600"
     True
 
     Raises:
-        ValueError: the bytes are no such text.
+        ValueError: the bytes are not such a text.
     """
     units = data.replace(_LONG_NUL, _NUL).decode("utf-8", "surrogatepass")
     return units.encode("utf-16-be", "surrogatepass").decode("utf-16-be")
 
 
 def java_hash(text: str) -> int:
-    """The hash of a string, as an unsigned number of 32 bits.
+    """Return the hash of a string, as an unsigned 32-bit number.
 
     >>> java_hash("bloom-filter")
     862074498

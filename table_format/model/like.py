@@ -1,6 +1,6 @@
-"""LIKE patterns: ``%`` is any text, ``_`` any one character, and ``\\`` makes the next of the three an ordinary one.
+"""LIKE patterns: ``%`` matches any text, ``_`` any character, and ``\\`` makes the next of the three ordinary.
 
-Java ``org.apache.paimon.predicate.Like``, which likewise refuses an escape of anything else.
+An escape before any other character is refused, as in Java ``org.apache.paimon.predicate.Like``.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ class Wildcard(Enum):
 
 
 Piece: TypeAlias = str | Wildcard
-"""A wildcard, or text that stands for itself (never empty)."""
+"""A wildcard, or literal text, which is never empty."""
 
 ESCAPE: Final = "\\"
 
 
 def pieces(pattern: str, escape: str = ESCAPE) -> tuple[Piece, ...]:
-    """A pattern taken apart.
+    """Return the pieces of a pattern.
 
     >>> pieces("a\\\\_b%")
     ('a_b', <Wildcard.ANY_TEXT: '%'>)
 
     Raises:
-        InvalidFilter: the escape character is last, or stands before an ordinary character.
+        InvalidFilter: the escape character is last, or precedes an ordinary character.
     """
     found: list[Piece] = []
     for piece in _characters(pattern, escape):
@@ -44,7 +44,7 @@ def pieces(pattern: str, escape: str = ESCAPE) -> tuple[Piece, ...]:
 
 
 def escaped(parts: tuple[Piece, ...]) -> str:
-    """The pattern of those pieces with the escape character of the format.
+    """Return the pattern of these pieces with the escape character of the format.
 
     >>> escaped(pieces("100!%%", escape="!"))
     '100\\\\%%'
@@ -53,13 +53,13 @@ def escaped(parts: tuple[Piece, ...]) -> str:
 
 
 def literal_prefix(pattern: str) -> str:
-    """The text every match begins with."""
+    """Return the text with which every match begins."""
     first = pieces(pattern)[:1]
     return first[0] if first and isinstance(first[0], str) else ""
 
 
 def regular_expression(parts: tuple[Piece, ...]) -> str:
-    """The pattern in the language of RE2, anchored at both ends."""
+    """Return the pattern as an RE2 regular expression, anchored at both ends."""
     translated = (
         "".join(map(_quoted, part)) if isinstance(part, str) else ".*" if part is Wildcard.ANY_TEXT else "."
         for part in parts

@@ -14,14 +14,14 @@ HASH: Final = "HASH"
 
 
 class FileKind(IntEnum):
-    """The values are stored on disk; do not change them."""
+    """Whether an entry adds or removes a file. The values are stored on disk; do not change them."""
 
     ADD = 0
     DELETE = 1
 
 
 FileIdentifier: TypeAlias = tuple[bytes, int, int, str, tuple[str, ...], bytes | None, str | None]
-"""Partition, bucket, level, file name, extra files, embedded index, external path: what makes two entries one file."""
+"""Partition, bucket, level, file name, extra files, embedded index and external path, which identify a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class ManifestEntry:
 
     @property
     def identifier(self) -> FileIdentifier:
-        """The identifier that an ADD and a DELETE of the same file share; it includes the level."""
+        """The identifier of the file, including its level; an ADD and a DELETE of the same file have the same one."""
         file = self.file
         return (
             self.partition,

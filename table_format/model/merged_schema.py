@@ -1,4 +1,4 @@
-"""The changes of a schema after which it holds rows with other columns and types (Java ``SchemaMergingUtils``)."""
+"""Finds the schema changes with which a table can store rows of another schema (Java ``SchemaMergingUtils``)."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from table_format.model.types import DataField, RowType
 def changes_to_hold(
     fields: Sequence[DataField], rows: Sequence[DataField], *, fixed: Collection[str] = ()
 ) -> tuple[AddColumn | AlterColumnType, ...]:
-    """Return the schema changes so that columns can hold rows: new columns at the end, wider types. Fields of ROW
-    types are merged in the same way.
+    """Return the changes after which the columns can hold the rows: new columns at the end, and wider types.
 
-    The types of the ``fixed`` columns, the keys, stay as they are. Columns are matched by name.
+    Fields of ROW types are changed in the same way. The types of the ``fixed`` columns, the keys, do not change.
+    Columns are matched by name.
 
     >>> from table_format.model.types import BigIntType, IntType
     >>> stored, rows = [DataField(0, "a", IntType())], [DataField(0, "a", BigIntType())]
@@ -24,7 +24,7 @@ def changes_to_hold(
     (AlterColumnType(name=('a',), type=BigIntType(nullable=True)),)
 
     Raises:
-        InvalidData: a type of the rows has no common type with that of the column.
+        InvalidData: the types of a column and of the rows have no common type.
     """
     return tuple(_changes((), fields, rows, fixed))
 

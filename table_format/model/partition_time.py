@@ -1,7 +1,7 @@
-"""The time of a partition, from its values (Java ``PartitionTimeExtractor``).
+"""Computes the time of a partition from its values (Java ``PartitionTimeExtractor``).
 
-A pattern makes one text of the values, a formatter reads it. Both are those of the reference. Of the letters that
-Java's ``DateTimeFormatter`` knows, those for digits are supported.
+A pattern combines the values to one text, and a formatter parses it; both have the syntax of the reference. Of the
+letters of Java's ``DateTimeFormatter``, those for digits are supported.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ _LARGEST: Final = {"H": 23, "m": 59, "s": 59}
 
 
 def check_formatter(formatter: str) -> None:
-    """Refuse a formatter that cannot be read or has letters that are not supported.
+    """Refuse a formatter that cannot be parsed or has unsupported letters.
 
     Raises:
-        ValueError: names what is wrong.
+        ValueError: the formatter is invalid; the message states why.
     """
     _regex_of(formatter)
 
 
 @dataclass(frozen=True)
 class PartitionTimes:
-    """Reads times from partition values; ``None`` means the defaults of the reference.
+    """Computes times from partition values; ``None`` selects the defaults of the reference.
 
     >>> times = PartitionTimes(pattern="$day $hour:00:00")
     >>> times.time_of({"day": "2026-01-02", "hour": "10"})
@@ -48,13 +48,13 @@ class PartitionTimes:
     formatter: str | None = None
 
     def time_of(self, values: Mapping[str, str]) -> datetime | None:
-        """The time of a partition by the texts of its values, in wall-clock time; ``None`` if they are no time."""
+        """Return the wall-clock time of a partition from the texts of its values; ``None`` if they are not a time."""
         text = next(iter(values.values())) if self.pattern is None else _filled(self.pattern, values)
         match = self._regex.fullmatch(text)
         return None if match is None else _time(match, lenient=self.formatter is None)
 
     def ms_of(self, values: Mapping[str, str]) -> int | None:
-        """``time_of`` in milliseconds, as if the wall clock were UTC."""
+        """Return the result of ``time_of`` in milliseconds, as if it were UTC."""
         time = self.time_of(values)
         return None if time is None else (time - _EPOCH) // _MILLISECOND
 
@@ -64,7 +64,7 @@ class PartitionTimes:
 
 
 def _filled(pattern: str, values: Mapping[str, str]) -> str:
-    """The pattern with values in the place of ``$name``; the longest name that fits is meant."""
+    """Return the pattern with ``$name`` replaced by values; the longest matching name is used."""
     names = sorted(values, key=len, reverse=True)
     if not names:
         return pattern
@@ -87,7 +87,7 @@ def _regex_of(formatter: str) -> re.Pattern[str]:
             continue
         name = "y" if letter == "u" else letter
         if letter not in _LETTERS or name in seen:
-            message = f"the letter {letter!r} in {formatter!r} is not supported, or stands there twice"
+            message = f"the letter {letter!r} in {formatter!r} is not supported, or occurs twice"
             raise ValueError(message)
         seen.add(name)
         parts.append(f"(?P<{name}>{_digits(name, len(token[0]))})")
@@ -121,8 +121,8 @@ def _time(match: re.Match[str], *, lenient: bool) -> datetime | None:
     try:
         first = datetime(year + (month - 1) // 12, (month - 1) % 12 + 1, 1)
         following = (first + timedelta(days=31)).replace(day=1)
-        # A day that the month lacks is its last with a formatter, and one of the next month without: as in Java.
+        # As in Java, a day that the month lacks is the last day with a formatter, and a day of the next month without.
         days = day if lenient else min(day, (following - first).days)
         return first + timedelta(days=days - 1) + time
-    except (ValueError, OverflowError):  # beyond the years that Python knows
+    except (ValueError, OverflowError):  # beyond the years that Python supports
         return None

@@ -1,7 +1,8 @@
-"""Predicates over columns: what a filter means, without how it is evaluated.
+"""Predicates on columns, such as filters; they do not define how to evaluate them.
 
-A predicate is *bound*: it names columns of a schema and its literals are internal values of the column's type
-(``table_format.model.types``). Three-valued logic as in SQL: a comparison with null is unknown and selects nothing.
+A predicate is *bound*: it names columns of a schema, and its literals are internal values of the column's type
+(``table_format.model.types``). The logic is three-valued as in SQL: a comparison with null is unknown and selects
+nothing.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ class And:
 
 @dataclass(frozen=True, slots=True)
 class Or:
-    """One part holds at least."""
+    """At least one part holds."""
 
     parts: tuple[Predicate, ...]
 
@@ -92,7 +93,7 @@ Predicate: TypeAlias = Compare | In | Like | IsNull | And | Or | Not | Literal
 
 
 def columns_of(predicate: Predicate) -> frozenset[str]:
-    """The columns a predicate reads.
+    """Return the columns that a predicate reads.
 
     >>> sorted(columns_of(And((IsNull("a"), Compare("b", CompareOp.EQ, 1)))))
     ['a', 'b']
@@ -114,7 +115,7 @@ def _columns(predicate: Predicate) -> Iterator[str]:
 
 
 def conjuncts(predicate: Predicate | None) -> tuple[Predicate, ...]:
-    """The parts of a top-level AND, flattened; nothing for no predicate."""
+    """Return the parts of a top-level AND, flattened; empty without a predicate."""
     match predicate:
         case None:
             return ()
@@ -125,12 +126,12 @@ def conjuncts(predicate: Predicate | None) -> tuple[Predicate, ...]:
 
 
 def conjunction(parts: tuple[Predicate, ...]) -> Predicate | None:
-    """One predicate for all parts; ``None`` for no part."""
+    """Return one predicate for all parts; ``None`` without parts."""
     if not parts:
         return None
     return parts[0] if len(parts) == 1 else And(parts)
 
 
 def only_on(predicate: Predicate | None, columns: frozenset[str]) -> Predicate | None:
-    """The strongest conjunction implied by ``predicate`` that reads nothing but ``columns``."""
+    """Return the strongest conjunction implied by ``predicate`` that reads only ``columns``."""
     return conjunction(tuple(p for p in conjuncts(predicate) if columns_of(p) <= columns))

@@ -1,4 +1,4 @@
-"""Row kinds: what a row says about its key (format chapter 06, ``_VALUE_KIND``)."""
+"""Row kinds: the kind of change of a row (format chapter 06, ``_VALUE_KIND``)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 
 
 class RowKind(IntEnum):
-    """The values are stored on disk; do not change them."""
+    """The kind of change of a row. The values are stored on disk; do not change them."""
 
     INSERT = 0
     UPDATE_BEFORE = 1
@@ -21,11 +21,11 @@ class RowKind(IntEnum):
 
     @property
     def is_retract(self) -> bool:
-        """Whether the row takes something back."""
+        """Whether the row retracts a value."""
         return self in (RowKind.UPDATE_BEFORE, RowKind.DELETE)
 
 
 ROW_KIND_TEXT: Final = ("+I", "-U", "+U", "-D")
 
 ROW_KIND_COLUMN: Final = "_row_kind"
-"""Column in which callers hand in row kinds; absent means ``+I``."""
+"""The input column for row kinds; without it, rows have the kind ``+I``."""

@@ -1,4 +1,4 @@
-"""The order that a reader wants rows in, and how many of them."""
+"""The order and the maximum number of the rows that a reader requests."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from dataclasses import dataclass
 class OrderedColumn:
     """One column of an order.
 
-    NaN is larger than all numbers, and 0.0 is equal to -0.0; ``nulls_first`` says where null stands, whatever the
-    direction.
+    NaN is larger than all numbers, and 0.0 is equal to -0.0; ``nulls_first`` determines the position of nulls, whatever
+    the direction.
     """
 
     column: str
@@ -24,13 +24,13 @@ class OrderedColumn:
 
 @dataclass(frozen=True, slots=True)
 class RowLimit:
-    """The first ``count`` rows in an order; without one, any rows."""
+    """The first ``count`` rows in an order, or any rows if there is no order."""
 
     count: int
     order: tuple[OrderedColumn, ...] = ()
 
     def __str__(self) -> str:
-        """As in SQL.
+        """Return the SQL clauses.
 
         >>> str(RowLimit(10, (OrderedColumn("price", descending=True, nulls_first=False),)))
         'ORDER BY price DESC NULLS LAST LIMIT 10'

@@ -1,4 +1,4 @@
-"""Schemas: the stored one (``TableSchema``) and the one a caller asks for (``Schema``).
+"""The stored schema of a table (``TableSchema``), and the schema with which a table is created (``Schema``).
 
 Format chapter 02; Java ``org.apache.paimon.schema.TableSchema``.
 """
@@ -20,7 +20,7 @@ from table_format.secrets import masked_repr, redact, shown_options
 
 CURRENT_SCHEMA_VERSION: Final = 3
 SCHEMA_VERSION_OF_0_7: Final = 1
-"""The schemas of version 0.7 and older releases."""
+"""The schema version of release 0.7 and older."""
 FIRST_SCHEMA_ID: Final = 0
 
 SYSTEM_FIELD_ID_START: Final = 1_073_741_823
@@ -29,16 +29,19 @@ SEQUENCE_NUMBER: Final = DataField(2_147_483_646, "_SEQUENCE_NUMBER", BigIntType
 VALUE_KIND: Final = DataField(2_147_483_645, "_VALUE_KIND", TinyIntType(nullable=False))
 ROW_ID: Final = DataField(2_147_483_642, "_ROW_ID", BigIntType(nullable=False))
 ROW_TRACKING: Final = tuple(DataField(f.id, f.name, f.type.with_nullable(True)) for f in (ROW_ID, SEQUENCE_NUMBER))
-"""Columns that files of an append table with row tracking may have; where they lack one, or it is null, the file's
-metadata has the value."""
+"""The columns that files of an append table with row tracking may have.
+
+If a file lacks one, or it is null, the file's metadata contains the value.
+"""
 SYSTEM_FIELD_NAMES: Final = frozenset({"_SEQUENCE_NUMBER", "_VALUE_KIND", "_LEVEL", "rowkind", "_ROW_ID"})
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class TableSchema:
-    """One stored schema of a table; never changed once written.
+    """One stored schema of a table, which never changes.
 
-    ``options`` are the table's options as stored: text to text. ``time_millis`` is when the schema was made.
+    ``options`` are the table's options as stored, as texts by key. ``time_millis`` is the creation time of the schema
+    in epoch milliseconds.
     """
 
     id: int
@@ -54,14 +57,14 @@ class TableSchema:
     __repr__ = masked_repr
 
     def __reduce__(self) -> tuple[object, ...]:
-        # A mapping proxy does not travel between processes; the rest of the value does.
+        # A mapping proxy cannot be pickled; the other members can.
         members = (
             self.id,
             self.fields,
             self.highest_field_id,
             self.partition_keys,
             self.primary_keys,
-            # A table written by others may hold secrets; no process needs them.
+            # A table written by other programs may contain secrets; no process needs them.
             shown_options(self.options),
             None if self.comment is None else redact(self.comment),
             self.time_millis,
@@ -81,7 +84,7 @@ class TableSchema:
 
     @property
     def bucket_keys(self) -> tuple[str, ...]:
-        """The columns whose hash picks the bucket, in hash order; empty for an append table without ``bucket-key``."""
+        """The columns whose hash determines the bucket, in hash order; empty without ``bucket-key`` and primary key."""
         declared = self.options.get("bucket-key", "")
         if declared.strip():
             return tuple(k.strip() for k in declared.split(","))
@@ -94,11 +97,11 @@ class TableSchema:
 
     @property
     def is_cross_partition(self) -> bool:
-        """Whether the primary key lacks partition columns, so that a key may move from partition to partition."""
+        """Whether the primary key lacks partition columns, so that a key may move to another partition."""
         return bool(self.primary_keys) and any(key not in self.primary_keys for key in self.partition_keys)
 
     def field(self, name: str) -> DataField:
-        """The column of that name.
+        """Return the column with this name.
 
         Raises:
             ColumnNotFound: the schema has no such column.
@@ -109,7 +112,7 @@ class TableSchema:
         raise no_such_column(name, self.field_names)
 
     def select(self, names: Sequence[str]) -> tuple[DataField, ...]:
-        """The columns of those names, in that order."""
+        """Return the columns with these names, in the given order."""
         return tuple(self.field(name) for name in names)
 
     @property
@@ -119,7 +122,7 @@ class TableSchema:
 
     @property
     def key_fields(self) -> tuple[DataField, ...]:
-        """The ``_KEY_`` columns as data files store them."""
+        """The ``_KEY_`` columns of data files."""
         return tuple(
             DataField(SYSTEM_FIELD_ID_START + f.id, KEY_FIELD_PREFIX + f.name, f.type.not_null())
             for f in self.select(self.trimmed_primary_keys)
@@ -133,7 +136,7 @@ class TableSchema:
         return (*self.key_fields, SEQUENCE_NUMBER, VALUE_KIND, *self.fields)
 
     def written_fields(self, names: Collection[str]) -> tuple[DataField, ...]:
-        """The columns of those names, in that order, as the metadata of a data file lists them.
+        """Return the columns with these names, in the given order; the metadata of a data file lists the names.
 
         Files of tables with row tracking also have the columns ``ROW_TRACKING``.
 
@@ -145,7 +148,7 @@ class TableSchema:
 
     @property
     def thin_fields(self) -> tuple[DataField, ...]:
-        """The columns of a data file in thin mode: keys are among the values only."""
+        """The columns of a data file in thin mode, in which keys are stored only as value columns."""
         return (SEQUENCE_NUMBER, VALUE_KIND, *self.fields) if self.primary_keys else self.fields
 
 
@@ -170,11 +173,11 @@ class Schema:
         options: Mapping[str, str] | None = None,
         comment: str | None = None,
     ) -> Schema:
-        """A schema with the columns of an Arrow schema; a field's metadata key ``description`` becomes its comment.
+        """Return a schema with the columns of an Arrow schema; the metadata key ``description`` becomes the comment.
 
         Raises:
-            InvalidInputError: an argument is of another type than it should be.
-            InvalidSchema: a column has a type the format cannot store.
+            InvalidInputError: an argument has a wrong type.
+            InvalidSchema: a column has a type that the format cannot store.
         """
         if not isinstance(schema, pa.Schema):
             arguments.refuse("schema", "a pyarrow.Schema", schema)

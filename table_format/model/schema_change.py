@@ -1,7 +1,8 @@
-"""Changes of a schema that a caller may ask for (format chapter 02, sections 3 and 6; Java ``SchemaChange``).
+"""The schema changes that a caller can request (format chapter 02, sections 3 and 6; Java ``SchemaChange``).
 
-A column is named by its name, or by a tuple of names that leads through nested types: ``("address", "city")``. What
-an array holds is its ``element``, and what a map holds its ``value``: ``("orders", "element", "price")``.
+A column is identified by its name, or by a tuple of names for a path in nested types: ``("address", "city")``. In the
+path, ``element`` stands for the elements of an array, and ``value`` for the values of a map: ``("orders", "element",
+"price")``.
 """
 
 from __future__ import annotations
@@ -28,14 +29,14 @@ class AddColumn:
 
 @dataclass(frozen=True, slots=True)
 class DropColumn:
-    """Remove a column; files keep its values, which nobody reads."""
+    """Remove a column. Existing files keep its values, but they are not read any more."""
 
     name: ColumnPath
 
 
 @dataclass(frozen=True, slots=True)
 class RenameColumn:
-    """Give a column another name; options that name it follow."""
+    """Rename a column, also in the options that name it."""
 
     name: ColumnPath
     new_name: str
@@ -43,7 +44,7 @@ class RenameColumn:
 
 @dataclass(frozen=True, slots=True)
 class AlterColumnType:
-    """Give a column another type, to which its values are cast when they are read. Its nullability stays."""
+    """Change the type of a column; stored values are cast when they are read. The nullability does not change."""
 
     name: ColumnPath
     type: DataType
@@ -51,7 +52,7 @@ class AlterColumnType:
 
 @dataclass(frozen=True, slots=True)
 class SetNullability:
-    """Allow nulls; to forbid them is refused, since files may hold some, unless an option of the table allows it."""
+    """Allow or forbid nulls. Forbidding is refused, because files may have nulls, unless a table option allows it."""
 
     name: ColumnPath
     nullable: bool
@@ -67,7 +68,7 @@ class SetColumnComment:
 
 @dataclass(frozen=True, slots=True)
 class SetColumnDefault:
-    """Set or, with ``None``, remove the default value of a column: a literal. Rows already written stay as they are."""
+    """Set or, with ``None``, remove the default value of a column, which is a literal. Stored rows do not change."""
 
     name: ColumnPath
     default: str | None
@@ -75,7 +76,7 @@ class SetColumnDefault:
 
 @dataclass(frozen=True, slots=True)
 class MoveColumn:
-    """Put a column first, or after another of the same level."""
+    """Move a column to the first position, or after another column of the same level."""
 
     name: ColumnPath
     after: str | None = None
@@ -102,7 +103,7 @@ class SetOption:
 
 @dataclass(frozen=True, slots=True)
 class RemoveOption:
-    """Set an option back to its default."""
+    """Reset an option to its default."""
 
     key: str
 
@@ -123,7 +124,7 @@ SchemaChange: TypeAlias = (
 
 
 def column_path(name: ColumnPath) -> tuple[str, ...]:
-    """The names from the top-level column down.
+    """Return the names from the top-level column down.
 
     >>> column_path("a"), column_path(("a", "b"))
     (('a',), ('a', 'b'))

@@ -1,4 +1,4 @@
-"""Snapshots: one committed state of a table (format chapter 03; Java ``org.apache.paimon.Snapshot``)."""
+"""A snapshot: one committed state of a table (format chapter 03; Java ``org.apache.paimon.Snapshot``)."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from table_format.secrets import masked_repr
 CURRENT_SNAPSHOT_VERSION: Final = 3
 FIRST_SNAPSHOT_ID: Final = 1
 BATCH_COMMIT_IDENTIFIER: Final = 9_223_372_036_854_775_807
-"""The identifier of jobs that commit once under a user of their own."""
+"""The commit identifier of jobs that commit only once with a unique commit user."""
 
 NO_WATERMARK: Final = -(1 << 63)
-"""What engines without watermarks write."""
+"""The watermark that engines without watermarks write."""
 
 
 class CommitKind(StrEnum):
@@ -29,7 +29,7 @@ class CommitKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Snapshot:
-    """The content of ``snapshot/snapshot-<id>``. Counts are physical rows; sizes are bytes; times are epoch ms."""
+    """The content of ``snapshot/snapshot-<id>``. Counts are physical rows, sizes are bytes, times are epoch ms."""
 
     id: int
     schema_id: int
@@ -60,7 +60,7 @@ class Snapshot:
     __repr__ = masked_repr
 
     def is_same(self, other: Snapshot) -> bool:
-        """Whether both are one snapshot: after a rollback an id is used again, names of files never are."""
+        """Return whether both are the same snapshot. After a rollback, ids are reused, but file names never are."""
 
         def names(snapshot: Snapshot) -> tuple[int, str, str]:
             return snapshot.id, snapshot.base_manifest_list, snapshot.delta_manifest_list
@@ -68,7 +68,7 @@ class Snapshot:
         return names(self) == names(other)
 
     def list_size(self, name: str) -> int | None:
-        """The recorded bytes of the snapshot's manifest list of that name; ``None`` where none are recorded."""
+        """Return the recorded size in bytes of the manifest list with this name; ``None`` if it is not recorded."""
         sizes = {
             self.changelog_manifest_list: self.changelog_manifest_list_size,
             self.delta_manifest_list: self.delta_manifest_list_size,

@@ -1,4 +1,4 @@
-"""Splits: the units a scan is read in."""
+"""Splits, the units in which a scan is read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from table_format.model.manifest import DeletionVectorRange
 
 @dataclass(frozen=True, slots=True)
 class DeletionFile:
-    """The vector of one data file: full path of the index file, where in it the vector lies, and its recorded bytes."""
+    """The location of a deletion vector: full path of the index file, offset, length and recorded size in bytes."""
 
     path: str
     range: DeletionVectorRange
@@ -21,27 +21,27 @@ class DeletionFile:
 
 
 class SplitContent(StrEnum):
-    """The contents of the files of a split, which decide how they are read."""
+    """The contents of the files of a split, which determine how they are read."""
 
     STATE = "state"
-    """Versions of rows, of which the newest counts."""
+    """Versions of rows; only the newest version of each key counts."""
     CHANGES = "changes"
-    """Changes in the order they were made in, each of which counts: delta or changelog files."""
+    """Changes in their order, from delta or changelog files; each change counts."""
     DIFFERENCE = "difference"
-    """Two states, ``before_files`` and ``files``, of which what differs counts."""
+    """Two states, ``before_files`` and ``files``; the differences between them count."""
     REPLACEMENT = "replacement"
-    """Rows taken back, those of ``before_files``, and then rows put in their place."""
+    """The rows of ``before_files`` are retracted, and then those of ``files`` are added."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataSplit:
     """Files of one bucket to be read together.
 
-        ``raw_convertible`` means that concatenating the files is the answer: no merge is needed. ``deletion_files`` is
-    empty, or has one item (or ``None``) for each file. So has ``selections``: of a file with one, only the rows at
-    these positions can meet the filter of the scan. ``branch`` names the branch whose schemas and options the split
-    is read with, when that is not the scan's own. ``oldest_snapshot_id`` is given where files come from earlier
-    snapshots, which must be retained too.
+    ``raw_convertible`` means that the files can be concatenated without merging. ``deletion_files`` is empty, or
+    has one item (or ``None``) for each file. ``selections`` too is empty or has one item (or ``None``) for each
+    file: the positions of the only rows that can match the filter of the scan. ``branch`` names the branch whose
+    schemas and options are used for reading, if it is not the branch of the scan. ``oldest_snapshot_id`` is set if
+    files come from earlier snapshots, which must be retained too.
     """
 
     snapshot_id: int
@@ -66,5 +66,5 @@ class DataSplit:
 
     @property
     def row_count(self) -> int:
-        """Physical rows in the files."""
+        """The number of physical rows in the files."""
         return sum(file.row_count for file in (*self.before_files, *self.files))

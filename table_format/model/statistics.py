@@ -1,4 +1,4 @@
-"""Statistics of a whole table, as ANALYZE makes them (format chapter 03, section 7; Java ``stats.Statistics``)."""
+"""The table statistics that ANALYZE computes (format chapter 03, section 7; Java ``stats.Statistics``)."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnStatistics:
-    """The statistics of one column; ``None`` means unknown. Lengths are in bytes, of text in characters.
+    """The statistics of one column; ``None`` means unknown. Lengths are in bytes, or in characters for text.
 
-    ``minimum`` and ``maximum`` are texts that stand for values of the column's type.
+    ``minimum`` and ``maximum`` are values of the column's type in text form.
     """
 
     field_id: int
@@ -24,7 +24,7 @@ class ColumnStatistics:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statistics:
-    """The content of a statistics file: rows after merging, bytes of the files they lie in, columns by name."""
+    """The content of a statistics file: row count after merging, size of the files in bytes, and columns by name."""
 
     snapshot_id: int
     schema_id: int

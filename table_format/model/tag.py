@@ -9,10 +9,10 @@ from table_format.model.snapshot import Snapshot
 
 @dataclass(frozen=True, slots=True)
 class Tag:
-    """The content of ``tag/tag-<name>``: a snapshot, and perhaps until when it is kept.
+    """The content of ``tag/tag-<name>``: a snapshot, and optionally its retention.
 
-    ``create_time_ms`` is the writer's local wall clock in milliseconds, as if UTC; it and ``time_retained_ms`` stand
-    together, or neither does.
+    ``create_time_ms`` is the writer's local wall-clock time in milliseconds, as if it were UTC. Either both it and
+    ``time_retained_ms`` are set, or neither.
     """
 
     snapshot: Snapshot

@@ -1,7 +1,7 @@
-"""Numbers as multiples of the smallest step of their type, and where a literal falls between two of them.
+"""Ticks: numbers as multiples of the smallest step of their type, and exact comparisons with finer literals.
 
-A TIMESTAMP(3) counts milliseconds and a DECIMAL(10, 2) hundredths. A literal finer than that equals no value of the
-column, yet the column can be compared with it exactly: ``x < 1.005`` is ``x <= 1.00``.
+A TIMESTAMP(3) counts milliseconds, and a DECIMAL(10, 2) hundredths. A finer literal does not equal any value of the
+column, but the column can be compared with it exactly: ``x < 1.005`` is ``x <= 1.00``.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ _BITS: Final[dict[type[DataType], int]] = {
     LocalZonedTimestampType: 64,
 }
 _LONG: Final = 4000
-"""Digits of a number that Python still makes an integer of."""
+"""The maximum number of digits that Python converts to an integer."""
 
 _DIGITS: Final = 1000
-"""Decimal literals beyond this many digits before the point are cut: no column comes near."""
+"""Decimal literals are cut to this many digits before the decimal point, which no column reaches."""
 
 NANOSECONDS_OF_UNIT: Final = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1000, "ns": 1}
 
@@ -54,12 +54,12 @@ class Position:
 
 
 def nanoseconds_per_tick(data_type: AnyTimestampType) -> int:
-    """Length of the step in which Arrow stores the type."""
+    """Return the length of a tick of the type in nanoseconds; Arrow stores multiples of it."""
     return NANOSECONDS_OF_UNIT[timestamp_unit(data_type.precision)]
 
 
 def tick_range(data_type: DataType) -> range | None:
-    """All ticks the type's storage can hold; ``None`` for a type without ticks."""
+    """Return all ticks that the storage of the type can hold; ``None`` for a type without ticks."""
     if isinstance(data_type, DecimalType):
         return range(1 - 10**data_type.precision, 10**data_type.precision)
     bits = _BITS.get(type(data_type))
@@ -67,7 +67,7 @@ def tick_range(data_type: DataType) -> range | None:
 
 
 def position(value: int | Decimal, data_type: DataType) -> Position:
-    """The place of an internal value among the stored values of a type that has ticks.
+    """Return the position of an internal value among the values of a type that has ticks.
 
     >>> position(Decimal("1.005"), DecimalType(precision=10, scale=2))
     Position(tick=100, is_exact=False)
@@ -81,7 +81,7 @@ def position(value: int | Decimal, data_type: DataType) -> Position:
 
 
 def value_at(tick: int, data_type: DataType) -> int | Decimal:
-    """The internal value of a tick."""
+    """Return the internal value of a tick."""
     match data_type:
         case DecimalType(scale=scale):
             return decimal_of(tick, scale)
@@ -92,7 +92,7 @@ def value_at(tick: int, data_type: DataType) -> int | Decimal:
 
 
 def decimal_of(tick: int, scale: int) -> Decimal:
-    """The DECIMAL value of a tick; arithmetic on Decimal would round to 28 digits.
+    """Return the DECIMAL value of a tick exactly; arithmetic on ``Decimal`` would round to 28 digits.
 
     >>> decimal_of(-1005, 2)
     Decimal('-10.05')
@@ -101,7 +101,7 @@ def decimal_of(tick: int, scale: int) -> Decimal:
 
 
 def compared_with_tick(op: CompareOp, at: Position, ticks: range) -> tuple[CompareOp, int] | bool:
-    """``column op literal`` as a comparison with a tick of the column, or the answer for all non-null values.
+    """Convert ``column op literal`` to a comparison with a tick, or to the result for all non-null values.
 
     >>> compared_with_tick(CompareOp.LT, Position(100, is_exact=False), range(-999, 1000))
     (<CompareOp.LE: '<='>, 100)
@@ -135,7 +135,7 @@ def _decimal_position(value: Decimal, scale: int) -> Position:
 
 
 def _long_position(digits: tuple[int, ...], shift: int, *, is_negative: bool) -> Position:
-    """The position of a number of more digits than Python makes an integer of; it is beyond all ticks, or between two.
+    """Return the position of a number with too many digits for Python: beyond all ticks, or between two.
 
     >>> _long_position((9,) * 5000, 0, is_negative=True).tick == -(10**_DIGITS)
     True

@@ -1,7 +1,7 @@
 """The allowed type changes of a column (format chapter 02, section 6; Java ``DataTypeCasts``).
 
-ALTER allows what Java casts (``may_cast``). A change that a frame asks for, without an ALTER, must lose nothing but the
-precision a float has (``can_widen``).
+ALTER allows every cast of Java (``may_cast``). A write that changes the schema (``write.merge-schema``) may only widen
+types, without a loss except the rounding of floats (``can_widen``).
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ _NUMERIC: Final = (*_EXACT_NUMERIC, FloatingType)
 
 
 def may_cast(old: DataType, new: DataType, *, explicit: bool) -> bool:
-    """Whether Java casts values of the old type to the new one, nullability aside.
+    """Return whether Java allows the cast from the old type to the new one; nullability is ignored.
 
-    ``explicit`` adds the casts that a user has to ask for. That a cast is allowed does not mean that there is one.
+    ``explicit`` adds the casts that a user has to request. An allowed cast is not necessarily implemented.
 
     >>> may_cast(IntType(), BigIntType(), explicit=False), may_cast(BigIntType(), IntType(), explicit=False)
     (True, False)
@@ -97,7 +97,7 @@ def _casts_explicitly(old: DataType, new: DataType) -> bool:
 
 
 def can_widen(old: DataType, new: DataType) -> bool:
-    """Whether a column of the old type may become one of the new, nullability aside.
+    """Return whether a column of the old type may be widened to the new type; nullability is ignored.
 
     >>> can_widen(IntType(), BigIntType()), can_widen(BigIntType(), IntType())
     (True, False)
@@ -128,9 +128,9 @@ def can_widen(old: DataType, new: DataType) -> bool:
 
 
 def keeps_bounds(old: DataType, new: DataType) -> bool:
-    """Whether bounds of the old type bound the values cast to the new one.
+    """Return whether cast bounds of the old type are valid for values cast to the new type.
 
-    A cast that rounds moves values across their bounds: 16777217 is 16777216 as a FLOAT.
+    A cast that rounds may move values across their bounds: 16777217 is 16777216 as a FLOAT.
 
     >>> keeps_bounds(IntType(), DoubleType()), keeps_bounds(BigIntType(), DoubleType())
     (True, False)

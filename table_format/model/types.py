@@ -1,7 +1,7 @@
 """Data types of the format (format chapter 02, section 2; Java ``org.apache.paimon.types``).
 
-``str(type)`` is the SQL form (``ARRAY<INT>``, ``DECIMAL(10, 2) NOT NULL``); the JSON form of schema files is made and
-parsed by ``table_format.codecs.type_json``.
+``str(type)`` is the SQL form (``ARRAY<INT>``, ``DECIMAL(10, 2) NOT NULL``); ``table_format.codecs.type_json`` writes
+and parses the JSON form of schema files.
 
 Values of a type outside Arrow (partition values, keys, statistics, literals) are *internal values*:
 ``bool``, ``int``, ``float``, ``decimal.Decimal``, ``str``, ``bytes``; DATE is days since the epoch (``int``), TIME is
@@ -17,7 +17,7 @@ from decimal import Decimal
 from typing import ClassVar, Final, Self, TypeAlias
 
 MAX_LENGTH: Final = 2_147_483_647
-"""Length of STRING and BYTES, the unbounded VARCHAR and VARBINARY."""
+"""The length of STRING and BYTES, the unbounded VARCHAR and VARBINARY."""
 
 InternalValue: TypeAlias = bool | int | float | str | bytes | Decimal | None
 
@@ -29,33 +29,33 @@ class DataType:
     nullable: bool = True
 
     def sql(self) -> str:
-        """The SQL form without nullability."""
+        """Return the SQL form without nullability."""
         raise NotImplementedError
 
     def __str__(self) -> str:
         return self.sql() if self.nullable else f"{self.sql()} NOT NULL"
 
     def with_nullable(self, nullable: bool) -> Self:  # noqa: FBT001
-        """The same type with that nullability."""
+        """Return the same type with the given nullability."""
         return self if nullable == self.nullable else replace(self, nullable=nullable)
 
     def not_null(self) -> Self:
-        """The same type, NOT NULL."""
+        """Return the same type as NOT NULL."""
         return self.with_nullable(False)
 
 
-# --- kinds of types that most code treats alike -----------------------------------------------------------------------
+# --- kinds of types that most code handles in the same way ------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class IntegerType(DataType):
-    """TINYINT, SMALLINT, INT, BIGINT: whole numbers with a sign. Each widens into those with more ``bits``."""
+    """TINYINT, SMALLINT, INT, BIGINT: signed integers. Each can be widened to those with more ``bits``."""
 
     bits: ClassVar[int]
 
     @property
     def digits(self) -> int:
-        """Decimal digits of the largest value.
+        """The number of decimal digits of the largest value.
 
         >>> [t.digits for t in (TinyIntType(), SmallIntType(), IntType(), BigIntType())]
         [3, 5, 10, 19]
@@ -97,90 +97,92 @@ class BooleanType(DataType):
     """TRUE or FALSE."""
 
     def sql(self) -> str:
-        """The SQL form: ``BOOLEAN``."""
+        """Return the SQL form: ``BOOLEAN``."""
         return "BOOLEAN"
 
 
 @dataclass(frozen=True, slots=True)
 class TinyIntType(IntegerType):
-    """A whole number of 8 bits."""
+    """A signed 8-bit integer."""
 
     bits = 8
 
     def sql(self) -> str:
-        """The SQL form: ``TINYINT``."""
+        """Return the SQL form: ``TINYINT``."""
         return "TINYINT"
 
 
 @dataclass(frozen=True, slots=True)
 class SmallIntType(IntegerType):
-    """A whole number of 16 bits."""
+    """A signed 16-bit integer."""
 
     bits = 16
 
     def sql(self) -> str:
-        """The SQL form: ``SMALLINT``."""
+        """Return the SQL form: ``SMALLINT``."""
         return "SMALLINT"
 
 
 @dataclass(frozen=True, slots=True)
 class IntType(IntegerType):
-    """A whole number of 32 bits."""
+    """A signed 32-bit integer."""
 
     bits = 32
 
     def sql(self) -> str:
-        """The SQL form: ``INT``."""
+        """Return the SQL form: ``INT``."""
         return "INT"
 
 
 @dataclass(frozen=True, slots=True)
 class BigIntType(IntegerType):
-    """A whole number of 64 bits."""
+    """A signed 64-bit integer."""
 
     bits = 64
 
     def sql(self) -> str:
-        """The SQL form: ``BIGINT``."""
+        """Return the SQL form: ``BIGINT``."""
         return "BIGINT"
 
 
 @dataclass(frozen=True, slots=True)
 class FloatType(FloatingType):
-    """A floating-point number of 32 bits."""
+    """A 32-bit floating-point number."""
 
     def sql(self) -> str:
-        """The SQL form: ``FLOAT``."""
+        """Return the SQL form: ``FLOAT``."""
         return "FLOAT"
 
 
 @dataclass(frozen=True, slots=True)
 class DoubleType(FloatingType):
-    """A floating-point number of 64 bits."""
+    """A 64-bit floating-point number."""
 
     def sql(self) -> str:
-        """The SQL form: ``DOUBLE``."""
+        """Return the SQL form: ``DOUBLE``."""
         return "DOUBLE"
 
 
 @dataclass(frozen=True, slots=True)
 class DecimalType(DataType):
-    """Requires 1 <= precision <= 38 and 0 <= scale <= precision."""
+    """An exact decimal number. Requires 1 <= precision <= 38 and 0 <= scale <= precision."""
 
     precision: int = 10
     scale: int = 0
 
     def __post_init__(self) -> None:
         if not (1 <= self.precision <= 38 and 0 <= self.scale <= self.precision):
-            message = f"DECIMAL({self.precision}, {self.scale}): precision is 1 to 38 and scale 0 to precision"
+            message = (
+                f"DECIMAL({self.precision}, {self.scale}): the precision must be 1 to 38, the scale 0 to the precision"
+            )
             raise ValueError(message)
 
     def sql(self) -> str:
-        """The SQL form: ``DECIMAL(p, s)``."""
+        """Return the SQL form: ``DECIMAL(p, s)``."""
         return f"DECIMAL({self.precision}, {self.scale})"
 
     def holds(self, other: DecimalType) -> bool:
-        """Whether every value of another DECIMAL is one of this type.
+        """Return whether this type can hold every value of another DECIMAL type.
 
         >>> DecimalType(12, 4).holds(DecimalType(10, 2)), DecimalType(10, 4).holds(DecimalType(10, 2))
         (True, False)
@@ -195,18 +197,18 @@ class CharType(TextType):
     length: int = 1
 
     def sql(self) -> str:
-        """The SQL form: ``CHAR(n)``."""
+        """Return the SQL form: ``CHAR(n)``."""
         return f"CHAR({self.length})"
 
 
 @dataclass(frozen=True, slots=True)
 class VarCharType(TextType):
-    """VARCHAR(n); STRING is the longest of them."""
+    """VARCHAR(n); STRING is the longest VARCHAR."""
 
     length: int = MAX_LENGTH
 
     def sql(self) -> str:
-        """The SQL form: ``VARCHAR(n)`` or ``STRING``."""
+        """Return the SQL form: ``VARCHAR(n)`` or ``STRING``."""
         return "STRING" if self.length == MAX_LENGTH else f"VARCHAR({self.length})"
 
 
@@ -217,18 +219,18 @@ class BinaryType(BytesType):
     length: int = 1
 
     def sql(self) -> str:
-        """The SQL form: ``BINARY(n)``."""
+        """Return the SQL form: ``BINARY(n)``."""
         return f"BINARY({self.length})"
 
 
 @dataclass(frozen=True, slots=True)
 class VarBinaryType(BytesType):
-    """VARBINARY(n); BYTES is the longest of them."""
+    """VARBINARY(n); BYTES is the longest VARBINARY."""
 
     length: int = MAX_LENGTH
 
     def sql(self) -> str:
-        """The SQL form: ``VARBINARY(n)`` or ``BYTES``."""
+        """Return the SQL form: ``VARBINARY(n)`` or ``BYTES``."""
         return "BYTES" if self.length == MAX_LENGTH else f"VARBINARY({self.length})"
 
 
@@ -237,13 +239,13 @@ class DateType(DataType):
     """A day, without a time or a zone."""
 
     def sql(self) -> str:
-        """The SQL form: ``DATE``."""
+        """Return the SQL form: ``DATE``."""
         return "DATE"
 
 
 @dataclass(frozen=True, slots=True)
 class TimeType(DataType):
-    """Milliseconds of the day, whatever the precision says."""
+    """A time of day, stored in milliseconds for every precision."""
 
     precision: int = 0
 
@@ -251,7 +253,7 @@ class TimeType(DataType):
         _check_precision("TIME", self.precision)
 
     def sql(self) -> str:
-        """The SQL form: ``TIME(p)``."""
+        """Return the SQL form: ``TIME(p)``."""
         return f"TIME({self.precision})"
 
 
@@ -265,7 +267,7 @@ class TimestampType(AnyTimestampType):
         _check_precision("TIMESTAMP", self.precision)
 
     def sql(self) -> str:
-        """The SQL form: ``TIMESTAMP(p)``."""
+        """Return the SQL form: ``TIMESTAMP(p)``."""
         return f"TIMESTAMP({self.precision})"
 
 
@@ -279,7 +281,7 @@ class LocalZonedTimestampType(AnyTimestampType):
         _check_precision("TIMESTAMP WITH LOCAL TIME ZONE", self.precision)
 
     def sql(self) -> str:
-        """The SQL form: ``TIMESTAMP(p) WITH LOCAL TIME ZONE``."""
+        """Return the SQL form: ``TIMESTAMP(p) WITH LOCAL TIME ZONE``."""
         return f"TIMESTAMP({self.precision}) WITH LOCAL TIME ZONE"
 
 
@@ -290,36 +292,36 @@ class ArrayType(DataType):
     element: DataType
 
     def sql(self) -> str:
-        """The SQL form: ``ARRAY<element>``."""
+        """Return the SQL form: ``ARRAY<element>``."""
         return f"ARRAY<{self.element}>"
 
 
 @dataclass(frozen=True, slots=True)
 class MapType(DataType):
-    """Values by their keys, which are never null."""
+    """Values by key; keys are never null."""
 
     key: DataType
     value: DataType
 
     def sql(self) -> str:
-        """The SQL form: ``MAP<key, value>``."""
+        """Return the SQL form: ``MAP<key, value>``."""
         return f"MAP<{self.key}, {self.value}>"
 
 
 @dataclass(frozen=True, slots=True)
 class MultisetType(DataType):
-    """A bag: physically MAP<element, INT NOT NULL>."""
+    """A bag of elements, stored as MAP<element, INT NOT NULL>."""
 
     element: DataType
 
     def sql(self) -> str:
-        """The SQL form: ``MULTISET<element>``."""
+        """Return the SQL form: ``MULTISET<element>``."""
         return f"MULTISET<{self.element}>"
 
 
 @dataclass(frozen=True, slots=True)
 class DataField:
-    """A column, or a field of a ROW: identified for ever by ``id``, shown as ``name``."""
+    """A column, or a field of a ROW. Its ``id`` never changes; its ``name`` may."""
 
     id: int
     name: str
@@ -333,17 +335,17 @@ class DataField:
 
 @dataclass(frozen=True, slots=True)
 class RowType(DataType):
-    """Named fields of types of their own."""
+    """A struct of named fields."""
 
     fields: tuple[DataField, ...]
 
     def sql(self) -> str:
-        """The SQL form: ``ROW<fields>``."""
+        """Return the SQL form: ``ROW<fields>``."""
         return f"ROW<{', '.join(map(str, self.fields))}>"
 
 
 def types_in(data_type: DataType) -> Iterator[DataType]:
-    """A type and all types below it, from the outside in.
+    """Yield a type and all types below it, from the outside in.
 
     >>> [str(t) for t in types_in(ArrayType(MapType(IntType(), DateType())))]
     ['ARRAY<MAP<INT, DATE>>', 'MAP<INT, DATE>', 'INT', 'DATE']
@@ -366,5 +368,5 @@ NESTED: Final = (ArrayType, MapType, MultisetType, RowType)
 
 def _check_precision(name: str, precision: int) -> None:
     if not 0 <= precision <= 9:
-        message = f"{name}({precision}): the precision is 0 to 9"
+        message = f"{name}({precision}): the precision must be 0 to 9"
         raise ValueError(message)

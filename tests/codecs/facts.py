@@ -41,7 +41,7 @@ from table_format.model.types import (
 )
 
 some_examples = settings(max_examples=60, deadline=None, derandomize=True)
-"""How the property tests of codecs run: the same examples each time, however busy the machine."""
+"""The settings of the codecs' property tests: the same examples in each run, without a deadline."""
 
 NANOS_OF_YEAR_1 = -62_135_596_800 * 10**9
 NANOS_OF_YEAR_10000 = 253_402_300_800 * 10**9
@@ -79,7 +79,7 @@ def scalar_types() -> st.SearchStrategy[DataType]:
 
 
 def values(t: DataType) -> st.SearchStrategy:
-    """Internal values of a type that its Arrow type can hold, null among them."""
+    """Internal values of a type that its Arrow type can hold, including null."""
     return st.none() | _present(t)
 
 
@@ -151,7 +151,7 @@ _any_data_file = st.builds(
 
 
 def _sound(file: DataFileMeta) -> DataFileMeta:
-    """The file with numbers that agree: readers take no others."""
+    """The file with consistent numbers, because readers refuse others."""
     low, high = sorted((file.min_sequence_number, file.max_sequence_number))
     deleted = None if file.delete_row_count is None else min(file.delete_row_count, file.row_count)
     return replace(file, min_sequence_number=low, max_sequence_number=high, delete_row_count=deleted)

@@ -1,4 +1,4 @@
-"""Binary rows against bytes made by Apache Paimon, and against themselves."""
+"""Binary rows, compared with bytes from Apache Paimon, and encoded and decoded again."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ NANOS_2024 = 1_704_164_645_123_456_000
 
 
 @pytest.mark.parametrize("vector", list(row_vectors()), ids=lambda v: f"{v.name}-{v.values!r:.40}")
-def test_a_row_has_the_bytes_paimon_gives_it(vector: RowVector):
+def test_a_row_has_the_same_bytes_as_in_paimon(vector: RowVector):
     assert encode_row(vector.types, vector.values) == vector.row
 
 
 @pytest.mark.parametrize("vector", list(row_vectors()), ids=lambda v: f"{v.name}-{v.values!r:.40}")
-def test_a_row_of_paimon_reads_back(vector: RowVector):
+def test_a_row_of_paimon_is_decoded(vector: RowVector):
     data = len(vector.types).to_bytes(4, "big") + vector.row
     expected = tuple(
         # The vectors show floats rounded to the digits that tell them apart.
@@ -101,7 +101,7 @@ def test_a_serialised_row_begins_with_its_arity_in_big_endian():
 
 @given(rows())
 @some_examples
-def test_what_was_serialised_reads_back(row):
+def test_a_serialised_row_is_decoded_to_its_values(row):
     types, values = row
     data = serialize_row(types, values)
     assert len(data) % 8 == 4

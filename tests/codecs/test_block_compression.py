@@ -1,4 +1,4 @@
-"""Blocks of every codec that Java writes are expanded, up to a bound and no further."""
+"""Blocks of every codec that Java writes are decompressed, but only up to a limit."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ STORED = {
 
 
 @pytest.mark.parametrize("codec", STORED)
-def test_what_was_compressed_comes_back(codec: str) -> None:
+def test_a_compressed_block_decompresses_to_its_content(codec: str) -> None:
     assert decompress(codec, STORED[codec], path="f") == CONTENT
 
 

@@ -1,4 +1,4 @@
-"""Commit messages travel between processes without loss, and nothing else is taken for one."""
+"""Commit messages are sent between processes without loss, and other bytes are refused."""
 
 from __future__ import annotations
 

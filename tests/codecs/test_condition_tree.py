@@ -1,4 +1,4 @@
-"""A condition made with ``col`` means what its text means, whatever its columns are called and its values hold."""
+"""A condition built with ``col`` is equivalent to its text, for any column names and values."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ CONDITIONS = st.recursive(
 
 
 def meaning(bind: Callable[[], Predicate]) -> Predicate | str:
-    """The predicate, or the error without the place in the text."""
+    """The predicate, or the error without the position in the text."""
     try:
         return bind()
     except InvalidFilter as error:
@@ -91,7 +91,7 @@ def test_the_text_of_a_condition_has_the_same_meaning(condition: Condition) -> N
     assert meaning(lambda: bind_condition(condition, FIELDS)) == of_text
 
 
-def test_a_column_may_be_called_as_any_word_of_sql() -> None:
+def test_a_column_may_have_any_sql_keyword_as_its_name() -> None:
     words = [word for word in FilterDialect.Tokenizer.KEYWORDS if re.fullmatch(r"\w+", word)]
     assert len(words) > 200
     for word in words:
@@ -137,7 +137,7 @@ def test_a_column_may_be_called_as_any_word_of_sql() -> None:
     ],
     ids=repr,
 )
-def test_a_condition_means_a_predicate(condition, predicate):
+def test_a_condition_is_bound_to_a_predicate(condition, predicate):
     assert bind_condition(condition, FIELDS) == predicate
 
 
@@ -155,7 +155,7 @@ def test_a_floating_column_is_compared_with_nan():
         (col("timestamp") == datetime(2026, 1, 1, tzinfo=UTC), "without a time zone"),
         (col("id").like("7%"), "LIKE needs a column of type STRING"),
         (col("date").starts_with("2026"), "starts_with needs a column of type STRING or BYTES"),
-        (~col("id"), "a condition is expected, 'id' has type BIGINT"),
+        (~col("id"), "expected a condition, but 'id' has type BIGINT"),
     ],
     ids=repr,
 )

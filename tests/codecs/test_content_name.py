@@ -1,4 +1,4 @@
-"""Names that state the content of their file."""
+"""File names that contain a hash of the content."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_equal_files_have_different_names() -> None:
     assert (len(counted), len(of_actors)) == (2000, 9 * 9 * 99)
 
 
-def test_every_flipped_bit_and_every_truncation_is_noticed() -> None:
+def test_every_flipped_bit_and_every_truncation_is_detected() -> None:
     data = random.Random(1).randbytes(300)
     path = f"/t/manifest/{paths.manifest_name(content_uuid(str(uuid4()), data), 0)}"
     others = [data[:length] for length in range(len(data))]
@@ -102,7 +102,7 @@ def test_every_flipped_bit_and_every_truncation_is_noticed() -> None:
         "",
     ],
 )
-def test_nothing_is_concluded_from_other_names(name: str) -> None:
+def test_other_names_are_not_checked(name: str) -> None:
     assert stated_hash(name) is None
     assert not states_content(f"/w/{name}")
     check_content(b"anything", path=f"/w/{name}")

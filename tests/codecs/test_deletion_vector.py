@@ -29,7 +29,7 @@ ALL_ROWS = 1 << 62
 
 
 def positions_below(limit: int) -> st.SearchStrategy[set[int]]:
-    """Scattered rows, runs of rows, and rows far apart: what makes each kind of container."""
+    """Scattered rows, runs of rows, and rows far apart, which create each kind of container."""
     single = st.integers(0, limit - 1)
     run = st.tuples(single, st.integers(1, 9000)).map(lambda r: set(range(r[0], min(r[0] + r[1], limit))))
     few = st.sets(single, max_size=40)
@@ -66,7 +66,7 @@ def test_an_index_file_without_vectors_is_the_version_byte() -> None:
 
 @settings(max_examples=50, deadline=None, derandomize=True)
 @given(vectors=st.lists(st.one_of(NARROW.map(lambda p: (p, False)), WIDE.map(lambda p: (p, True))), max_size=4))
-def test_vectors_come_back_as_they_were_stored(vectors: list[tuple[set[int], bool]]) -> None:
+def test_stored_vectors_are_decoded_unchanged(vectors: list[tuple[set[int], bool]]) -> None:
     named = {f"data-{i}": DeletionVector.of(p, is_wide=wide) for i, (p, wide) in enumerate(vectors)}
     data, ranges = encode_index_file(named)
     check_version(data[:1], path=PATH)
@@ -81,7 +81,7 @@ def test_vectors_come_back_as_they_were_stored(vectors: list[tuple[set[int], boo
 
 @settings(max_examples=50, deadline=None, derandomize=True)
 @given(positions=positions_below(5000), start=st.integers(0, 5000), rows=st.integers(0, 3000), is_wide=st.booleans())
-def test_the_rows_kept_are_those_not_marked(positions: set[int], start: int, rows: int, is_wide: bool) -> None:
+def test_the_kept_rows_are_the_unmarked_rows(positions: set[int], start: int, rows: int, is_wide: bool) -> None:
     kept = DeletionVector.of(positions, is_wide=is_wide).kept(start, start + rows)
     assert kept.dtype == np.bool_
     assert kept.tolist() == [p not in positions for p in range(start, start + rows)]
@@ -89,7 +89,7 @@ def test_the_rows_kept_are_those_not_marked(positions: set[int], start: int, row
 
 @settings(max_examples=50, deadline=None, derandomize=True)
 @given(first=NARROW, second=NARROW, is_wide=st.booleans())
-def test_further_positions_are_added_and_none_is_lost(first: set[int], second: set[int], is_wide: bool) -> None:
+def test_adding_positions_keeps_the_existing_ones(first: set[int], second: set[int], is_wide: bool) -> None:
     vector = DeletionVector.of(first, is_wide=is_wide)
     more = vector.union(second)
     assert set(more.positions) == first | second
@@ -98,7 +98,7 @@ def test_further_positions_are_added_and_none_is_lost(first: set[int], second: s
 
 
 @pytest.mark.parametrize("is_wide", [False, True])
-def test_every_truncation_and_every_flipped_bit_of_a_vector_is_noticed(is_wide: bool) -> None:
+def test_every_truncation_and_every_flipped_bit_of_a_vector_is_detected(is_wide: bool) -> None:
     samples: list[list[int]] = [[0], [1, 5, 6, 7], list(range(100)), [0, 65_536, 131_073], list(range(0, 200, 2))]
     for positions in samples:
         vector = DeletionVector.of(positions, is_wide=is_wide)
@@ -124,7 +124,7 @@ def test_every_truncation_and_every_flipped_bit_of_a_vector_is_noticed(is_wide: 
     ),
     is_wide=st.booleans(),
 )
-def test_a_bitmap_under_a_right_checksum_is_sound_or_refused(bitmap: bytes, is_wide: bool) -> None:
+def test_a_bitmap_with_a_correct_checksum_is_valid_or_refused(bitmap: bytes, is_wide: bool) -> None:
     body = ((1681511377).to_bytes(4, "little") if is_wide else (1581511376).to_bytes(4, "big")) + bitmap
     record = struct.pack(">i", len(body)) + body + zlib.crc32(body).to_bytes(4, "big")
     at = DeletionVectorRange(FILE, 0, len(body) + 8 * is_wide)
@@ -140,18 +140,18 @@ def test_a_vector_must_fit_its_range_and_its_data_file() -> None:
     assert decoded(data, replace(stored, cardinality=None), 10).cardinality == 2
     with pytest.raises(BadEncoding, match="expected 3 deleted rows, found 2"):
         decoded(data, replace(stored, cardinality=3))
-    with pytest.raises(BadEncoding, match="row 9 is deleted and the data file has 9 rows"):
+    with pytest.raises(BadEncoding, match="row 9 is deleted, but the data file has only 9 rows"):
         decoded(data, stored, 9)
     with pytest.raises(BadEncoding, match="expected 25 bytes, found 24"):
         decoded(data, replace(stored, length=25))
 
 
-def test_a_range_that_no_vector_can_fill_is_refused_before_it_is_read() -> None:
+def test_a_range_too_long_for_a_vector_is_refused_before_it_is_read() -> None:
     for rows in (1, 65_536, 65_537, 1_000_000):
         every_other = DeletionVector.of(range(0, rows, 2))
         _, (stored,) = encode_index_file({FILE: every_other})
         check_length(stored, rows, path=PATH)
-        with pytest.raises(LimitExceeded, match=r"is stated to take 200000000 bytes; for \d+ rows at most"):
+        with pytest.raises(LimitExceeded, match=r"has a stated length of 200000000 bytes; the maximum for \d+ rows"):
             check_length(replace(stored, length=200_000_000), rows, path=PATH)
 
 

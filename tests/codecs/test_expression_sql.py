@@ -1,4 +1,4 @@
-"""SQL text as expressions, evaluated over columns: SQL's values and nulls, and everything else refused by name."""
+"""SQL text as expressions, evaluated on columns: SQL's values and nulls; unsupported syntax is refused by name."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_values_are_those_of_sql(text: str, expected: list[Any]) -> None:
     [
         ("i", InvalidExpression, "in target and source; qualify it, as in source.i"),
         ("nope", ColumnNotFound, "'nope'.* target: i, d"),
-        ("u.i", InvalidExpression, "'u.i': rows are named target and source"),
+        ("u.i", InvalidExpression, "'u.i': unknown relation; expected target and source"),
         ("a.b.i", InvalidExpression, "Column is not supported"),
         ("t.i % 2", InvalidExpression, "Mod is not supported"),
         ("s LIKE 'a%'", InvalidExpression, "Like is not supported"),
@@ -112,7 +112,7 @@ def test_values_are_those_of_sql(text: str, expected: list[Any]) -> None:
         ("(SELECT 1)", InvalidExpression, "Subquery is not supported"),
         ("t.i IN (SELECT 1)", InvalidExpression, "In is not supported"),
         ("CAST(s AS ARRAY<INT>)", InvalidExpression, "a cast to ARRAY<INT> is not supported"),
-        ("CAST(s AS DECIMAL(40, 2))", InvalidExpression, "precision is 1 to 38"),
+        ("CAST(s AS DECIMAL(40, 2))", InvalidExpression, "precision must be 1 to 38"),
         ("CAST(f AS STRING)", InvalidExpression, "from Arrow double to STRING"),
         ("CAST(s AS INT)", InvalidExpression, "Failed to parse string: ''"),
         ("DATE '2024-02-30'", InvalidExpression, "a date of the calendar"),
@@ -135,7 +135,7 @@ def test_values_are_those_of_sql(text: str, expected: list[Any]) -> None:
         ("(" * 3000 + "1" + ")" * 3000, InvalidExpression, "nested too deeply|not closed|Expecting"),
     ],
 )
-def test_anything_else_is_refused_by_name(text: str, error: type[TableFormatError], names: str) -> None:
+def test_unsupported_syntax_is_refused_by_name(text: str, error: type[TableFormatError], names: str) -> None:
     with pytest.raises(error, match=names):
         value(text)
 
@@ -150,7 +150,7 @@ NUMBERS = st.lists(st.one_of(st.none(), st.integers(-9, 9)), min_size=1, max_siz
 
 @settings(max_examples=40, deadline=None)
 @given(NUMBERS, st.integers(-9, 9), st.integers(-9, 9))
-def test_a_case_decides_row_by_row(numbers: list[int | None], low: int, high: int) -> None:
+def test_a_case_expression_is_evaluated_for_each_row(numbers: list[int | None], low: int, high: int) -> None:
     text = f"CASE WHEN x < {low} THEN x * 2 WHEN x = {high} THEN NULL WHEN x IS NULL THEN -1 ELSE 100 END"
     column = ColumnOf("target", "x")
     expression = parse_expression(text, {"target": ["x"]})

@@ -1,4 +1,4 @@
-"""The container of file indexes: the bytes of Java, and damage that is told."""
+"""The container of file indexes: the bytes of Java, and errors for damage."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_what_is_encoded_is_decoded(indexes: dict[str, dict[str, bytes | None]])
 
 
 @given(INDEXES.filter(bool), st.data())
-def test_damage_is_an_error_of_its_own_or_still_a_container(
+def test_a_damaged_container_is_refused_or_still_valid(
     indexes: dict[str, dict[str, bytes | None]], data: st.DataObject
 ) -> None:
     stored = bytearray(encode_file_index(indexes))
@@ -92,12 +92,12 @@ def test_heads_of_one_layout_are_decoded_as_if_each_were_the_first(
     assert outcome(bytes(second[:length])) == expected
 
 
-def test_another_version_is_left_alone() -> None:
+def test_a_container_of_another_version_is_ignored() -> None:
     data = encode_file_index({"a": {"bsi": b"x"}})
     assert head_length(data[:11] + b"\2" + data[12:], path="f") is None
 
 
-def test_what_cannot_be_a_head_is_refused() -> None:
+def test_an_invalid_head_is_refused() -> None:
     data = encode_file_index({"a": {"bsi": b"x"}})
     with pytest.raises(BadEncoding, match="begins with"):
         head_length(b"x" * 16, path="f")
@@ -133,26 +133,26 @@ def test_indexes_follow_each_other_from_the_head_to_the_end() -> None:
 
 @pytest.mark.parametrize("by", [-1, 1])
 @pytest.mark.parametrize("at", [0, 4], ids=["start", "length"])
-def test_a_place_that_lies_is_refused(at: int, by: int) -> None:
+def test_a_wrong_place_is_refused(at: int, by: int) -> None:
     stated = TWO.index(b"bsi") + 3 + at
     changed = int.from_bytes(TWO[stated : stated + 4], "big") + by
     with pytest.raises(CorruptionError):
         opened(TWO[:stated] + changed.to_bytes(4, "big", signed=True) + TWO[stated + 4 :])
 
 
-def test_an_index_that_has_bytes_is_not_said_to_be_empty() -> None:
+def test_an_index_with_bytes_cannot_be_declared_empty() -> None:
     stated = TWO.index(b"bsi") + 3
-    with pytest.raises(BadEncoding, match="an index of 5 bytes at -1 cannot be"):
+    with pytest.raises(BadEncoding, match="invalid place of an index: 5 bytes at -1"):
         opened(TWO[:stated] + b"\xff" * 4 + TWO[stated + 4 :])
 
 
-def test_a_column_that_is_there_twice_is_refused() -> None:
+def test_a_repeated_column_is_refused() -> None:
     assert TWO.count(b"\0\1b") == 1
-    with pytest.raises(BadEncoding, match="'a' is there twice"):
+    with pytest.raises(BadEncoding, match="'a' occurs twice"):
         opened(TWO.replace(b"\0\1b", b"\0\1a"))
 
 
-def test_a_head_may_have_reserved_bytes_and_ends_behind_them() -> None:
+def test_a_head_may_end_with_reserved_bytes() -> None:
     length = head_length(TWO, path="f")
     assert length is not None
     head = TWO[: length - 4]

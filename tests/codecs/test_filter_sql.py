@@ -1,4 +1,4 @@
-"""Filter texts become predicates with literals of the column's type, or a message that says what is wrong where."""
+"""Filter texts become predicates with literals of the column's type, or an error with the problem and its position."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def known(column, answer):
         ("a = 1 -- a remark", Compare("a", EQ, 1)),
     ],
 )
-def test_a_text_means_a_predicate(text, predicate):
+def test_a_text_is_parsed_to_a_predicate(text, predicate):
     assert parse_filter(text, FIELDS) == predicate
 
 
@@ -187,8 +187,8 @@ def test_special_numbers_are_written_as_casts():
         ("a + 1 = 2", "'a \\+ 1' is not supported"),
         ("a = 1 + 1", "'a = 1 \\+ 1' is not supported"),
         ("1 = 1", "'1' is not supported"),
-        ("a", "a condition is expected, 'a' has type INT"),
-        ("a IS TRUE", "a condition is expected, 'a' has type INT"),
+        ("a", "expected a condition, but 'a' has type INT"),
+        ("a IS TRUE", "expected a condition, but 'a' has type INT"),
         ("a IN (SELECT 1)", "is not supported"),
         ("a IN (tiny)", "is not supported"),
         ("a BETWEEN 1 AND tiny", "is not supported"),
@@ -200,7 +200,7 @@ def test_special_numbers_are_written_as_casts():
         ("DROP TABLE x", "is not supported"),
         ("s RLIKE 'x'", "is not supported"),
         ("s LIKE A", "expected text in single quotes"),
-        ("a LIKE 'x'", "LIKE needs a column of type STRING, 'a' has type INT"),
+        ("a LIKE 'x'", "LIKE needs a column of type STRING, but 'a' has type INT"),
         ("s LIKE 'x\\y'", "must be followed by"),
         ("s LIKE 'x' ESCAPE 'ab'", "is not supported"),
         ("starts_with(a, 'x')", "starts_with needs a column of type STRING"),
@@ -208,7 +208,7 @@ def test_special_numbers_are_written_as_casts():
         ("(" * 2000 + "a = 1" + ")" * 2000, "nested too deeply"),
     ],
 )
-def test_what_is_wrong_is_told(text, told):
+def test_an_invalid_filter_is_refused_with_its_position_and_problem(text, told):
     with pytest.raises(InvalidFilter, match=told):
         parse_filter(text, FIELDS)
 

@@ -1,4 +1,4 @@
-"""Hash index files are 32-bit numbers, big endian, and nothing else."""
+"""Hash index files consist only of big-endian 32-bit numbers."""
 
 from __future__ import annotations
 

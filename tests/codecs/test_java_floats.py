@@ -1,4 +1,4 @@
-"""Floating point numbers as Java writes them, where numbers are as small as they can be."""
+"""The text of very small floating-point numbers in Java."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ ENTRY = ManifestEntry(FileKind.ADD, EMPTY_ROW, 0, 1, FILE)
 
 
 def in_columns(data: bytes) -> ManifestColumns:
-    """The columns, where the fast decoder makes them."""
+    """The columns, if the fast decoder supports the manifest."""
     return manifest_columns._in_columns(data, MANIFEST, "m", None)
 
 
@@ -65,7 +65,7 @@ def test_entries_in_columns_are_those_of_the_general_decoder(entries, compressio
 
 @some_examples
 @given(st.lists(manifest_entries, min_size=1, max_size=8), st.data())
-def test_some_entries_are_made_and_each_of_them_once(entries, data):
+def test_only_requested_entries_are_built_and_each_only_once(entries, data):
     columns = in_columns(encode_manifest(entries))
     rows = data.draw(st.lists(st.integers(0, len(entries) - 1)))
     wanted = columns.entries(np.array(rows, np.int64))
@@ -73,7 +73,7 @@ def test_some_entries_are_made_and_each_of_them_once(entries, data):
     assert all(entry is columns.entries()[row] for entry, row in zip(wanted, rows, strict=True))
 
 
-def test_bytes_that_look_like_the_beginning_of_an_entry_are_none():
+def test_bytes_that_look_like_the_start_of_an_entry_are_not_decoded_as_one():
     # The values of statistics are full of beginnings, and of whole entries.
     inner = encode_manifest([ENTRY], compression="none")
     stats = SimpleStats(b"\4\0" * 40 + inner[-200:], b"\4\2\4\0" * 30, (0, None, 5))
@@ -93,7 +93,7 @@ def test_a_manifest_without_entries_has_none():
 
 
 def with_fields(change) -> bytes:
-    """A manifest of one entry under a schema that was changed."""
+    """A manifest of one entry with a changed schema."""
     schema = json.loads(MANIFEST.text)
     change(schema["fields"], schema["fields"][-1]["type"]["fields"])
     fields = {field["name"] for field in schema["fields"][-1]["type"]["fields"]}
@@ -149,7 +149,7 @@ def test_fields_of_newer_releases_are_left_to_the_general_decoder():
         replace(ENTRY, file=replace(FILE, first_row_id=-1)),
     ],
 )
-def test_an_entry_that_no_sound_manifest_has_is_refused_as_by_the_general_decoder(entry):
+def test_an_invalid_entry_is_refused_as_by_the_general_decoder(entry):
     data = encode_manifest([ENTRY, entry])
     with pytest.raises(BadEncoding) as general:
         decode_manifest(data, path="m")

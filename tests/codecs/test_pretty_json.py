@@ -1,4 +1,4 @@
-"""The JSON shape of Jackson's pretty printer, and refusing what is no sound JSON file."""
+"""The JSON form of Jackson's pretty printer, and the refusal of invalid JSON files."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_decimals_keep_their_digits():
     assert load_json_value(b"432000.000000000", path="f") == Decimal("432000.000000000")
 
 
-def test_what_has_no_json_form_is_refused():
+def test_a_value_without_a_json_form_is_refused():
     with pytest.raises(TypeError):
         dump_pretty({"a": 1.5})
 
@@ -83,7 +83,7 @@ def test_what_has_no_json_form_is_refused():
         b"\xef\xbb\xbf{}",
     ],
 )
-def test_bytes_that_are_no_json_object_are_refused(data):
+def test_bytes_that_are_not_a_json_object_are_refused(data):
     with pytest.raises(BadEncoding, match=r"^f: expected"):
         load_json(data, path="f")
 
@@ -111,7 +111,7 @@ def test_an_enormous_file_is_refused_before_it_is_parsed():
 
 
 @pytest.mark.parametrize("text", [b'{"a":1,' + b'"b":1,' * 600_000 + b'"c":1}', b"[" + b"1," * 1_000_001 + b"1]"])
-def test_members_and_items_are_counted_before_they_are_made(text):
+def test_members_and_items_are_counted_before_they_are_decoded(text):
     with pytest.raises(LimitExceeded, match="commas and colons"):
         load_json_value(text, path="f")
 
@@ -121,5 +121,5 @@ def test_a_member_one_bit_away_from_a_known_one_is_found_among_many():
     many = {f"member{number}": 1 for number in range(50_000)}
     JsonMembers("f", many).refuse_damaged_names(known)
     for damaged in ("indexManiFest", "indexLanifest", "md", "\u4069d"):
-        with pytest.raises(BadEncoding, match="to stand under its name"):
+        with pytest.raises(BadEncoding, match="to be stored under its name"):
             JsonMembers("f", many | {damaged: 1}).refuse_damaged_names(known)

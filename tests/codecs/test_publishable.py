@@ -1,4 +1,4 @@
-"""What is about to be published is read back from its bytes: what no reader would take is refused by its member."""
+"""Metadata is decoded again before it is published; if readers would refuse it, the error names the member."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ HUGE: Final = 10**400
         ("log_offsets", {"a": "b"}),
     ],
 )
-def test_a_snapshot_that_no_reader_takes_is_not_published(member: str, value: Any):
+def test_a_snapshot_that_readers_would_refuse_is_not_published(member: str, value: Any):
     with pytest.raises(InvalidInputError, match=r"/t/snapshot/snapshot-1"):
         snapshot_bytes(replace(SNAPSHOT, **{member: value}), path="/t/snapshot/snapshot-1")
 
@@ -119,12 +119,12 @@ def test_the_refusal_names_the_member():
         ("fields", (DataField(0, "a", IntType(nullable="x")),)),  # type: ignore[arg-type]
     ],
 )
-def test_a_schema_that_no_reader_takes_is_not_published(member: str, value: Any):
+def test_a_schema_that_readers_would_refuse_is_not_published(member: str, value: Any):
     with pytest.raises(InvalidInputError):
         schema_bytes(replace(SCHEMA, **{member: value}), path="/t/schema/schema-0")
 
 
-def test_a_type_nested_deeper_than_readers_take_is_not_published():
+def test_a_type_nested_too_deeply_for_readers_is_not_published():
     deep = IntType()
     for _ in range(70):
         deep = ArrayType(deep)
@@ -142,7 +142,7 @@ def test_a_type_nested_deeper_than_readers_take_is_not_published():
         Tag(replace(SNAPSHOT, commit_user=5), None, None),  # type: ignore[arg-type]
     ],
 )
-def test_a_tag_that_no_reader_takes_is_not_published(tag: Tag):
+def test_a_tag_that_readers_would_refuse_is_not_published(tag: Tag):
     with pytest.raises(InvalidInputError):
         tag_bytes(tag, path="/t/tag/tag-a")
 
@@ -181,7 +181,7 @@ def test_statistics_consumers_and_hints_are_read_back_as_well():
         ("extra_files", ("../a",)),
     ],
 )
-def test_a_manifest_that_no_reader_takes_is_not_published(member: str, value: Any):
+def test_a_manifest_that_readers_would_refuse_is_not_published(member: str, value: Any):
     entries = [replace(ENTRY, file=replace(FILE, **{member: value}))]
     with pytest.raises(InvalidInputError):
         checked_manifest(
@@ -211,25 +211,25 @@ def test_json_above_the_limit_of_readers_is_not_published(monkeypatch: pytest.Mo
     size = len(snapshot_bytes(SNAPSHOT, path="/t/snapshot-1"))
     monkeypatch.setattr(pretty_json, "MAX_JSON_BYTES", size)
     snapshot_bytes(SNAPSHOT, path="/t/snapshot-1")
-    with pytest.raises(InvalidInputError, match=f"{size + 1} bytes of JSON; at most {size}"):
+    with pytest.raises(InvalidInputError, match=f"{size + 1} bytes of JSON; the maximum is {size}"):
         snapshot_bytes(replace(SNAPSHOT, commit_user="uu"), path="/t/snapshot-1")
 
 
 def test_a_file_name_that_does_not_fit_while_it_is_written_is_refused():
     tag_bytes(Tag(SNAPSHOT), path="/t/tag/tag-" + "a" * 209)
-    with pytest.raises(InvalidIdentifier, match="214 bytes; at most 213 fit"):
+    with pytest.raises(InvalidIdentifier, match="214 bytes; the maximum is 213"):
         tag_bytes(Tag(SNAPSHOT), path="/t/tag/tag-" + "a" * 210)
 
 
 @pytest.mark.parametrize(("entries", "stats_bytes"), [(4096, 400), (400, 4_000), (1, 3_000_000)])
-def test_a_manifest_of_entries_much_alike_can_be_read(entries: int, stats_bytes: int):
+def test_a_manifest_of_very_similar_entries_can_be_read(entries: int, stats_bytes: int):
     # Columns that are all null: such blocks used to shrink to less than the share of them that readers take.
     stats = SimpleStats(bytes(stats_bytes), bytes(stats_bytes), ())
     alike = [replace(ENTRY, file=replace(FILE, file_name=f"data-{i}.orc", value_stats=stats)) for i in range(entries)]
     assert decode_manifest(encode_manifest(alike), path="m") == alike
 
 
-def test_nothing_outside_of_the_codecs_encodes_metadata_by_itself():
+def test_only_the_codecs_encode_metadata():
     # What is only shown, and not stored, may be encoded: the system table of schemas.
     shown = {"table/system/schemas.py"}
     found = []

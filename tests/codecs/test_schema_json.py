@@ -1,4 +1,4 @@
-"""Schema files: bytes of Apache Paimon, older versions, and files that are no schema."""
+"""Schema files: bytes of Apache Paimon, older versions, and files that are not schemas."""
 
 from __future__ import annotations
 
@@ -114,11 +114,11 @@ def test_absent_and_unknown_members_are_read():
     assert schema.fields[1] == DataField(1, "v", BigIntType())
 
 
-def test_options_that_are_no_text_become_text():
+def test_options_that_are_not_text_become_text():
     assert decode(options={"a": 1, "b": True, "c": None}).options == {"a": "1", "b": "true"}
 
 
-def test_a_decoded_schema_travels_between_processes_and_does_not_change():
+def test_a_decoded_schema_can_be_pickled_and_does_not_change():
     schema = decode()
     assert copy.deepcopy(schema) == schema
     with pytest.raises(TypeError):
@@ -133,10 +133,10 @@ def test_a_decoded_schema_travels_between_processes_and_does_not_change():
         ({"id": 1 << 63}, "member 'id'"),
         ({"fields": {}}, "member 'fields': expected a list"),
         ({"fields": [5]}, "expected a field object"),
-        ({"fields": [{"id": 0, "name": "k", "type": "INTT"}]}, "'INTT' is no type"),
+        ({"fields": [{"id": 0, "name": "k", "type": "INTT"}]}, "'INTT' is not a type"),
         ({"fields": [SMALL["fields"][0]] * 2}, "expected different column names, found 'k' twice"),
         ({"fields": [SMALL["fields"][0], {"id": 0, "name": "v", "type": "INT"}]}, "column ids, found 0 twice"),
-        ({"primaryKeys": ["x"]}, "primaryKeys names 'x', which is no column"),
+        ({"primaryKeys": ["x"]}, "primaryKeys names 'x', which is not a column"),
         ({"primaryKeys": ["k", "k"]}, "different primaryKeys"),
         ({"partitionKeys": [1]}, "member 'partitionKeys': expected a list of texts"),
         ({"options": []}, "member 'options': expected an object of texts"),
@@ -145,7 +145,7 @@ def test_a_decoded_schema_travels_between_processes_and_does_not_change():
         ({"highestFieldId": ...}, "member 'highestFieldId'"),
     ],
 )
-def test_a_file_that_is_no_schema_is_refused_by_path_and_member(changes, message):
+def test_a_file_that_is_not_a_schema_is_refused_by_path_and_member(changes, message):
     with pytest.raises(BadEncoding, match=f"^schema-0: .*{message}"):
         decode(**changes)
 

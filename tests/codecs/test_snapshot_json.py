@@ -1,4 +1,4 @@
-"""Snapshot and tag files: bytes of Apache Paimon, other releases, and files that are none."""
+"""Snapshot and tag files: bytes of Apache Paimon, other releases, and files that are not snapshots."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def test_unknown_members_are_ignored():
         ({"properties": [1]}, "member 'properties'"),
     ],
 )
-def test_a_file_that_is_no_snapshot_is_refused_by_path_and_member(changes, message):
+def test_a_file_that_is_not_a_snapshot_is_refused_by_path_and_member(changes, message):
     with pytest.raises(BadEncoding, match=f"^snapshot-4: {message}"):
         decode(**changes)
 
@@ -187,7 +187,7 @@ def test_a_tag_of_paimon_is_read():
         ("tagTimeRetained", 1 << 60),
     ],
 )
-def test_times_that_are_none_are_refused(member, value):
+def test_invalid_times_of_a_tag_are_refused(member, value):
     data = json.dumps(json.loads(SMALL) | {member: value}).encode()
     with pytest.raises(BadEncoding, match=f"f: member '{member}'"):
         decode_tag(data, path="f")

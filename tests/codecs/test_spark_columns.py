@@ -21,7 +21,7 @@ from table_format.codecs.spark_columns import column_of_text, equalities_of_text
         ("SELECT", None),
     ],
 )
-def test_a_text_is_a_column_if_it_is_no_more_than_its_name(text: str, expected: object) -> None:
+def test_a_text_is_a_column_only_if_it_is_just_a_name(text: str, expected: object) -> None:
     assert column_of_text(text) == expected
 
 
@@ -40,5 +40,5 @@ def test_a_text_is_a_column_if_it_is_no_more_than_its_name(text: str, expected: 
         ("t.a = (", []),
     ],
 )
-def test_only_what_must_be_equal_is_a_pair(text: str, expected: object) -> None:
+def test_only_columns_that_must_be_equal_are_a_pair(text: str, expected: object) -> None:
     assert equalities_of_text(text) == expected

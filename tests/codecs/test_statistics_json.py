@@ -18,7 +18,7 @@ def test_files_of_paimon_are_written_as_they_were_read() -> None:
         assert encode_statistics(decode_statistics(data, path=str(file))) == data
 
 
-def test_what_is_unknown_is_left_out() -> None:
+def test_unknown_statistics_are_left_out() -> None:
     some = Statistics(snapshot_id=1, schema_id=2, columns={"v": ColumnStatistics(field_id=3, null_count=4)})
     assert decode_statistics(encode_statistics(some), path="f") == some
     assert b"mergedRecord" not in encode_statistics(some)
@@ -35,6 +35,6 @@ def test_what_is_unknown_is_left_out() -> None:
         (b"[]", "expected a JSON object"),
     ],
 )
-def test_what_is_no_statistics_is_refused(data: bytes, message: str) -> None:
+def test_a_file_that_is_not_statistics_is_refused(data: bytes, message: str) -> None:
     with pytest.raises(BadEncoding, match=message):
         decode_statistics(data, path="statistics/stat-1")

@@ -1,4 +1,4 @@
-"""Arrow's expressions read as predicates, compared row by row with what Arrow makes of them."""
+"""Arrow's expressions read as predicates, compared row by row with Arrow's own evaluation."""
 
 from __future__ import annotations
 
@@ -67,12 +67,12 @@ READ = {
 
 
 @pytest.mark.parametrize("name", READ)
-def test_an_expression_is_read_as_far_as_it_is_understood(name: str) -> None:
+def test_the_supported_parts_of_an_expression_are_read(name: str) -> None:
     expression, predicate = READ[name]
     assert read(expression).predicate == predicate
 
 
-def test_columns_are_noted_whether_a_condition_is_understood_or_not() -> None:
+def test_columns_are_collected_from_supported_and_unsupported_conditions() -> None:
     assert set(read((I * 2 > 4) & (X > 1.5) & S.is_null()).columns) == {"i", "x", "s"}
     assert read(pc.field("r", "y") == 1).columns == ("r",)
     assert read(D.cast("timestamp[s]", safe=False) > dt.datetime(2020, 1, 1)).columns == ("d",)
@@ -96,7 +96,7 @@ def some_condition(chance: random.Random, depth: int = 0) -> pc.Expression:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_no_row_is_lost_by_what_is_read(seed: int) -> None:
+def test_a_pushed_filter_loses_no_row(seed: int) -> None:
     chance = random.Random(seed)
     rows = some_rows(chance)
     fields = fields_from_arrow(rows.schema)
@@ -111,6 +111,6 @@ def test_no_row_is_lost_by_what_is_read(seed: int) -> None:
 
 
 @pytest.mark.parametrize("data", [b"\x80", b"\x0a\x05a", b"\x0b", b"\xff" * 12])
-def test_bytes_that_are_no_message_are_refused(data: bytes) -> None:
+def test_bytes_that_are_not_a_message_are_refused(data: bytes) -> None:
     with pytest.raises(ValueError, match=r"field|number"):
         Message.of(data)

@@ -49,7 +49,7 @@ def _nested(inner: st.SearchStrategy[DataType]) -> st.SearchStrategy[DataType]:
 
 @given(types())
 @some_examples
-def test_a_type_written_is_the_type_read(t):
+def test_a_written_type_is_read_back(t):
     assert parse_type(type_json(t)) == t
 
 
@@ -142,7 +142,7 @@ def test_exactly_one_form_is_written(t, text):
         {"type": "STRUCT"},
     ],
 )
-def test_what_is_no_type_is_refused(value):
+def test_a_value_that_is_not_a_type_is_refused(value):
     with pytest.raises(InvalidSchema):
         parse_type(value)
 

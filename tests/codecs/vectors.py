@@ -1,4 +1,4 @@
-"""The vectors of ``data/binary_rows.json``: rows, their bytes, hashes and buckets, as Apache Paimon makes them."""
+"""The vectors of ``data/binary_rows.json``: rows, their bytes, hashes and buckets, from Apache Paimon."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def bucket_counts() -> tuple[int, ...]:
 
 
 def row_vectors() -> Iterator[RowVector]:
-    """Rows as projections make them, with hashes and buckets."""
+    """Rows of projections, with hashes and buckets."""
     for name, case in content()["rows"].items():
         types = tuple(map(parse_type, case["types"]))
         for values, row, row_hash, buckets in case["vectors"]:
@@ -57,7 +57,7 @@ def row_vectors() -> Iterator[RowVector]:
 
 
 def old_rows_with_nulls() -> Iterator[RowVector]:
-    """Rows of statistics as 0.9.0 makes them: nulls reserve no variable part."""
+    """Rows of statistics from 0.9.0: nulls do not reserve a variable part."""
     for name, case in content()["old_null_rows"].items():
         types = tuple(map(parse_type, case["types"]))
         for values, row in case["vectors"]:

@@ -31,7 +31,7 @@ BUCKET = "/w/db.db/t/bucket-0"
 
 
 class CountingIds:
-    """UUIDs that count."""
+    """Consecutive UUIDs."""
 
     def __init__(self) -> None:
         self._next = 0
@@ -42,7 +42,7 @@ class CountingIds:
 
 
 class FixedClock:
-    """A clock that stands still, two hours east of Greenwich."""
+    """A clock with a fixed time, in the zone UTC+2."""
 
     def now_ms(self) -> int:
         return 1_700_000_000_000
@@ -78,7 +78,7 @@ class Bucket:
 
     @property
     def names(self) -> list[str]:
-        """The files that are there."""
+        """The existing files."""
         return [status.name for status in self.io.list(BUCKET)]
 
     def writer(self, *, schema: TableSchema | None = None, **arguments: Any) -> RollingDataFileWriter:
@@ -126,7 +126,7 @@ class Bucket:
 def parquet_bytes(
     fields: Sequence[DataField], *batches: pa.RecordBatch, options: FileOptions | None = None
 ) -> tuple[bytes, WrittenFile]:
-    """A Parquet file and what its writer says about it."""
+    """A Parquet file and the facts that its writer returned."""
     sink = pa.BufferOutputStream()
     writer = ParquetFileWriter(sink, fields, options or FileOptions())
     for batch in batches:
@@ -136,7 +136,7 @@ def parquet_bytes(
 
 
 def read_parquet(data: bytes, fields: Sequence[DataField], *, batch_rows: int = 1000) -> pa.Table:
-    """All rows of a Parquet file, checked to be what Arrow promises arrays to be."""
+    """All rows of a Parquet file, validated by Arrow."""
     reader = ParquetFileReader(pa.BufferReader(data), "/f.parquet", use_threads=False)
     batches = list(reader.batches(fields, row_groups=None, batch_rows=batch_rows))
     for batch in batches:
@@ -147,7 +147,7 @@ def read_parquet(data: bytes, fields: Sequence[DataField], *, batch_rows: int = 
 def format_bytes(
     file_format: str, fields: Sequence[DataField], *batches: pa.RecordBatch, options: FileOptions | None = None
 ) -> tuple[bytes, WrittenFile]:
-    """A file of any format and what its writer says about it."""
+    """A file of any format and the facts that its writer returned."""
     sink = pa.BufferOutputStream()
     writer = format_of(file_format).open_writer(sink, fields, options or FileOptions())
     for batch in batches:
@@ -157,7 +157,7 @@ def format_bytes(
 
 
 def read_format(file_format: str, data: bytes, fields: Sequence[DataField], *, batch_rows: int = 1000) -> pa.Table:
-    """All rows of a file of any format: sound arrays, and no more rows at once than asked for."""
+    """All rows of a file of any format, validated: arrays are valid, and batches are not larger than requested."""
     reader = format_of(file_format).open_reader(pa.BufferReader(data), f"/f.{file_format}", use_threads=False)
     batches = list(reader.batches(fields, row_groups=None, batch_rows=batch_rows))
     for batch in batches:

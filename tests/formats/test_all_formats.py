@@ -1,4 +1,4 @@
-"""What a file of any format was given comes back: every type, nested and null, in bounded batches, with its bounds."""
+"""Files of any format return the written rows: every type, nested and null, in bounded batches, with bounds."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def one_column(data_type: DataType, array: pa.Array) -> tuple[list[DataField], p
 @pytest.mark.parametrize("file_format", FORMATS)
 @settings(max_examples=100, deadline=None)
 @given(column=columns_of_type())
-def test_any_column_comes_back_as_it_was_written(file_format: str, column: tuple[DataType, pa.Array]) -> None:
+def test_any_column_is_read_back_unchanged(file_format: str, column: tuple[DataType, pa.Array]) -> None:
     fields, batch = one_column(*column)
     data, written = format_bytes(file_format, fields, batch, batch.slice(1))
     table = read_format(file_format, data, fields, batch_rows=3)
@@ -46,7 +46,7 @@ def test_any_column_comes_back_as_it_was_written(file_format: str, column: tuple
 
 @pytest.mark.parametrize("strict", [False, True], ids=["nullable", "not null"])
 @pytest.mark.parametrize("file_format", FORMATS)
-def test_all_types_come_back_together_and_in_any_selection(file_format: str, strict: bool) -> None:
+def test_all_types_are_read_back_together_and_in_any_selection(file_format: str, strict: bool) -> None:
     wanted = columns(file_format, strict=strict)
     fields = fields_of(wanted)
     rows = rows_of(wanted, fields)
@@ -62,7 +62,7 @@ def text(rows: pa.Table, fields: Sequence[DataField]) -> str:
 
 
 @pytest.mark.parametrize("file_format", FORMATS)
-def test_a_file_without_rows_or_columns_is_sound(file_format: str) -> None:
+def test_a_file_without_rows_or_columns_is_valid(file_format: str) -> None:
     wanted = columns(file_format)
     fields = fields_of(wanted)
     empty, written = format_bytes(file_format, fields)
@@ -96,7 +96,7 @@ def test_a_nan_leaves_a_column_without_bounds(file_format: str) -> None:
 
 
 @pytest.mark.parametrize(("file_format", "codec"), [(f.name, c) for f in FILE_FORMATS.values() for c in f.codecs])
-def test_every_compression_comes_back(file_format: str, codec: str) -> None:
+def test_files_of_every_compression_are_read_back(file_format: str, codec: str) -> None:
     batch = a_batch(TEXT, [{"s": f"{i % 7}"} for i in range(500)])
     data, _ = format_bytes(file_format, TEXT, batch, options=FileOptions(compression=codec))
     assert read_format(file_format, data, TEXT).equals(pa.Table.from_batches([batch]))
@@ -109,7 +109,7 @@ def test_a_compression_of_another_format_is_refused_by_name(file_format: str, co
 
 
 @pytest.mark.parametrize("file_format", FORMATS)
-def test_the_size_of_a_file_is_noticed_while_it_is_written(file_format: str) -> None:
+def test_the_size_of_a_file_is_known_while_it_is_written(file_format: str) -> None:
     sink = pa.BufferOutputStream()
     writer = format_of(file_format).open_writer(sink, TEXT, FileOptions(block_size=20_000))
     chance = random.Random(7)
@@ -133,7 +133,7 @@ def test_columns_of_other_types_are_refused_on_both_sides(file_format: str) -> N
 
 @pytest.mark.parametrize("file_format", ["orc", "avro"])
 @pytest.mark.parametrize("compression", ["zstd", "none"])
-def test_a_damaged_file_is_an_error_with_its_path_or_reads_as_sound_columns(file_format: str, compression: str) -> None:
+def test_a_damaged_file_is_an_error_with_its_path_or_yields_valid_columns(file_format: str, compression: str) -> None:
     # Neither format has checksums of its own: a damaged value may pass, nothing else may.
     wanted = columns(file_format)
     fields = fields_of(wanted)
@@ -156,7 +156,7 @@ def test_a_damaged_file_is_an_error_with_its_path_or_reads_as_sound_columns(file
 
 
 def damages(data: bytes) -> list[bytes]:
-    """The file cut short, with letters changed everywhere, and with large numbers in its places for sizes."""
+    """The file truncated, with changed bytes everywhere, and with large numbers in place of sizes."""
     step = max(len(data) // 60, 1)
     cut = [data[:size] for size in (0, 1, 3, 100, len(data) // 2, len(data) - 1)]
     changed = [data[:at] + bytes([data[at] ^ 0x55]) + data[at + 1 :] for at in range(0, len(data), step)]

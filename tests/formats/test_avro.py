@@ -1,4 +1,4 @@
-"""Avro files are those Java Paimon writes: the same schema to the letter, the same values, both shapes of the root."""
+"""Avro files are the same as those of Java Paimon: identical schema, same values, both forms of the root."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def schema_in(data: bytes) -> str:
 
 
 @pytest.mark.parametrize("case", ["types_avro__1.4.2", "nested_avro__1.4.2"])
-def test_our_schemas_are_javas_to_the_letter(case: str) -> None:
+def test_our_schemas_are_identical_to_those_of_java(case: str) -> None:
     files = java_files(case)
     for path, fields in files:
         ours, _ = format_bytes("avro", fields)
@@ -113,7 +113,7 @@ def test_records_of_one_schema_have_different_names() -> None:
 
 
 @pytest.mark.parametrize("data_type", [TimestampType(7), LocalZonedTimestampType(9), TimeType(4)])
-def test_types_that_avro_lacks_are_refused_by_name_when_a_file_is_begun(data_type: DataType) -> None:
+def test_types_that_avro_lacks_are_refused_by_name_when_a_file_is_opened(data_type: DataType) -> None:
     with pytest.raises(UnsupportedFeature) as refusal:
         format_bytes("avro", [DataField(0, "a", ArrayType(data_type.with_nullable(False)))])
     assert refusal.value.feature == f"{data_type} in Avro files"
@@ -162,7 +162,7 @@ def test_a_header_longer_than_the_first_read_is_read_whole() -> None:
     assert read_format("avro", data, fields).to_pylist() == [{f.name: f.id for f in fields}]
 
 
-def test_every_cut_is_noticed() -> None:
+def test_every_truncation_is_detected() -> None:
     batch = a_batch(FIELDS, [{"i": i, "s": "x"} for i in range(10)])
     data, _ = format_bytes("avro", FIELDS, batch)
     for size in range(len(data)):

@@ -1,4 +1,4 @@
-"""Casts give what Java Paimon reads after ALTER TABLE; the expected values are answers of Paimon 1.4."""
+"""Casts return the same values as Java Paimon after ALTER TABLE; the expected values are from Paimon 1.4."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_a_cast_gives_what_java_reads(old: DataType, new: DataType, values: list
 @pytest.mark.parametrize(
     ("old", "new", "values", "expected"), CASES, ids=lambda v: str(v) if isinstance(v, DataType) else ""
 )
-def test_bounds_that_are_cast_bound_the_values_that_are(
+def test_cast_bounds_enclose_the_cast_values(
     old: DataType, new: DataType, values: list[Any], expected: list[Any]
 ) -> None:
     ordered = [value for value in values if value is not None and value == value]
@@ -83,7 +83,7 @@ def test_bounds_that_are_cast_bound_the_values_that_are(
         ("7", LocalZonedTimestampType(precision=3)),
     ],
 )
-def test_text_that_is_no_value_of_the_new_type_is_refused(text: str, new: DataType) -> None:
+def test_text_that_is_not_a_value_of_the_new_type_is_refused(text: str, new: DataType) -> None:
     cast = cast_of(STRING, new)
     assert cast is not None
     with pytest.raises(InvalidData, match="cannot be cast"):
@@ -91,7 +91,7 @@ def test_text_that_is_no_value_of_the_new_type_is_refused(text: str, new: DataTy
 
 
 @pytest.mark.parametrize("value", [float("nan"), INF])
-def test_a_number_that_is_not_finite_is_no_decimal(value: float) -> None:
+def test_a_number_that_is_not_finite_cannot_be_cast_to_decimal(value: float) -> None:
     cast = cast_of(DoubleType(), dec(10, 2))
     assert cast is not None
     with pytest.raises(InvalidData, match=r"DOUBLE cannot be cast to DECIMAL\(10, 2\)"):

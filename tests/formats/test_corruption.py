@@ -1,4 +1,4 @@
-"""A broken file is an error that names it; wherever checksums reach, it is never wrong rows."""
+"""A broken file is an error that names it; where checksums exist, it never yields wrong rows."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_no_flipped_bit_gives_wrong_rows(compression: str) -> None:
     assert outcomes["refused"] > 400
 
 
-def test_no_flipped_bit_of_a_footer_ends_the_process() -> None:
+def test_no_flipped_bit_of_a_footer_crashes_the_process() -> None:
     found = subprocess.run(
         [sys.executable, "-m", "tests.formats.footer_flips"],
         cwd=Path(__file__).parents[2],
@@ -101,7 +101,7 @@ def test_no_flipped_bit_of_a_footer_ends_the_process() -> None:
     assert refused > 1000
 
 
-def test_a_file_that_is_gone_is_named() -> None:
+def test_a_missing_file_is_named() -> None:
     bucket = Bucket([a_schema(*FIELDS)])
     (file,) = bucket.write(a_file("zstd")[1].to_batches()[0])
     bucket.io.delete(f"{BUCKET}/{file.file_name}")
@@ -109,7 +109,7 @@ def test_a_file_that_is_gone_is_named() -> None:
         bucket.read([file])
 
 
-def test_a_file_of_another_size_is_not_even_opened() -> None:
+def test_a_file_of_another_size_is_not_opened() -> None:
     bucket = Bucket([a_schema(*FIELDS)])
     (file,) = bucket.write(a_file("zstd")[1].to_batches()[0])
     path = f"{BUCKET}/{file.file_name}"
@@ -120,8 +120,8 @@ def test_a_file_of_another_size_is_not_even_opened() -> None:
     assert (refusal.value.expected_bytes, refusal.value.found_bytes) == (len(data), len(data) + 1)
 
 
-def test_a_file_that_is_no_parquet_file_is_named() -> None:
-    with pytest.raises(BadEncoding, match=r"/f\.parquet: not a sound Parquet file"):
+def test_a_file_that_is_not_a_parquet_file_is_named() -> None:
+    with pytest.raises(BadEncoding, match=r"/f\.parquet: not a valid Parquet file"):
         read_parquet(b"PAR1" + b"x" * 100 + b"PAR1", FIELDS)
     with pytest.raises(BadEncoding):
         read_parquet(b"", FIELDS)
@@ -134,6 +134,6 @@ def test_a_column_of_another_type_than_the_schema_says_is_refused() -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"\x15", b"\x19\xfc\xff\xff\xff\x0f", b"\x18\xff\x01", b"\x1c" * 100, b"\x1d\0"])
-def test_bytes_that_are_no_footer_are_refused(data: bytes) -> None:
+def test_bytes_that_are_not_a_footer_are_refused(data: bytes) -> None:
     with pytest.raises(ValueError, match="thrift"):
         decode_struct(data)

@@ -1,4 +1,4 @@
-"""Rows of a file come out as rows of the schema that is read: renamed, reordered, added, dropped and cast columns."""
+"""Rows of a file are returned with the read schema: renamed, reordered, added, dropped and cast columns."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_a_renamed_row_field_keeps_its_values() -> None:
     assert bucket.read(files).to_pylist() == [{"r": {"x": 2, "y": 1}}]
 
 
-def test_a_change_of_type_that_cannot_be_followed_names_both_types() -> None:
+def test_an_unsupported_type_change_names_both_types() -> None:
     new = a_schema(DataField(0, "a", ArrayType(element=IntType())), schema_id=1)
     bucket = Bucket([OLD, new])
     files = bucket.write(OLD_ROWS, schema=OLD)
@@ -186,7 +186,7 @@ MANY = a_batch(NUMBERS.fields, [{"i": i, "s": "x" * 50} for i in range(2000)])
         (IntType(), And((greater("n", 1900), greater("absent", 1)))),
     ],
 )
-def test_row_groups_are_skipped_under_the_name_and_type_that_is_read(read_type: Any, predicate: Predicate) -> None:
+def test_row_groups_are_skipped_by_the_name_and_type_of_the_read_schema(read_type: Any, predicate: Predicate) -> None:
     new = a_schema(DataField(0, "n", read_type), DataField(9, "absent", IntType()), schema_id=1)
     bucket = Bucket([NUMBERS, new], {"file.block-size": "10 kb"})
     files = bucket.write(MANY, schema=NUMBERS)
@@ -206,7 +206,7 @@ def test_a_cast_that_does_not_keep_the_order_skips_nothing() -> None:
     assert bucket.read(files, predicate=greater("i", "9")).num_rows == 2000
 
 
-def test_a_column_the_file_lacks_is_null_to_a_predicate() -> None:
+def test_a_predicate_treats_a_column_that_the_file_lacks_as_null() -> None:
     new = a_schema(*NUMBERS.fields, DataField(9, "absent", IntType()), schema_id=1)
     bucket = Bucket([NUMBERS, new])
     files = bucket.write(MANY, schema=NUMBERS)

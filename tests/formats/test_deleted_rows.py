@@ -1,4 +1,4 @@
-"""Leaving out marked rows while batches, row groups and positions meet in every way."""
+"""Leaving out deleted rows for any boundaries of batches, row groups and positions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from table_format.formats.nested import empty_columns
     marked=st.sets(st.integers(0, 80)),
     is_wide=st.booleans(),
 )
-def test_rows_keep_their_positions_however_they_are_cut(
+def test_rows_keep_their_positions_for_any_batch_boundaries(
     groups: list[tuple[int, bool]], sizes: list[int], marked: set[int], is_wide: bool
 ) -> None:
     kept, start = [], 0
@@ -43,5 +43,5 @@ def test_rows_keep_their_positions_however_they_are_cut(
 
 def test_more_rows_than_positions_are_damage() -> None:
     batches = [pa.record_batch({"p": [1, 2, 3]})]
-    with pytest.raises(BadEncoding, match="data-0: 1 rows more than its row groups are stated to have"):
+    with pytest.raises(BadEncoding, match="data-0: 1 rows more than the stated number of rows in its row groups"):
         list(without_deleted(batches, DeletionVector.of([0]), [range(2)], path="data-0"))

@@ -1,4 +1,4 @@
-"""Indexes of new data files: what they hold, where they lie, and that they go with their file."""
+"""Indexes of new data files: their contents, their places, and their deletion together with their file."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_an_index_lies_in_the_manifest_up_to_the_threshold_and_above_it_in_a_fil
 
 
 @pytest.mark.parametrize("options", [{}, {"data-file.thin-mode": "true"}, {"file.format": "avro"}])
-def test_indexes_are_over_values_of_every_row_also_of_those_that_take_back(options: dict[str, str]) -> None:
+def test_indexes_contain_the_values_of_all_rows_including_retracts(options: dict[str, str]) -> None:
     bucket = Bucket([KEYED], {COLUMNS: "v", "file-index.bloom-filter.v.items": "10", **options})
     (file,) = bucket.write(keyed((1, 0, "a"), (2, 3, "b")))
     assert index_of(bucket, file) == encode_file_index(
@@ -176,7 +176,7 @@ def test_an_index_that_cannot_hold_a_value_is_left_out() -> None:
 
 
 @pytest.mark.parametrize("pending_bytes", [1, 1 << 30], ids=["with each batch", "at the end"])
-def test_indexes_made_beside_the_encoding_are_the_same_and_leave_no_thread(
+def test_indexes_built_during_the_encoding_are_the_same_and_leave_no_thread(
     pending_bytes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(index_writer, "_PENDING_BYTES", pending_bytes)
@@ -199,14 +199,14 @@ def test_indexes_made_beside_the_encoding_are_the_same_and_leave_no_thread(
 
 
 class _Failing:
-    """A builder for which there is no memory."""
+    """A builder that fails because memory is exhausted."""
 
     def add(self, column: pa.Array) -> None:
         message = f"no room for {len(column)} rows"
         raise MemoryError(message)
 
 
-def test_an_index_that_fails_beside_the_encoding_fails_the_write(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_index_that_fails_during_the_encoding_fails_the_write(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(RangeBitmaps, "builder", lambda *_: _Failing())
     bucket = Bucket([PLAIN], {"file-index.range-bitmap.columns": "i"})
     threads = set(threading.enumerate())
@@ -233,7 +233,7 @@ def test_rows_without_a_key_of_a_map_are_null_in_its_bitmaps() -> None:
     assert writer.finish() == encode_file_index({"m[a]": {"bitmap": builder.finish()}})
 
 
-def test_what_is_given_up_leaves_no_index_behind() -> None:
+def test_an_aborted_file_leaves_no_index() -> None:
     bucket = Bucket([PLAIN], {**SMALL, "target-file-size": "1 b", "file-index.in-manifest-threshold": "1 b"})
     writer = bucket.writer()
     writer.write(plain(1))
@@ -244,7 +244,7 @@ def test_what_is_given_up_leaves_no_index_behind() -> None:
 
 
 class FullDisk(MemoryFileIO):
-    """Has room for data files, but not for what is written in one piece."""
+    """A store with space for data files, but not for files that are written in one piece."""
 
     def create(self, path: str, data: bytes) -> None:
         super().create(path, data)
@@ -262,7 +262,7 @@ def test_an_index_that_cannot_be_stored_is_deleted_with_its_file() -> None:
     assert bucket.names == []
 
 
-def test_a_column_that_is_not_there_or_cannot_be_indexed_is_named() -> None:
+def test_a_column_that_does_not_exist_or_cannot_be_indexed_is_named() -> None:
     schema = a_schema(DataField(0, "i", BigIntType()), DataField(1, "b", BooleanType()))
     for column, message in (("x", "column 'x' does not exist"), ("b", "column 'b' is BOOLEAN")):
         bucket = Bucket([schema], {COLUMNS: column})

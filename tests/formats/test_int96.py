@@ -1,4 +1,4 @@
-"""INT96 timestamps: every nanosecond that Arrow can hold, and a refusal of all others."""
+"""INT96 timestamps: all values that Arrow can store are supported, and all others are refused."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_every_timestamp_comes_back(nanos: int) -> None:
     assert decode_int96(encoded.slice(1), NS).equals(array.slice(1))
 
 
-def test_the_negative_nanoseconds_of_java_before_1970_are_understood() -> None:
+def test_the_negative_nanoseconds_of_java_before_1970_are_read() -> None:
     array = pa.array([raw(EPOCH_DAY, -1), raw(EPOCH_DAY - 1, -NANOS_PER_DAY + 1)], INT96)
     assert decode_int96(array, NS).cast(pa.int64()).to_pylist() == [-1, -2 * NANOS_PER_DAY + 1]
     assert decode_int96(array.slice(0, 1), pa.timestamp("ms")).cast(pa.int64()).to_pylist() == [-1]
@@ -46,7 +46,7 @@ def test_a_timestamp_that_arrow_cannot_hold_is_refused_and_not_wrapped_around(da
     assert micros.cast(pa.int64()).to_pylist() == [(day * NANOS_PER_DAY + nanos) // 1000]
 
 
-def test_what_lies_below_a_null_is_not_looked_at() -> None:
+def test_values_hidden_by_nulls_are_ignored() -> None:
     values = pa.array([raw(2**31 - 1, 2**62), raw(EPOCH_DAY, 5)], INT96)
     validity = pa.py_buffer(bytes([0b10]))
     array = pa.Array.from_buffers(INT96, 2, [validity, values.buffers()[1]])

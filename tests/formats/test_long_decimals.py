@@ -1,4 +1,4 @@
-"""Sums that leave the precision of their column: what each format stores, and that writing goes on."""
+"""Sums that exceed the precision of their column: the stored form in each format, and later writes."""
 
 from __future__ import annotations
 

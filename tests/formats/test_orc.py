@@ -1,4 +1,4 @@
-"""ORC files are those Java Paimon writes: same schema, same values, also where Arrow's own reader gives up."""
+"""ORC files are the same as those of Java Paimon: same schema and values, also where Arrow's own reader fails."""
 
 from __future__ import annotations
 
@@ -218,5 +218,5 @@ def test_dates_before_the_gregorian_calendar_stay_the_days_they_are() -> None:
 
 def test_another_file_is_refused_before_it_is_opened() -> None:
     for data in (b"", b"PAR1", b"ORC" + b"\xff" * 300):
-        with pytest.raises(BadEncoding, match=r"^/f\.orc: not a sound ORC file"):
+        with pytest.raises(BadEncoding, match=r"^/f\.orc: not a valid ORC file"):
             read_format("orc", data, [])

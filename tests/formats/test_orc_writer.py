@@ -1,4 +1,4 @@
-"""What the writer of ORC files does with values that become much larger in the file."""
+"""The ORC writer and values that become much larger in the file."""
 
 from __future__ import annotations
 

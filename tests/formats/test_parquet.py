@@ -1,4 +1,4 @@
-"""Parquet files are those Java Paimon writes: same schema, same values back, also at the edges of every type."""
+"""Parquet files are the same as those of Java Paimon: same schema and values, also at the limits of every type."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ def test_a_column_is_given_a_dictionary_when_few_values_repeat() -> None:
 
 
 @pytest.mark.parametrize("compression", ["zstd", "snappy", "gzip", "lz4", "none"])
-def test_every_compression_comes_back(compression: str) -> None:
+def test_files_of_every_compression_are_read_back(compression: str) -> None:
     fields = [DataField(0, "s", VarCharType())]
     batch = a_batch(fields, [{"s": f"{i % 7}"} for i in range(500)])
     data, _ = parquet_bytes(fields, batch, options=FileOptions(compression=compression))
@@ -232,7 +232,7 @@ def test_columns_with_nan_have_no_statistics_in_the_footer() -> None:
     assert group.column(1).statistics.max == 2.0
 
 
-def test_row_groups_outside_the_bounds_are_not_read() -> None:
+def test_row_groups_outside_the_bounds_are_skipped() -> None:
     fields = (DataField(0, "i", IntType()), DataField(1, "a.b", VarCharType()))
     batch = a_batch(fields, [{"i": i, "a.b": "x" * 100} for i in range(1000)])
     data, _ = parquet_bytes(fields, batch, options=FileOptions(block_size=10_000))
@@ -262,7 +262,7 @@ def test_columns_are_found_by_name_whatever_the_name_is() -> None:
     assert read_parquet(data, [fields[3], fields[0]]).to_pylist() == [{"a.b.c": 3, "a": 0}]
 
 
-def test_no_column_at_all_still_counts_rows() -> None:
+def test_reading_no_column_still_counts_rows() -> None:
     fields = [DataField(0, "i", IntType())]
     data, _ = parquet_bytes(fields, a_batch(fields, [{"i": i} for i in range(10)]))
     reader = ParquetFileReader(pa.BufferReader(data), "/f", use_threads=False)
@@ -307,7 +307,7 @@ def test_a_null_row_may_have_fields_that_are_not_null(data_type: DataType, value
     assert read_parquet(data, fields).column("c").to_pylist() == column.to_pylist()
 
 
-def test_a_null_that_shows_in_a_field_that_is_not_null_is_refused() -> None:
+def test_a_visible_null_in_a_not_null_field_is_refused() -> None:
     fields = [DataField(0, "c", RowType(fields=(DataField(1, "x", IntType(nullable=False)),)))]
     batch = pa.RecordBatch.from_arrays([pa.array([None, {"x": None}], arrow_type(fields[0].type))], ["c"])
     with pytest.raises(InvalidData, match="'x' is declared non-nullable but contains nulls"):

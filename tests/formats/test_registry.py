@@ -103,7 +103,7 @@ def test_tables_of_a_registered_format_are_written_read_and_compacted(keys: tupl
     assert all(name.endswith(".feather") for name in data)
 
 
-def test_a_compression_that_the_format_has_not_is_refused() -> None:
+def test_a_compression_that_the_format_lacks_is_refused() -> None:
     register_format(Feather(), FACTS)
     with pytest.raises(UnsupportedFeature, match="compression of feather files = 'snappy' is not supported"):
         memory_warehouse().table("t", options={"file.format": "feather", "file.compression": "snappy"})
@@ -125,7 +125,7 @@ def test_a_format_is_registered_once_and_under_its_own_name() -> None:
     register_format(Feather(), FACTS)
     with pytest.raises(AlreadyExistsError, match="file format 'feather' exists already"):
         register_format(Feather(), FACTS)
-    with pytest.raises(InvalidInputError, match="expected facts of that name, found those of 'avro'"):
+    with pytest.raises(InvalidInputError, match="expected facts of this name, found those of 'avro'"):
         register_format(Feather(), FILE_FORMATS["avro"])
 
 
@@ -144,7 +144,7 @@ KNOWS_A_NAME = {
 }
 
 
-def test_no_module_but_those_of_formats_and_options_decides_by_the_name_of_a_format() -> None:
+def test_only_formats_and_options_depend_on_the_name_of_a_format() -> None:
     root = Path(table_format.__file__).parent
     for path in sorted(root.rglob("*.py")):
         inside = path.relative_to(root).as_posix()

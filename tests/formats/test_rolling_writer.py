@@ -1,4 +1,4 @@
-"""New data files carry exact metadata, roll at their target size, and leave nothing behind when they are given up."""
+"""New data files carry exact metadata, roll at their target size, and leave nothing behind after an abort."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_an_append_file_has_no_key_and_counts_its_rows() -> None:
     assert (file.min_sequence_number, file.max_sequence_number, file.delete_row_count) == (0, 4, 0)
 
 
-def test_files_are_closed_near_their_target_size_and_go_on_with_the_sequence() -> None:
+def test_files_are_closed_near_their_target_size_and_continue_the_sequence() -> None:
     target = 100_000
     bucket = Bucket([PLAIN], {"target-file-size": f"{target} b"})
     writer = bucket.writer(first_sequence_number=1000)
@@ -133,7 +133,7 @@ def test_row_groups_are_bounded_by_the_block_size() -> None:
 
 
 @pytest.mark.parametrize("batches", [[], [plain_rows(0)]], ids=["no batch", "an empty batch"])
-def test_no_row_makes_no_file(batches: list[pa.RecordBatch]) -> None:
+def test_without_rows_there_is_no_file(batches: list[pa.RecordBatch]) -> None:
     bucket = Bucket([PLAIN])
     assert bucket.write(*batches) == ()
     assert bucket.names == []
@@ -159,7 +159,7 @@ def test_an_abort_after_a_refused_row_deletes_the_file() -> None:
 
 
 class FullDisk(MemoryFileIO):
-    """A store that takes no byte."""
+    """A store that refuses every byte."""
 
     def open_output(self, path: str) -> pa.NativeFile:
         class Sink:
@@ -176,7 +176,7 @@ class FullDisk(MemoryFileIO):
         return pa.PythonFile(Sink(), mode="w")
 
 
-def test_an_error_of_the_store_comes_through_and_the_file_can_be_given_up() -> None:
+def test_an_error_of_the_store_is_raised_and_the_file_can_be_aborted() -> None:
     bucket = Bucket([PLAIN], io=FullDisk())
     writer = bucket.writer()
     writer.write(plain_rows(10))
@@ -197,7 +197,7 @@ def test_an_error_of_the_store_comes_through_and_the_file_can_be_given_up() -> N
         ({"metadata.stats-mode": "none", "fields.v.stats-mode": "truncate(2)"}, ("aa", "ab", 1)),
     ],
 )
-def test_the_statistics_mode_decides_about_value_columns_only(options: dict[str, str], bounds: tuple[Any, ...]) -> None:
+def test_the_statistics_mode_applies_only_to_value_columns(options: dict[str, str], bounds: tuple[Any, ...]) -> None:
     (file,) = Bucket([KEYED], options).write(keyed_rows((1, 0, 0, None), (2, 1, 0, "a" * 20)))
     types = [f.type for f in KEYED.fields]
     low, high = (deserialize_row(types, row)[0] for row in (file.value_stats.min_values, file.value_stats.max_values))

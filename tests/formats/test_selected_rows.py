@@ -38,7 +38,7 @@ FOOTER_BYTES = 70_000
 
 
 class CountedSource(io.BytesIO):
-    """A file that counts the bytes that are read of it."""
+    """A file that counts the bytes that are read from it."""
 
     taken = 0
 
@@ -76,7 +76,7 @@ def selected(
 @pytest.mark.parametrize("file_format", FORMATS)
 @settings(max_examples=60, deadline=None)
 @given(column=columns_of_type(), chosen=st.sets(st.integers(0, 40)))
-def test_any_selection_of_any_column_is_what_the_whole_file_has_there(
+def test_any_selection_equals_those_rows_of_the_whole_file(
     file_format: str, column: tuple[DataType, pa.Array], chosen: set[int]
 ) -> None:
     fields, batch = one_column(*column)
@@ -122,14 +122,14 @@ def test_a_selection_reads_only_the_pages_that_hold_it() -> None:
     assert source.taken <= needed + FOOTER_BYTES
 
 
-def test_a_file_without_offset_index_is_selected_from_all_the_same() -> None:
+def test_rows_can_be_selected_from_a_file_without_an_offset_index() -> None:
     sink = io.BytesIO()
     pq.write_table(pa.Table.from_batches([many_rows()]), sink, write_page_index=False, store_schema=False)
     rows, found = selected("parquet", sink.getvalue(), FIELDS, [3, 50_000])
     assert (rows.column("id").to_pylist(), found) == ([3, 50_000], [3, 50_000])
 
 
-def test_pages_that_lie_elsewhere_than_the_offset_index_says_are_an_error_that_names_the_file() -> None:
+def test_a_wrong_offset_index_is_an_error_that_names_the_file() -> None:
     paged = paged_file()
     page = paged.pages(0, "n").pages[1]
     damaged = bytearray(MANY)

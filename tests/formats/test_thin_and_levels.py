@@ -1,4 +1,4 @@
-"""Files without key columns, files of other formats by level: written as asked, and read whatever the options say."""
+"""Files without key columns, and formats by level: written according to the options, and read regardless of them."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_a_file_is_read_by_its_extension_and_an_unknown_one_refused() -> None:
 
 
 @pytest.mark.parametrize("options", [{"file.format": "orc"}, {"file.format": "avro", "file.compression": "lz4"}])
-def test_a_file_that_cannot_be_begun_leaves_nothing_behind(options: dict[str, str]) -> None:
+def test_a_file_that_cannot_be_opened_leaves_nothing(options: dict[str, str]) -> None:
     bucket = Bucket([PLAIN], {"file.compression": "gzip", **options})
     writer = bucket.writer()
     with pytest.raises(UnsupportedFeature, match="compression"):

@@ -1,4 +1,4 @@
-"""Passing over values of Thrift's compact protocol."""
+"""Skipping values of Thrift's compact protocol."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def a_struct(fields: list[tuple[int, tuple[int, Value]]]) -> Struct:
 
 
 def structs(values: st.SearchStrategy[tuple[int, Value]]) -> st.SearchStrategy[Struct]:
-    """Structs whose fields have those values, and ids near and far from each other."""
+    """Structs whose fields have these values, with ids near and far from each other."""
     fields = st.lists(st.tuples(st.integers(1, 300), values), max_size=5, unique_by=lambda field: field[0])
     return fields.map(lambda found: a_struct(sorted(found, key=lambda field: field[0])))
 
@@ -47,7 +47,7 @@ def nested(values: st.SearchStrategy[tuple[int, Value]]) -> st.SearchStrategy[tu
 
 
 @given(structs(st.recursive(PLAIN, nested, max_leaves=8)), st.data())
-def test_a_struct_is_passed_over_to_its_end_and_not_beyond_the_bytes(struct: Struct, data: st.DataObject) -> None:
+def test_a_struct_is_skipped_to_its_end_but_not_beyond_the_bytes(struct: Struct, data: st.DataObject) -> None:
     encoded = encode_struct(struct)
     cursor = ThriftCursor(encoded + b"more")
     cursor.skip(STRUCT)
@@ -58,6 +58,6 @@ def test_a_struct_is_passed_over_to_its_end_and_not_beyond_the_bytes(struct: Str
 
 
 @pytest.mark.parametrize("encoded", [b"\x1c" * 100, b"\x1d\x00", b"\x18" + b"\xff" * 12])
-def test_what_is_no_struct_is_refused(encoded: bytes) -> None:
+def test_bytes_that_are_not_a_struct_are_refused(encoded: bytes) -> None:
     with pytest.raises(ValueError, match="thrift"):
         ThriftCursor(encoded).skip(STRUCT)

@@ -56,7 +56,7 @@ def merged_groups(runs: Sequence[Sequence[Row]], spec: MergeSpec) -> list[list[R
 
 
 def merged_rows(runs: Sequence[Sequence[Row]], spec: MergeSpec) -> list[Row]:
-    """The rows that stand after the merge of runs given oldest first."""
+    """The winning rows after a merge of runs that are given oldest first."""
     kept = []
     for versions in merged_groups(runs, spec):
         counted = versions
@@ -67,6 +67,6 @@ def merged_rows(runs: Sequence[Sequence[Row]], spec: MergeSpec) -> list[Row]:
 
 
 def as_run(rows: Sequence[Row], schema: pa.Schema, spec: MergeSpec) -> pa.RecordBatch:
-    """A sorted run of unique keys: of equal keys the first stays."""
+    """A sorted run of unique keys: the first of equal keys is kept."""
     unique = {key_of(row, spec): row for row in reversed(rows)}
     return pa.RecordBatch.from_pylist([unique[key] for key in sorted(unique)], schema=schema)

@@ -1,4 +1,4 @@
-"""Pruning by bounds never loses a row, and prunes what it obviously can."""
+"""Pruning by bounds never loses a row, and prunes in obvious cases."""
 
 from __future__ import annotations
 

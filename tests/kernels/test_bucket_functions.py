@@ -1,4 +1,4 @@
-"""The bucket functions ``mod`` and ``hive`` against Apache Paimon's buckets."""
+"""The bucket functions ``mod`` and ``hive`` compared with the buckets of Apache Paimon."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_hive_combines_columns_and_takes_nulls_as_zero():
     assert hive_buckets([IntType(), VarCharType()], columns, 1 << 30).tolist() == [(62 + text) % (1 << 30), 0]
 
 
-def test_hive_makes_all_nan_and_both_zeros_alike():
+def test_hive_treats_all_nans_and_both_zeros_as_equal():
     for t, arrow in ((FloatType(), pa.float32()), (DoubleType(), pa.float64())):
         zero, negative_zero, nan, negative_nan = hive_buckets(
             [t], [pa.array([0.0, -0.0, float("nan"), float("-nan")], arrow)], 1 << 30

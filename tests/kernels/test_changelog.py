@@ -1,4 +1,4 @@
-"""What a step of a compaction changes, on small steps."""
+"""The changes of small compaction steps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ANALYZE counts of a column."""
+"""The column statistics of ANALYZE."""
 
 from __future__ import annotations
 

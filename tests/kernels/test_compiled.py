@@ -1,4 +1,4 @@
-"""When compiled kernels are used, and what happens where they cannot be."""
+"""When compiled kernels are used, and what happens if they are not available."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ COLUMNS = {
 
 
 def order_of(value: Any) -> Any:
-    """What compares as the format does: NaN equals itself, after every number; -0.0 is 0.0; text by its bytes."""
+    """A value that is ordered as in the format: NaN equals itself, after every number; -0.0 is 0.0; text by bytes."""
     if isinstance(value, float):
         return (math.isnan(value), 0.0 if math.isnan(value) else value + 0.0)
     return value.encode() if isinstance(value, str) else value
@@ -111,7 +111,7 @@ def test_decimals_beyond_64_bits_are_ordered() -> None:
 
 
 def naive_interleaved(columns: Sequence[bytes]) -> bytes:
-    """Bit after bit, as ``ZOrderByteUtils.interleaveBits`` has it."""
+    """Interleave bit by bit, as ``ZOrderByteUtils.interleaveBits`` does."""
     bits = []
     for at in range(8 * max(map(len, columns))):
         bits += [column[at // 8] >> (7 - at % 8) & 1 for column in columns if at // 8 < len(column)]

@@ -1,4 +1,4 @@
-"""The difference between two sorted states, against a plain comparison of dicts."""
+"""The difference between two sorted states, compared with a plain comparison of dicts."""
 
 from __future__ import annotations
 

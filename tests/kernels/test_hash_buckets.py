@@ -1,4 +1,4 @@
-"""Where key hashes go, against the assigner of Java written out hash by hash."""
+"""The buckets of key hashes, compared with a model of Java's assigner that works hash by hash."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def as_hashes(values: Sequence[int]) -> np.ndarray:
 
 
 class JavaAssigner:
-    """One assigner: a map, rows by bucket, and no limit of buckets."""
+    """One assigner: a map, row counts by bucket, and no limit on buckets."""
 
     def __init__(self, target: int) -> None:
         self.target = target
@@ -57,7 +57,7 @@ def test_hashes_go_where_java_puts_them(batches: list[list[int]], target: int) -
     st.none() | st.integers(1, 4),
     st.integers(1, 4),
 )
-def test_a_hash_has_one_bucket_for_ever(
+def test_a_hash_never_changes_its_bucket(
     batches: list[list[int]], target: int, max_buckets: int | None, assigners: int
 ) -> None:
     rules = AssignRules(target_rows=target, max_buckets=max_buckets, assigners=min(assigners, max_buckets or assigners))
@@ -161,7 +161,7 @@ def test_a_loaded_hash_has_the_first_of_its_buckets(files: list[tuple[int, list[
 def test_sorted_files_that_are_searched_give_the_buckets_of_those_that_were_taken_in(
     files: list[list[int]], batches: list[list[int]]
 ) -> None:
-    """Whatever moment they are taken in at."""
+    """The result does not depend on when the files are added to the shards."""
     owner = {h: bucket for bucket, own in reversed(list(enumerate(files))) for h in own}
     apart = [(bucket, as_hashes(sorted(h for h in owner if owner[h] == bucket))) for bucket in range(len(files))]
     taken_in, rules = HashBuckets(), AssignRules(target_rows=5)
@@ -179,7 +179,7 @@ def test_sorted_files_that_are_searched_give_the_buckets_of_those_that_were_take
             assert searched.hashes_of(bucket).tolist() == taken_in.hashes_of(bucket).tolist()
 
 
-def test_few_rows_do_not_pay_for_all_keys_of_a_table() -> None:
+def test_a_write_of_few_rows_does_not_load_all_keys_of_a_table() -> None:
     files = [(bucket, np.arange(bucket, 400_000, 4, dtype=np.int32)) for bucket in range(4)]
     index, rules = HashBuckets(), AssignRules(target_rows=200_000)
     index.load(files)

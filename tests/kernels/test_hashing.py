@@ -1,4 +1,4 @@
-"""Hashes of columns against Apache Paimon's, and against a plain loop over the bytes of rows."""
+"""Hashes of columns, compared with those of Apache Paimon and with a plain loop over the bytes of rows."""
 
 from __future__ import annotations
 
@@ -146,6 +146,6 @@ def test_buckets_of_extreme_hashes_are_not_negative():
         ([IntType()] * 2, [pa.array([1], pa.int32()), pa.array([], pa.int32())], "columns of equal length"),
     ],
 )
-def test_columns_that_are_no_key_are_refused(types, columns, expected):
+def test_columns_that_cannot_be_keys_are_refused(types, columns, expected):
     with pytest.raises(InvalidData, match=expected):
         row_hashes(types, columns)

@@ -1,4 +1,4 @@
-"""Keys found in an index of rows, beside a plain dictionary."""
+"""Keys found in an index of rows, compared with a plain dictionary."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_a_row_finds_the_key_it_has(source: list[tuple[Any, ...]], others: list[
             assert index.counts[key] == source.count(row)
 
 
-def test_equal_hashes_are_no_equal_keys() -> None:
+def test_keys_with_equal_hashes_are_distinguished() -> None:
     texts = [f"key {number}" for number in range(200_000)]
     index = JoinIndex.of([VarCharType()], [pa.array(texts[:150_000])])
     assert len(set(index.hashes.tolist())) < 150_000

@@ -1,4 +1,4 @@
-"""Placing a batch of rows whose keys may lie in other partitions, against doing it row by row as the reference does."""
+"""Placing a batch of rows whose keys may be in other partitions, compared with a row-by-row model of the reference."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from table_format.kernels.key_moves import NOWHERE, Arrivals, BucketCounts, Plac
 
 Place = tuple[int, int]
 Row = tuple[int, int]
-"""A key and the partition that a row names."""
+"""A key, and the partition of a row."""
 
 ROWS = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 3)), max_size=25)
 KNOWN = st.dictionaries(st.integers(0, 5), st.tuples(st.integers(0, 3), st.integers(0, 2)))
@@ -41,7 +41,7 @@ def placed(rows: list[Row], known: dict[int, Place], rule: WhenElsewhere, target
 def one_by_one(
     rows: list[Row], known: dict[int, Place], rule: WhenElsewhere, bucket_of_new: int
 ) -> tuple[list[tuple[int, int, int, bool]], dict[int, Place]]:
-    """What is written, as number of the row, partition, bucket and whether it is a delete; and where keys lie then."""
+    """The written rows as row number, partition, bucket and delete flag, and the places of keys afterwards."""
     written, lies = [], dict(known)
     for number, (key, partition) in enumerate(rows):
         if key not in lies:
@@ -73,7 +73,7 @@ def test_a_batch_is_placed_as_its_rows_one_by_one(
 
 @settings(max_examples=60)
 @given(ROWS, KNOWN, st.integers(1, 4))
-def test_keys_are_deleted_where_they_lay_and_no_bucket_is_overfull(
+def test_keys_are_deleted_at_their_old_place_and_no_bucket_is_overfull(
     rows: list[Row], known: dict[int, Place], target: int
 ) -> None:
     found = placed(rows, known, WhenElsewhere.MOVE, target)

@@ -37,7 +37,7 @@ def test_new_keys_of_a_shard_go_to_buckets_of_its_assigner() -> None:
         assert set((buckets % 3).tolist()) == {number}
 
 
-def test_one_writer_alone_has_all_keys() -> None:
+def test_a_single_writer_has_all_keys() -> None:
     assert WHOLE.is_whole
     assert WHOLE.part_of(TYPES, keys(5)).num_rows == 5
     assert KeyShard(1, 2).part_of(TYPES, keys(0)).num_rows == 0

@@ -1,4 +1,4 @@
-"""Merging sorted runs against a row-by-row model, with compiled and with numpy kernels."""
+"""Merging sorted runs, compared with a row-by-row model, with compiled and with numpy kernels."""
 
 from __future__ import annotations
 
@@ -226,7 +226,7 @@ def test_ignored_retracts_give_way_to_adds_unless_they_are_alone(backend, kinds,
     assert [kind for batch in streamed for kind in batch["_VALUE_KIND"].to_pylist()] == kept
 
 
-def test_no_run_no_batch_and_no_row_give_nothing():
+def test_a_merge_of_nothing_is_empty():
     spec = MergeSpec(("k",), by_sequence_number=False)
     empty = pa.record_batch({"k": pa.array([], pa.int64())})
     assert winners([], spec).tolist() == []

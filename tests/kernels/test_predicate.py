@@ -1,4 +1,4 @@
-"""Predicates on columns against a row-by-row model."""
+"""Predicates on columns, compared with a row-by-row model."""
 
 from __future__ import annotations
 
@@ -107,10 +107,10 @@ def test_an_escape_of_nothing_special_is_refused(pattern):
 @pytest.mark.parametrize(
     ("predicate", "told"),
     [
-        (Compare("a", EQ, "x"), "'x' is no value of it"),
-        (Compare("a", EQ, True), "True is no value of it"),
-        (Compare("a", EQ, 1.5), "1.5 is no value of it"),
-        (In("a", (1, None)), "None is no value of it"),
+        (Compare("a", EQ, "x"), "'x' is not a value of the type"),
+        (Compare("a", EQ, True), "True is not a value of the type"),
+        (Compare("a", EQ, 1.5), "1.5 is not a value of the type"),
+        (In("a", (1, None)), "None is not a value of the type"),
         (Compare("a", CompareOp.CONTAINS, 1), "contains does not apply to column 'a' of type INT"),
         (Like("a", "x"), "LIKE does not apply to column 'a' of type INT"),
     ],

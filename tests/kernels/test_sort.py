@@ -1,4 +1,4 @@
-"""Sorting a write buffer against the row-by-row model, and sorting by any columns."""
+"""Sorting a write buffer, compared with the row-by-row model, and sorting by any columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stored bounds always enclose the values they stand for, at any length and in any script."""
+"""Stored bounds always enclose their values, at any length and in any script."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_bounds_of_parts_make_bounds_of_the_whole(parts: list[ColumnBounds], who
         ("none", (None, None, None)),
     ],
 )
-def test_a_mode_says_what_is_stored(mode: str, expected: tuple[Any, ...]) -> None:
+def test_the_mode_determines_what_is_stored(mode: str, expected: tuple[Any, ...]) -> None:
     assert stored_bounds(ColumnBounds("a" * 20, "z" * 20, 1, 9), mode) == ColumnBounds(*expected, 9)
 
 

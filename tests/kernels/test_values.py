@@ -1,4 +1,4 @@
-"""Internal values and Arrow arrays stand for each other."""
+"""Internal values are converted to Arrow arrays and back."""
 
 from __future__ import annotations
 

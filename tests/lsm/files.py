@@ -26,7 +26,7 @@ def a_file(
     deletes: int | None = 0,
     created: int = 0,
 ) -> DataFileMeta:
-    """A file of ``SCHEMA`` with that key range."""
+    """A file of ``SCHEMA`` with this key range."""
     types = [IntType(nullable=False)]
     return DataFileMeta(
         file_name=name,
@@ -46,7 +46,7 @@ def a_file(
 
 
 def key_range_of_test_files() -> KeyRangeOf:
-    """How to tell the key range of what ``a_file`` makes."""
+    """A function that returns the key range of the files of ``a_file``."""
     return key_ranges(SCHEMA)
 
 

@@ -1,4 +1,4 @@
-"""A bucket of a primary key table in memory, with the live files that a metastore would keep."""
+"""A bucket of a primary-key table in memory, with the live files that a metastore would keep."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ Row = tuple[RowKind, int, str | None, int | None]
 
 
 class CountingIds:
-    """UUIDs that count."""
+    """Consecutive UUIDs."""
 
     def __init__(self) -> None:
         self._next = 0
@@ -58,7 +58,7 @@ class CountingIds:
 
 
 class FixedClock:
-    """A clock that stands still."""
+    """A clock with a fixed time."""
 
     def now_ms(self) -> int:
         return 1_700_000_000_000
@@ -121,7 +121,7 @@ class Bucket:
 
     @property
     def data_files(self) -> list[str]:
-        """Names of the files that exist."""
+        """The names of the existing files."""
         return [f.name for f in self.store.io.list(self.store.paths.bucket_directory("", 0))]
 
     def writer(self) -> MergeTreeWriter:
@@ -137,7 +137,7 @@ class Bucket:
         return self.commit(compact_bucket(self.files, self.live, full=full))
 
     def commit(self, message: CommitMessage) -> CommitMessage:
-        """Apply the APPEND and then the COMPACT changes, and check the laws of the format on what is left."""
+        """Apply the APPEND and then the COMPACT changes, and check the invariants of the format for the result."""
         self.live += message.new_files
         for file in message.compact_before:
             assert file in self.live
@@ -179,7 +179,7 @@ class Bucket:
         files: Sequence[DataFileMeta] | None = None,
         **switches: bool,
     ) -> list[tuple[Any, ...]]:
-        """The rows a reader sees, sorted."""
+        """The rows that a reader sees, sorted."""
         system = {f.name: f for f in (SEQUENCE_NUMBER, VALUE_KIND)}
         fields = [system.get(c) or self.schema.field(c) for c in columns or self.schema.field_names]
         batches = read_bucket(
@@ -197,7 +197,7 @@ class Bucket:
 
 
 def sorted_rows(batches: Iterable[pa.RecordBatch], fields: Sequence[DataField]) -> list[tuple[Any, ...]]:
-    """The rows of batches of that schema."""
+    """The rows of batches of this schema."""
     rows: list[tuple[Any, ...]] = []
     for batch in batches:
         assert batch.schema.names == [f.name for f in fields]
@@ -206,7 +206,7 @@ def sorted_rows(batches: Iterable[pa.RecordBatch], fields: Sequence[DataField]) 
 
 
 def batch_of(rows: Sequence[Row], schema: TableSchema = SCHEMA) -> pa.RecordBatch:
-    """Rows as the writer takes them."""
+    """Rows in the form that the writer expects."""
     columns = {"k": [r[1] for r in rows], "v": [r[2] for r in rows], "s": [r[3] for r in rows]}
     kinds = pa.array([int(r[0]) for r in rows], pa.int8())
     batch = pa.record_batch(
@@ -221,7 +221,7 @@ def _typed(schema: TableSchema) -> list[tuple[DataField, pa.Field]]:
 
 
 def with_fields(schema: TableSchema, *fields: DataField) -> TableSchema:
-    """The next schema, with further columns."""
+    """The next schema, with additional columns."""
     return replace(
         schema, id=schema.id + 1, fields=(*schema.fields, *fields), highest_field_id=max(f.id for f in fields)
     )

@@ -41,7 +41,7 @@ def test_marks_are_written_once_with_all_vectors_of_the_bucket(wide: str) -> Non
     assert again.write(bucket.live) == ((), ())
 
 
-def test_files_that_are_gone_leave_the_index() -> None:
+def test_removed_files_are_dropped_from_the_index() -> None:
     bucket, first, second = bucket_with_files()
     deletion_vectors = BucketVectors(bucket.files, BucketDeletions())
     deletion_vectors.mark_deleted(first, np.array([1]))

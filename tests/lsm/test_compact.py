@@ -1,4 +1,4 @@
-"""Compaction of a bucket: what is rewritten, what only moves, and what survives a failure."""
+"""Compaction of a bucket: rewritten files, files that only move, and failures."""
 
 from __future__ import annotations
 

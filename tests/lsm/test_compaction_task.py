@@ -35,7 +35,7 @@ def test_a_small_file_alone_is_upgraded_as_well():
     assert steps(a_file("a", size=SMALL)) == ["upgrade a"]
 
 
-def test_small_neighbours_are_gathered():
+def test_adjacent_small_files_are_merged_together():
     assert steps(a_file("a", keys=(0, 1), size=SMALL), a_file("b", keys=(2, 3), size=SMALL)) == ["rewrite a b"]
 
 
@@ -50,7 +50,7 @@ def test_small_files_join_the_overlap_before_them_and_a_big_file_ends_the_gather
     assert steps(*files) == ["rewrite a b c", "upgrade d", "upgrade e"]
 
 
-def test_a_file_at_its_place_is_left_alone():
+def test_a_file_that_is_already_in_place_does_not_change():
     assert steps(a_file("a", level=5, keys=(0, 1), size=BIG), a_file("b", keys=(2, 3), size=BIG)) == ["upgrade b"]
 
 

@@ -119,7 +119,7 @@ def test_very_many_runs_are_merged_at_once(name: str):
 
 
 def test_of_levels_that_were_compacted_by_lookup_the_lowest_stands_for_all():
-    """Compaction by lookup takes in what a higher level holds of a key and leaves it there."""
+    """A compaction by lookup merges the row of a key on a higher level, and leaves that row there."""
     options = {**ASSOCIATIVE["aggregation"], "write-only": "true"}
     bucket = Bucket(options, schema=SCHEMA)
     write(bucket, [{"k": 1, "a": 5, "b": "x", "g": 1}, {"k": 2, "a": 1, "b": "x", "g": 1}], compact=False)
@@ -133,7 +133,7 @@ def test_of_levels_that_were_compacted_by_lookup_the_lowest_stands_for_all():
     assert by_lookup.read("k", "a") == [(1, 107), (2, 1)]
 
 
-def test_the_engine_travels_between_processes():
+def test_the_engine_can_be_pickled():
     for options in ASSOCIATIVE.values():
         spec = merge_spec(SCHEMA, TableOptions.parse(options))
         assert pickle.loads(pickle.dumps(spec)) == spec  # noqa: S301

@@ -20,7 +20,7 @@ def keys_above_level_0(bucket: Bucket) -> list[int]:
     return [row[0] for file in bucket.live if file.level > 0 for row in bucket.read("k", files=[file])]
 
 
-def test_every_write_moves_level_0_up_and_drops_what_is_there_already():
+def test_every_write_moves_level_0_up_and_drops_rows_of_known_keys():
     bucket = Bucket(FIRST)
     bucket.write(*((A, k, "first", 0) for k in range(0, 200, 2)), compact=True)
     assert [f.level for f in bucket.live] == [5]
@@ -72,7 +72,7 @@ def test_retracts_of_other_writers_are_refused_or_dropped_by_compaction(kind):
             assert other.read("k", "v") == rows
 
 
-def test_level_0_is_taken_up_when_nothing_else_is_due():
+def test_level_0_is_compacted_if_nothing_else_is_due():
     options, range_of = CompactionOptions(), key_range_of_test_files()
     big = a_file("big", level=5, size=10**9)
     new = [a_file(f"new{n}", sequence=(n, n)) for n in range(3)]

@@ -1,4 +1,4 @@
-"""The rows that a merge leaves out are found by keys alone: without them the files are what a merged read gives."""
+"""The rows that a merge drops are found by keys alone: the other rows of the files equal a merged read."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_superseded_and_retracted_rows_are_hidden():
     ],
 )
 @pytest.mark.parametrize("seed", range(4))
-def test_what_is_left_is_what_a_merged_read_gives(options: dict[str, str], seed: int):
+def test_the_remaining_rows_are_those_of_a_merged_read(options: dict[str, str], seed: int):
     chance = random.Random(f"{options} {seed}")
     bucket = Bucket({**WRITE_ONLY, **options})
     for number in range(chance.randrange(1, 9)):
@@ -76,7 +76,7 @@ def test_only_keys_are_read_and_of_files_that_nothing_overlaps_none():
     assert hidden_rows(bucket.reader(), EMPTY_ROW, 0, bucket.live, bucket.schema, bucket.parsed) == {}
 
 
-def test_what_the_engine_cannot_take_back_is_an_error():
+def test_an_unsupported_retract_is_an_error():
     bucket = Bucket(WRITE_ONLY)
     bucket.write((A, 1, "a", 10))
     bucket.write((D, 1, "a", 10))

@@ -1,4 +1,4 @@
-"""Random histories of one bucket against a dictionary: what is read, and the laws of the tree."""
+"""Random histories of one bucket, compared with a dictionary: the rows, and the invariants of the tree."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ WRITE, MINOR, FULL = "write", "compaction", "full compaction"
 
 
 def histories(kinds: list[RowKind], steps: list[str]) -> st.SearchStrategy[list[tuple[str, list[Row]]]]:
-    """Writes of a few rows each, and the other steps in between."""
+    """Writes of a few rows each, with other steps in between."""
     row = st.tuples(
         st.sampled_from(kinds),
         st.integers(0, 12),
@@ -36,7 +36,7 @@ OPTIONS = st.fixed_dictionaries(
 
 
 class Model:
-    """What a table with ``deduplicate`` holds, by the definition."""
+    """The contents of a table with ``deduplicate``, by definition."""
 
     def __init__(self, options: dict[str, str]) -> None:
         self.newest: dict[int, Row] = {}

@@ -1,4 +1,4 @@
-"""Sections: disjoint in keys, and no more runs than there are overlaps."""
+"""Sections have disjoint keys, and no more runs than overlaps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The order of keys outside Arrow is the order the merge uses."""
+"""The order of keys outside Arrow is the order of the merge."""
 
 from __future__ import annotations
 

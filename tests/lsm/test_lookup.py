@@ -1,4 +1,4 @@
-"""Looking keys up in the older runs of a bucket."""
+"""Looking up keys in the older runs of a bucket."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def lookup(bucket: Bucket, deletion_vectors: BucketVectors | None = None) -> Loo
 
 
 @pytest.mark.parametrize("names", [("v",), ("v", "k")])
-def test_keys_that_are_no_single_number_are_found(names: tuple[str, ...]) -> None:
+def test_keys_that_are_not_a_single_number_are_found(names: tuple[str, ...]) -> None:
     fields = tuple(replace(f, type=f.type.with_nullable(f.name not in names)) for f in SCHEMA.fields)
     bucket = Bucket(schema=replace(SCHEMA, fields=fields, primary_keys=names))
     message = bucket.write(*((A, k, f"{k:02}", 0) for k in range(0, 40, 2)))
@@ -75,7 +75,7 @@ def keys(values: Sequence[int]) -> pa.RecordBatch:
 
 
 def shown(found: LookupResult | None) -> list[tuple[int, int]]:
-    """Key and level of what was found, after a look at where it says the rows lie."""
+    """The keys and levels of the rows found, after a check of their positions."""
     if found is None:
         return []
     assert SEQUENCE_NUMBER.name in found.rows.schema.names
@@ -179,7 +179,7 @@ def test_a_file_whose_index_has_none_of_the_keys_is_not_opened(threshold: str) -
         assert old.file_name in io.opened
 
 
-def test_a_file_between_whose_keys_those_asked_for_lie_is_not_opened() -> None:
+def test_a_file_whose_key_range_contains_none_of_the_sought_keys_is_not_opened() -> None:
     io = WatchedFileIO()
     bucket = old_and_new([10, 20], [15], {}, io)
     bucket.write((A, 5, "new", 0), (A, 25, "new", 0))
@@ -204,7 +204,7 @@ def test_few_keys_in_a_large_file_are_found_with_all_their_columns() -> None:
     assert (first.positions.tolist(), second.positions.tolist()) == ([200], [15_000, 24_999])
 
 
-def test_other_columns_are_read_only_where_a_key_was_met() -> None:
+def test_other_columns_are_read_only_where_a_key_matches() -> None:
     bucket = old_and_new(range(0, 2 * MANY, 2), [3, 40_001], {"file.block-size": "20 kb"})
     (old,) = (file for file in bucket.live if file.level == 5)
     path = bucket.store.paths.data_file("", 0, old)
@@ -221,7 +221,7 @@ def test_other_columns_are_read_only_where_a_key_was_met() -> None:
 
 @pytest.mark.parametrize("start", [0, 30_000, 48_000])
 @pytest.mark.parametrize("old_rows", [MANY, 5_000])
-def test_of_many_keys_that_lie_together_only_their_surroundings_are_read(start: int, old_rows: int) -> None:
+def test_for_many_adjacent_keys_only_the_rows_around_them_are_read(start: int, old_rows: int) -> None:
     old_keys = range(0, 2 * MANY, 2 * MANY // old_rows)
     new_keys = range(start, start + 2_000)
     bucket = old_and_new(old_keys, new_keys, {"file.block-size": "20 kb"})

@@ -1,4 +1,4 @@
-"""Reading a bucket: what is merged, what is passed through, which columns and rows come out."""
+"""Reading a bucket: which files are merged, and which columns and rows are returned."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _read_nothing(bucket, predicate):
     )
 
 
-def test_a_condition_on_a_value_does_not_bring_back_an_old_row():
+def test_a_condition_on_a_value_does_not_return_an_old_row():
     assert a_bucket().read("k", predicate=Compare("v", CompareOp.EQ, "c")) == []
     assert a_bucket().read("k", predicate=Compare("v", CompareOp.EQ, "b")) == []
     both = And((Compare("k", CompareOp.EQ, 3), Compare("v", CompareOp.EQ, "c")))
@@ -74,7 +74,7 @@ def test_a_condition_on_the_key_selects_keys():
     assert a_bucket().read("k", "v", predicate=Compare("k", CompareOp.LT, 4)) == [(1, "a"), (3, "C")]
 
 
-def test_a_sequence_field_decides_before_the_order_of_arrival():
+def test_a_sequence_field_takes_precedence_over_the_order_of_arrival():
     bucket = Bucket({**WRITE_ONLY, "sequence.field": "s"})
     bucket.write((A, 1, "new", 9), (A, 2, "old", None), (A, 3, "same", 5))
     bucket.write((A, 1, "late", 3), (A, 2, "new", 0), (A, 3, "later", 5), (D, 1, None, 4))
@@ -88,7 +88,7 @@ def test_a_descending_sequence_field_keeps_the_smallest_and_null_is_still_oldest
     assert bucket.read("k", "v") == [(1, "small"), (2, "number")]
 
 
-def test_update_before_takes_a_row_back():
+def test_update_before_retracts_a_row():
     bucket = Bucket(WRITE_ONLY)
     bucket.write((A, 1, "a", 0))
     bucket.write((UB, 1, "a", 0))
@@ -104,7 +104,7 @@ def test_many_runs_are_merged_in_groups_and_read_the_same():
     assert bucket.read("k", "v") == sorted([*((key, "last") for key in range(7)), (100, "y")], key=repr)
 
 
-def test_writers_that_did_not_see_each_other_are_merged_by_sequence_number():
+def test_rows_of_concurrent_writers_are_merged_by_sequence_number():
     bucket = Bucket(WRITE_ONLY)
     first, second = bucket.writer(), bucket.writer()
     from tests.lsm.tables import batch_of
@@ -195,7 +195,7 @@ def test_runs_are_told_apart_by_their_sequence_numbers_when_these_are_disjoint(s
     assert has_disjoint_sequences(section) is disjoint
 
 
-def test_runs_come_oldest_first():
+def test_runs_are_ordered_oldest_first():
     files = [a_file("new", sequence=(5, 9)), a_file("old", level=5, sequence=(0, 4)), a_file("tie", sequence=(0, 4))]
     (section,) = partition_into_sections(files, key_range_of_test_files())
     assert [run[0].file_name for run in oldest_first(section)] == ["old", "tie", "new"]

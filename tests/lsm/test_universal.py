@@ -1,4 +1,4 @@
-"""Which runs a compaction takes, and where they go: the table of format chapter 07, section 3."""
+"""The runs of a compaction and its output level: the table of format chapter 07, section 3."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def test_a_full_compaction_takes_all_runs_to_the_highest_level():
 
 
 @pytest.mark.parametrize("runs", [[], [(5, 1)]])
-def test_a_full_compaction_of_what_is_compacted_is_nothing(runs):
+def test_a_full_compaction_of_compacted_files_does_nothing(runs):
     assert full_compaction(tree(*runs)) is None
 
 
@@ -150,6 +150,6 @@ def test_a_full_compaction_goes_to_a_level_above_the_configured_ones():
         ([(0, 1), (3, 1), (5, 1)], 5, True),
     ],
 )
-def test_retract_rows_end_where_nothing_older_is_left(runs, output, drops):
+def test_retract_rows_are_dropped_if_nothing_older_is_left(runs, output, drops):
     levels = tree(*runs)
     assert drops_deletes(CompactUnit(levels.files, output), levels) is drops

@@ -24,7 +24,7 @@ def test_an_empty_bucket_starts_with_sequence_number_0():
     assert bucket.read("k", "_SEQUENCE_NUMBER") == [(1, 1), (2, 0)]
 
 
-def test_sequence_numbers_go_on_from_the_files_of_the_bucket():
+def test_sequence_numbers_continue_from_the_files_of_the_bucket():
     bucket = Bucket(WRITE_ONLY)
     bucket.write((A, 1, "a", 0), (A, 2, "b", 0))
     assert shape(bucket.write((A, 3, "c", 0)).new_files) == [(0, 1, 2, 2)]
@@ -78,7 +78,7 @@ def test_a_write_only_table_is_not_compacted_by_its_writers():
     assert len(bucket.live) == 9
 
 
-def test_a_writer_can_be_told_to_compact_fully():
+def test_a_writer_compacts_fully_on_request():
     bucket = Bucket()
     bucket.write((A, 1, "a", 0), (A, 2, "a", 0))
     message = bucket.write((D, 1, None, 0), compact="full")
@@ -86,7 +86,7 @@ def test_a_writer_can_be_told_to_compact_fully():
     assert bucket.read("k") == [(2,)]
 
 
-def test_files_made_and_consumed_within_one_commit_are_deleted_and_not_named():
+def test_files_created_and_consumed_within_one_commit_are_deleted_and_not_named():
     bucket = Bucket({"write-buffer-size": "1 b", "num-sorted-run.compaction-trigger": "2"})
     message = bucket.write(*((A, 1, f"{i}", 0) for i in range(6)), compact=True)
     assert len(message.new_files) == 6

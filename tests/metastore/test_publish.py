@@ -43,7 +43,7 @@ def after(error):
         (lambda io: io.before("create", "", failing(LOST)), b"theirs", PutOutcome.OTHERS),
     ],
 )
-def test_who_made_the_file_is_found_out(trouble, there, outcome):
+def test_the_creator_of_the_file_is_determined(trouble, there, outcome):
     table = a_table()
     if there is not None:
         table.store.io.create(PATH, there)
@@ -53,7 +53,7 @@ def test_who_made_the_file_is_found_out(trouble, there, outcome):
     assert (found is not None) == (there is not None or outcome is PutOutcome.OURS)
 
 
-def test_when_looking_fails_too_the_outcome_is_unknown():
+def test_if_reading_the_file_fails_too_the_outcome_is_unknown():
     table = a_table()
     table.io.after("create", "", failing(LOST))
     table.io.before("read", "", failing(LOST))
@@ -81,7 +81,7 @@ def test_no_request_is_sent_after_the_time_to_give_up():
     assert [verb for verb, path in table.io.calls if path == PATH].count("create") == 2
 
 
-def test_a_unique_file_may_meet_itself_but_no_other():
+def test_a_unique_file_may_exist_only_with_the_same_bytes():
     table = a_table()
     create_unique(table.store, PATH, b"mine")
     create_unique(table.store, PATH, b"mine")

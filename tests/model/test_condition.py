@@ -1,4 +1,4 @@
-"""Conditions are built with operators and refuse, in words, what they cannot mean."""
+"""Conditions are built with operators, and invalid ones are refused with an explanation."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def test_the_repr_of_a_condition_is_the_text_of_the_filter(condition, text):
     assert repr(condition) == text
 
 
-def test_a_condition_travels_between_processes():
+def test_a_condition_can_be_pickled():
     condition = (col("a") > 1) & ~col("flag")
     assert repr(pickle.loads(pickle.dumps(condition))) == repr(condition)  # noqa: S301 - made here
 
 
-def test_a_condition_has_no_truth_and_says_what_to_write_instead():
+def test_a_condition_has_no_truth_value_and_says_what_to_write_instead():
     with pytest.raises(InvalidFilter, match=r"'a > 1' is neither true nor false.* & \| ~"):
         _ = (col("a") > 1) and (col("b") > 1)
     with pytest.raises(InvalidFilter, match=r"between\(\)"):
@@ -62,11 +62,11 @@ def test_a_condition_has_no_truth_and_says_what_to_write_instead():
         (lambda: col(1), "expected the name of a column, found int 1"),
     ],
 )
-def test_what_no_condition_can_mean_is_refused_when_it_is_written(build, message):
+def test_an_invalid_condition_is_refused_when_it_is_built(build, message):
     with pytest.raises(InvalidFilter, match=message):
         build()
 
 
-def test_a_column_is_no_key_of_a_dictionary():
+def test_a_column_cannot_be_a_key_of_a_dictionary():
     with pytest.raises(TypeError, match="unhashable"):
         hash(col("a"))

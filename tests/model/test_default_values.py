@@ -66,7 +66,7 @@ def test_a_literal_is_cast_as_a_text_is(text: str | None, data_type: DataType, e
         ("current_timestamp()", TimestampType()),
     ],
 )
-def test_what_is_no_value_of_the_type_is_refused(text: str, data_type: DataType) -> None:
+def test_a_text_that_is_not_a_value_of_the_type_is_refused(text: str, data_type: DataType) -> None:
     with pytest.raises(InvalidSchema, match="column 'a': unsupported default value"):
         value(text, data_type)
 

@@ -1,4 +1,4 @@
-"""Changes of a schema after which it holds rows."""
+"""Schema changes after which a table can store rows of another schema."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def test_a_formatter_reads_other_forms(formatter: str, text: str, expected: date
     assert PartitionTimes(formatter=formatter).time_of({"dt": text}) == expected
 
 
-def test_the_longest_name_in_a_pattern_is_meant() -> None:
+def test_the_longest_matching_name_in_a_pattern_is_used() -> None:
     times = PartitionTimes(pattern="$dt1-$dt-03")
     assert times.time_of({"dt": "02", "dt1": "2026"}) == datetime(2026, 2, 3)
 

@@ -1,4 +1,4 @@
-"""Random histories of one table against a plain dict: equal at every snapshot that is retained."""
+"""Random histories of one table, compared with a plain dict: equal at every retained snapshot."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ State = dict[int, tuple[int | None, str]]
 
 @dataclass
 class Expected:
-    """What a key-value store would hold: for each key the row that won, retracted rows included."""
+    """The contents of a key-value store: the winning row of each key, including retracted rows."""
 
     by_sequence: bool
     ignore_delete: bool

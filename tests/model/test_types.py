@@ -1,4 +1,4 @@
-"""Kinds of types: each type of the format is in the one that code treats it by."""
+"""Kinds of types: each type of the format belongs to the kind that determines its treatment."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ INTEGERS = (TinyIntType(), SmallIntType(), IntType(), BigIntType())
         (AnyTimestampType, (TimestampType(3), LocalZonedTimestampType())),
     ],
 )
-def test_types_are_of_one_kind_and_travel_between_processes(kind: type, members: tuple[object, ...]) -> None:
+def test_types_are_of_one_kind_and_can_be_pickled(kind: type, members: tuple[object, ...]) -> None:
     kinds = (IntegerType, FloatingType, TextType, BytesType, AnyTimestampType)
     for member in members:
         assert [other for other in kinds if isinstance(member, other)] == [kind]

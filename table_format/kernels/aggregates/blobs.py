@@ -1,6 +1,6 @@
-"""``rbm32``, ``rbm64``, ``theta_sketch`` and ``hll_sketch``: serialised sets that are united, two at a time.
+"""``rbm32``, ``rbm64``, ``theta_sketch`` and ``hll_sketch``: unions of serialised sets, two at a time.
 
-A group with one operand keeps its bytes; only the others are decoded at all.
+A group with one operand keeps its bytes; only the others are decoded.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from table_format.model.arrow_calls import arrow_array
 
 @dataclass(frozen=True)
 class Union:
-    """The union of stored sets: decode each once, unite them one by one, encode once."""
+    """The operations of a union of stored sets: decode each set once, unite them one by one, encode the result once."""
 
     unite: Callable[[Any, Any], Any]
     decode: Callable[[bytes], Any] = bytes
@@ -35,26 +35,26 @@ class Union:
 
 
 def unite_bitmaps32(older: bytes, newer: bytes) -> bytes:
-    """The union of two 32-bit bitmaps."""
+    """Return the union of two 32-bit bitmaps."""
     if has_runs(older) or has_runs(newer):
         return encode_bitmap32(union_bitmap32(decode_bitmap32(older), decode_bitmap32(newer)))
     union = BitMap.deserialize(older) | BitMap.deserialize(newer)
-    # Without runs on either side the C library arrives at the same containers.
+    # Without runs on either side, the C library creates the same containers.
     union.run_optimize()
     return bytes(union.serialize())
 
 
 def unite_bitmaps64(older: Bitmap64, newer: Bitmap64) -> Bitmap64:
-    """The older bitmap, with the values of the newer one put in."""
+    """Add the values of the newer bitmap to the older one, and return it."""
     older.unite(newer)
     return older
 
 
 def fold_united(union: Union, spec: AggregateSpec, segments: Segments) -> pa.Array:
-    """The union of all inputs.
+    """Return the union of all inputs.
 
     Raises:
-        InvalidData: an input is not what the function unites.
+        InvalidData: an input is not a valid set of this kind.
     """
     chosen = segments.select(validity(segments.values) & (segments.actions != Action.SKIP))
     several = np.zeros(segments.count, np.bool_)

@@ -18,7 +18,7 @@ _LOW: Final = 2**64 - 1
 
 
 def validity(array: pa.Array) -> Mask:
-    """Which values are not null."""
+    """Return a mask of the values that are not null."""
     if not array.null_count:
         return np.ones(len(array), np.bool_)
     valid: Mask = array.is_valid().to_numpy(zero_copy_only=False)
@@ -26,7 +26,7 @@ def validity(array: pa.Array) -> Mask:
 
 
 def numbers(array: pa.Array, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
-    """The fixed-width values of an array; whatever stands at nulls is kept."""
+    """Return the fixed-width values of an array; the values at nulls are undefined."""
     dtype = np.dtype(dtype)
     if len(array) == 0:
         return np.empty(0, dtype)
@@ -34,13 +34,13 @@ def numbers(array: pa.Array, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
 
 
 def bits(array: pa.Array) -> Mask:
-    """The values of a boolean array; null reads as false."""
+    """Return the values of a boolean array, with null as false."""
     values: Mask = array.fill_null(False).to_numpy(zero_copy_only=False)
     return values
 
 
 def array_of_numbers(values: npt.NDArray[Any], valid: Mask, arrow: pa.DataType) -> pa.Array:
-    """An array of a fixed-width type with those bytes.
+    """Return an array of a fixed-width type with the bytes of ``values``.
 
     >>> array_of_numbers(np.array([1, 2], np.int32), np.array([True, False]), pa.int32()).to_pylist()
     [1, None]
@@ -53,32 +53,32 @@ def array_of_numbers(values: npt.NDArray[Any], valid: Mask, arrow: pa.DataType) 
 
 
 def decimal_words(array: pa.Array) -> tuple[npt.NDArray[np.uint64], Ints]:
-    """Low and high words of the unscaled values of a decimal array."""
+    """Return the low and high words of the unscaled values of a decimal array."""
     words = numbers(array, np.dtype((np.void, 16))).view(np.uint64).reshape(-1, 2)
     return words[:, 0], words[:, 1].view(np.int64)
 
 
 def decimals_of_words(low: npt.NDArray[np.uint64], high: Ints, valid: Mask, arrow: pa.DataType) -> pa.Array:
-    """A decimal array of unscaled values; they may have more digits than the type, as in the reference."""
+    """Return a decimal array of unscaled values; as in the reference, they may have too many digits."""
     return array_of_numbers(np.stack([low, high.view(np.uint64)], axis=1), valid, arrow)
 
 
 def unscaled_ints(array: pa.Array) -> list[int | None]:
-    """The unscaled values of a decimal array as exact integers."""
+    """Return the unscaled values of a decimal array as exact integers."""
     low, high = decimal_words(array)
     pairs = zip(low.tolist(), high.tolist(), validity(array).tolist(), strict=True)
     return [(h << _WORD) | lo if valid else None for lo, h, valid in pairs]
 
 
 def decimals_of_ints(unscaled: list[int | None], arrow: pa.DataType) -> pa.Array:
-    """A decimal array of exact unscaled integers of at most 128 bits."""
+    """Return a decimal array of exact unscaled integers of at most 128 bits."""
     low = np.array([0 if v is None else v & _LOW for v in unscaled], np.uint64)
     high = np.array([0 if v is None else v >> _WORD for v in unscaled], np.int64)
     return decimals_of_words(low, high, np.array([v is not None for v in unscaled], np.bool_), arrow)
 
 
 def take_or_null(array: pa.Array, rows: Ints) -> pa.Array:
-    """The values at those rows; null where the row is negative."""
+    """Return the values at these rows; null if the row is negative."""
     missing = rows < 0
     if not missing.any():
         return array.take(rows)

@@ -1,4 +1,4 @@
-"""Checks of aggregate functions at CREATE, like in the reference (Java ``aggregate.factory.*``)."""
+"""Checks aggregate functions when a table is created, as in the reference (Java ``aggregate.factory.*``)."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from table_format.kernels.aggregates.spec import AggregateSpec
 
 
 def check_aggregate(spec: AggregateSpec) -> None:
-    """Refuse a function that does not exist, does not accept the column's type, or misses an option.
+    """Refuse a function that does not exist, does not accept the column's type, or lacks an option.
 
     Raises:
-        InvalidOption: names ``fields.<column>.aggregate-function``, or the option that does not fit it.
+        InvalidOption: the message names ``fields.<column>.aggregate-function``, or the wrong option.
     """
     function = function_of(spec)
     if not function.accepts.contains(spec.field.type):
@@ -21,10 +21,10 @@ def check_aggregate(spec: AggregateSpec) -> None:
 
 
 def function_of(spec: AggregateSpec) -> AggregateFunction:
-    """The function of a column that exists already.
+    """Return the function of an existing column.
 
     Raises:
-        InvalidOption: there is none of that name, or it cannot work on the column.
+        InvalidOption: the function does not exist, or does not accept the type of the column.
     """
     function = FUNCTIONS.get(spec.function)
     if function is None:

@@ -1,7 +1,7 @@
 """``collect``: the elements of the inputs in one ARRAY (Java ``FieldCollectAgg`` of 1.4).
 
-Without ``distinct`` the arrays are concatenated. With it the elements pass through a hash set, whose order they keep,
-or, being rows, arrays or maps, through a list that takes an element only if it is not there.
+Without ``distinct``, the arrays are concatenated. With it, the elements are put into a hash set and have its order.
+Rows, arrays and maps are put into a list instead, which accepts an element only once.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from table_format.kernels.aggregates.spec import Action, AggregateSpec
 
 
 def fold_collect(spec: AggregateSpec, segments: Segments) -> pa.Array:
-    """All elements of the inputs; a retraction removes the first equal one of each of its elements."""
+    """Return all elements of the inputs; a retraction removes, for each of its elements, the first equal one."""
     path_dependent = segments.is_action(Action.RETRACT, Action.RESET)
     if spec.ignore_retract:
         path_dependent |= segments.is_action(Action.REVERSED)
@@ -56,7 +56,7 @@ def _union(segments: Segments) -> pa.Array:
 
 
 class _Collector:
-    """Works row by row, for groups with retractions or with rows that arrived out of order."""
+    """Processes rows one by one, for groups with retractions or with rows that arrived out of order."""
 
     def __init__(self, spec: AggregateSpec, segments: Segments) -> None:
         self._spec = spec
@@ -67,7 +67,7 @@ class _Collector:
         self._spreads: list[int] | None = None if spreads is None else spreads.tolist()
 
     def fold(self) -> pa.Array:
-        """The elements of each group."""
+        """Return the elements of each group."""
         segments = self._segments
         rows, actions = self._elements.rows(), segments.actions.tolist()
         results = []
@@ -86,7 +86,7 @@ class _Collector:
             case Action.RETRACT:
                 return self._without(accumulator, value)
             case Action.REVERSED if self._spec.ignore_retract:
-                # The reference's wrapper of ignore-retract knows no reversal but that of the operands.
+                # For reversed inputs, the reference's wrapper of ignore-retract only swaps the operands.
                 return self._agg(value, accumulator)
             case Action.AGG | Action.REVERSED:
                 return self._agg(accumulator, value)

@@ -1,8 +1,8 @@
 """``sum`` and ``product`` of decimals (Java ``FieldSumAgg``, ``FieldProductAgg``, ``DecimalUtils``, ``Decimal``).
 
-A sum of at most 18 digits is made of longs and not checked against the precision; of more digits it is null once it
-has too many, and starts again with the next input. Sums that stay far inside the bounds, all but pathological ones, are
-columnar over the two 64-bit words; the others are exact integers, row by row.
+A sum of at most 18 digits is computed with longs and not checked against the precision. A sum of more digits becomes
+null when it has too many, and starts again with the next input. Sums far within the bounds, which are nearly all, are
+computed by column on the two 64-bit words, the others with exact integers, row by row.
 """
 
 from __future__ import annotations
@@ -27,29 +27,29 @@ from table_format.kernels.aggregates.segments import Segments, piecewise
 from table_format.kernels.aggregates.spec import Action, AggregateSpec
 
 MAX_COMPACT_PRECISION: Final = 18
-"""Digits up to which the reference keeps a decimal in a long."""
+"""The maximum number of digits for which the reference keeps a decimal in a long."""
 
 _LONG: Final = 2**63
 _HALF: Final = np.uint64(32)
 _LOW_HALF: Final = np.uint64(0xFFFFFFFF)
 _MARGIN: Final = 0.99
-"""What is left for the rounding of an estimate in double precision."""
+"""The margin for the rounding of an estimate in double precision."""
 
 Unscaled = int | None
 Combine = Callable[[Unscaled, Unscaled], Unscaled]
 
 
 def sum_of_decimals(_: AggregateSpec, segments: Segments) -> pa.Array:
-    """Sum of the inputs that are not null, less the retracted ones."""
+    """Return the sum of the non-null inputs minus the retracted ones."""
     arrow = segments.values.type
     return piecewise(segments, _near_a_bound(segments), _sum_words, lambda s: _fold_exactly(s, _Sum(arrow)))
 
 
 def product_of_decimals(spec: AggregateSpec, segments: Segments) -> pa.Array:
-    """Product of the inputs that are not null, each step rounded half up to the scale, divided by the retracted ones.
+    """Return the product of the non-null inputs divided by the retracted ones; each step is rounded half up.
 
     Raises:
-        InvalidData: a quotient has no end, or the divisor is zero.
+        InvalidData: a quotient has no finite decimal form, or the divisor is zero.
     """
     return _fold_exactly(segments, _Product(segments.values.type, spec.field.name))
 
@@ -110,7 +110,7 @@ class _Product:
 
 
 def _ends(numerator: int, denominator: int) -> bool:
-    """Whether a quotient has finitely many decimals: Java's exact division fails otherwise."""
+    """Return whether a quotient has a finite decimal form; otherwise, Java's exact division fails."""
     rest = denominator // np.gcd.reduce(np.array([numerator, denominator], object)) if numerator else 1
     for prime in (2, 5):
         while rest % prime == 0:
@@ -135,7 +135,7 @@ def _fold_exactly(segments: Segments, function: _Sum | _Product) -> pa.Array:
 
 
 def _near_a_bound(segments: Segments) -> npt.NDArray[np.bool_]:
-    """The groups whose sum might leave the bounds on its way."""
+    """Return the groups whose intermediate sums might exceed the bounds."""
     low, high = decimal_words(segments.values)
     used = validity(segments.values) & (segments.actions != Action.SKIP)
     sizes = np.where(used, np.abs(high.astype(np.float64) * 2.0**64 + low.astype(np.float64)), 0.0)
@@ -148,7 +148,7 @@ def _near_a_bound(segments: Segments) -> npt.NDArray[np.bool_]:
 
 
 def _sum_words(segments: Segments) -> pa.Array:
-    """128-bit sums from 32-bit digits, so that no digit can overflow."""
+    """Return 128-bit sums, computed from 32-bit digits so that no digit can overflow."""
     low, high = decimal_words(segments.values)
     chosen = segments.select(validity(segments.values) & (segments.actions != Action.SKIP))
     low, high = low[chosen.rows], high[chosen.rows]

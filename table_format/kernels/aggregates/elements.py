@@ -1,6 +1,7 @@
-"""Elements of ARRAY and MAP columns as integers: equal elements have equal codes, whatever their type.
+"""Encodes elements of ARRAY and MAP columns as integers: equal elements have equal codes, whatever their type.
 
-The collection functions then only deal in rows of the flat element column and in codes, and the result is one ``take``.
+The collection functions then use only row numbers of the flat element column and codes, and build the result with one
+``take``.
 """
 
 from __future__ import annotations
@@ -26,30 +27,30 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Elements:
-    """The elements of a list or map column: row ``r`` holds those from ``starts[r]`` to ``ends[r]``."""
+    """The elements of a list or map column; those of row ``r`` are from ``starts[r]`` to ``ends[r]``."""
 
     flat: pa.Array
-    """All elements; of a map the structs of its entries."""
+    """All elements; for a map, its entries as structs."""
     starts: Ints
     ends: Ints
     valid: Mask
     """The rows that are not null."""
 
     def rows(self) -> list[range | None]:
-        """The elements of each row; ``None`` where the row is null."""
+        """Return the elements of each row; ``None`` if the row is null."""
         spans = zip(self.starts.tolist(), self.ends.tolist(), self.valid.tolist(), strict=True)
         return [range(start, end) if valid else None for start, end, valid in spans]
 
 
 def elements_of(array: pa.Array) -> Elements:
-    """The elements of an array of lists or maps."""
+    """Return the elements of an array of lists or maps."""
     offsets = frombuffer(array.buffers()[1], np.int32, len(array) + 1, array.offset * 4).astype(np.int64)
     flat = entries_of(array) if pa.types.is_map(array.type) else cast("pa.ListArray", array).values
     return Elements(flat, offsets[:-1], offsets[1:], validity(array))
 
 
 def entries_of(array: pa.Array) -> pa.Array:
-    """All keys and values of a map column as structs."""
+    """Return all keys and values of a map column as structs."""
     maps = cast("pa.MapArray", array)
     return pa.StructArray.from_arrays([maps.keys, maps.items], fields=[array.type.key_field, array.type.item_field])
 
@@ -60,15 +61,15 @@ class Flattened:
 
     flat: pa.Array
     rows: Ints
-    """The elements, as rows of ``flat``."""
+    """The elements, as row numbers of ``flat``."""
     groups: Ints
-    """The group of each."""
+    """The group of each element."""
     absent: Mask
     """The groups without an input."""
 
 
 def flattened(segments: Segments) -> Flattened:
-    """The elements of the inputs of a list or map column."""
+    """Return the elements of the inputs of a list or map column."""
     elements = elements_of(segments.values)
     used = elements.valid & (segments.actions != Action.SKIP)
     lengths = np.where(used, elements.ends - elements.starts, 0)
@@ -78,7 +79,7 @@ def flattened(segments: Segments) -> Flattened:
 
 
 def by_key(groups: Ints, code: Ints, spreads: UInt32s | None) -> tuple[Ints, Ints]:
-    """First and last element of each key of each group, in the order of Java's hash maps."""
+    """Return the first and the last element of each key of each group, in the order of Java's hash maps."""
     slots = groups * (int(code.max(initial=0)) + 2) + (code + 1)
     order = np.argsort(slots, kind="stable")
     heads = np.flatnonzero(np.diff(slots[order], prepend=-1))
@@ -93,7 +94,7 @@ def by_key(groups: Ints, code: Ints, spreads: UInt32s | None) -> tuple[Ints, Int
 
 
 def collected(flat: pa.Array, chosen: Ints, sizes: Ints, absent: Mask, arrow: pa.DataType) -> pa.Array:
-    """Lists or maps of the chosen elements: ``sizes[g]`` of them belong to group ``g``; null where absent."""
+    """Return lists or maps of the chosen elements; ``sizes[g]`` of them belong to group ``g``; null if absent."""
     offsets = arrow_array(np.append(0, np.cumsum(sizes)).astype(np.int32))
     mask = pa.array(absent) if absent.any() else None
     if pa.types.is_map(arrow):
@@ -104,7 +105,7 @@ def collected(flat: pa.Array, chosen: Ints, sizes: Ints, absent: Mask, arrow: pa
 
 
 def collected_lists(flat: pa.Array, lists: Sequence[Sequence[int] | None], arrow: pa.DataType) -> pa.Array:
-    """Lists or maps, one for each group, from the rows of their elements."""
+    """Return one list or map for each group, given the row numbers of its elements."""
     sizes = np.array([0 if rows is None else len(rows) for rows in lists], np.int64)
     absent = np.array([rows is None for rows in lists], np.bool_)
     chosen = np.array([row for rows in lists if rows is not None for row in rows], np.int64)
@@ -117,7 +118,7 @@ def row_by_row(
     add: Callable[[T | None, T | None], T | None],
     take_back: Callable[[T | None, T | None], T | None],
 ) -> list[T | None]:
-    """Fold the values of each group one after the other, by the action of each row."""
+    """Fold the values of each group one by one, according to the action of each row."""
     actions = segments.actions.tolist()
     results: list[T | None] = []
     for start, length in zip(segments.starts.tolist(), segments.lengths.tolist(), strict=True):
@@ -138,9 +139,9 @@ def row_by_row(
 
 
 def codes(array: pa.Array, *, by_identity: bool = False) -> Ints:
-    """One integer for each value, equal for equal values; ``NULL_CODE`` for null.
+    """Return one integer for each value, equal for equal values; ``NULL_CODE`` for null.
 
-    With ``by_identity`` no two byte strings are equal, as arrays of bytes are in Java.
+    With ``by_identity`` byte strings are never equal, as Java compares byte arrays.
 
     >>> codes(pa.array(["b", None, "b", "a"])).tolist()
     [0, -1, 0, 1]
@@ -161,7 +162,7 @@ def codes(array: pa.Array, *, by_identity: bool = False) -> Ints:
 
 
 def combined(columns: Sequence[Ints], count: int) -> Ints:
-    """One code for each row of several columns of codes."""
+    """Return one code for each row of several columns of codes."""
     result = np.zeros(count, np.int64)
     for column in columns:
         pairs = result * (int(column.max(initial=0)) + 2) + (column + 1)
@@ -170,7 +171,7 @@ def combined(columns: Sequence[Ints], count: int) -> Ints:
 
 
 def ranks(array: pa.Array) -> Ints:
-    """One integer for each value in the order of the values; nulls first."""
+    """Return one integer for each value, in the order of the values; nulls first."""
     encoded = array.dictionary_encode()
     places = np.empty(len(encoded.dictionary), np.int64)
     places[pc.sort_indices(encoded.dictionary).to_numpy()] = np.arange(len(places))
@@ -179,7 +180,7 @@ def ranks(array: pa.Array) -> Ints:
 
 
 def field_named(array: pa.Array, name: str) -> pa.Array:
-    """A field of an array of structs, null where the struct is."""
+    """Return a field of an array of structs; null if the struct is null."""
     return _field(array, array.type.get_field_index(name))
 
 

@@ -1,7 +1,7 @@
 """``max``, ``min``, ``bool_and`` and ``bool_or`` (Java ``FieldMaxAgg``, ``InternalRowUtils.compare``).
 
-Values are compared as the reference compares them: NaN above everything, -0.0 below 0.0, text and bytes by unsigned
-bytes. These functions do not depend on the order of the rows.
+Values are compared as in the reference: NaN is above everything, -0.0 below 0.0, and text and bytes are compared by
+unsigned bytes. These functions do not depend on the order of the rows.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ _FLOATS: Final[dict[Any, tuple[Any, Any, int]]] = {
     pa.float32(): (np.float32, np.int32, 0x7FC00000),
     pa.float64(): (np.float64, np.int64, 0x7FF8000000000000),
 }
-"""Type, the integer of its width, and the one NaN that Java's comparison knows."""
+"""The type, the integer type of its width, and the canonical NaN of Java's comparison."""
 
 
 def fold_max(_: AggregateSpec, segments: Segments) -> pa.Array:
-    """The greatest input that is not null."""
+    """Return the greatest non-null input."""
     return _extreme(segments, np.maximum)
 
 
 def fold_min(_: AggregateSpec, segments: Segments) -> pa.Array:
-    """The least input that is not null."""
+    """Return the least non-null input."""
     return _extreme(segments, np.minimum)
 
 
@@ -83,7 +83,7 @@ def _extreme_decimal(segments: Segments, chosen: Selection, ufunc: np.ufunc) -> 
 
 
 def _flipped(words: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """IEEE words as integers of the same order; its own inverse."""
+    """Convert IEEE words to integers of the same order; the function is its own inverse."""
     return np.where(words < 0, words ^ np.iinfo(words.dtype).max, words)
 
 
@@ -117,7 +117,7 @@ _ORDERED: Final = ColumnTypes(
     "a comparable type: all except ARRAY, MAP, MULTISET, ROW and BOOLEAN (use bool_and or bool_or)",
     lambda t: COMPARABLE.contains(t) and not _BOOLEAN.contains(t),
 )
-"""The reference creates tables with these functions on BOOLEAN columns; 1.4.2 and older cannot merge their rows."""
+"""The reference accepts these functions on BOOLEAN columns at creation, but up to 1.4.2 it cannot merge the rows."""
 
 MAX: Final = AggregateFunction("max", fold_max, _ORDERED, "the greatest value", folds=COMPARABLE)
 MIN: Final = AggregateFunction("min", fold_min, _ORDERED, "the least value", folds=COMPARABLE)

@@ -1,4 +1,4 @@
-"""Fold the versions of each key into one value (Java ``FieldAggregator`` and ``FieldIgnoreRetractAgg``)."""
+"""Folds the versions of each key into one value (Java ``FieldAggregator`` and ``FieldIgnoreRetractAgg``)."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from table_format.kernels.aggregates.spec import Action, AggregateSpec
 def fold(
     spec: AggregateSpec, values: pa.Array, starts: npt.NDArray[np.int64], actions: npt.NDArray[np.int8]
 ) -> pa.Array:
-    """One value per group, of the type of ``values``; accumulators begin as null.
+    """Return one value for each group, of the type of ``values``; accumulators are initially null.
 
-    Rows of one group are adjacent and in merge order, group ``g`` begins at row ``starts[g]``, ``starts[0]`` is 0.
+    Rows of one group are adjacent and in merge order. Group ``g`` begins at row ``starts[g]``; ``starts[0]`` is 0.
 
     >>> from table_format.model.types import DataField, IntType
     >>> spec = AggregateSpec("sum", DataField(1, "sales", IntType()))
@@ -28,8 +28,8 @@ def fold(
     [4, 7]
 
     Raises:
-        RetractNotSupported: a row takes back, and the function cannot.
-        InvalidData: a value is not what the function works on.
+        RetractNotSupported: there is a retract row, and the function cannot retract.
+        InvalidData: a value is invalid for the function.
         InvalidOption: the function does not exist or does not accept the column.
     """
     function = function_of(spec)
@@ -52,7 +52,7 @@ def initial_values(spec: AggregateSpec, values: pa.Array) -> pa.Array:
     """Return the values that a writer stores for these inputs before any merge: counts for ``count``, otherwise the
     inputs.
 
-    Counts can be added up whatever was merged before; values to be counted cannot, once some of them are counts.
+    Counts can be added, whatever was merged before. Values to be counted cannot, once some of them are counts.
 
     >>> from table_format.model.types import BigIntType, DataField
     >>> spec = AggregateSpec("count", DataField(1, "visits", BigIntType()), partial_counts=True)
@@ -66,7 +66,7 @@ def initial_values(spec: AggregateSpec, values: pa.Array) -> pa.Array:
 
 
 def _cut_at_resets(segments: Segments) -> Segments:
-    """Skip what came before the last reset of each group, which is then an input like any other."""
+    """Skip the rows before the last reset of each group; the reset is then an ordinary input."""
     resets = segments.is_action(Action.RESET)
     if not resets.any():
         return segments

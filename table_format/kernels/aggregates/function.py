@@ -33,7 +33,7 @@ from table_format.options.declare import OptionPattern
 
 @dataclass(frozen=True, slots=True)
 class ColumnTypes:
-    """A set of column types, and how an error or the documentation names it."""
+    """A set of column types, with its description for errors and the documentation."""
 
     words: str
     contains: Callable[[DataType], bool]
@@ -57,27 +57,26 @@ def _nothing_to_check(_: AggregateSpec) -> None: ...
 
 @dataclass(frozen=True)
 class AggregateFunction:
-    """One function by its name in ``fields.<column>.aggregate-function``."""
+    """One function, with its name in ``fields.<column>.aggregate-function``."""
 
     name: str
     fold: Callable[[AggregateSpec, Segments], pa.Array]
-    """Reduces all groups at once: one value for each, of the type of the inputs. It works on columns, not row by row.
-    """
+    """Reduces all groups at once by column, and returns one value for each, of the type of the inputs."""
     accepts: ColumnTypes
-    """Columns that may have it."""
+    """The column types that the function accepts."""
     summary: str
-    """What the value of a group is, for the documentation."""
+    """A description of the value of a group, for the documentation."""
     retracts: bool = False
-    """Whether a -U or -D row can be taken back from it."""
+    """Whether the function can retract -U and -D rows."""
     sees_resets: bool = False
-    """Whether what came before a reset, or that the value did not come as an input, matters to it."""
+    """Whether the result depends on rows before a reset, or on whether the value of the reset was an input."""
     folds: ColumnTypes | None = None
-    """Types that tables of earlier releases have and no new table may; ``None`` are those that it accepts."""
+    """Types that tables of earlier releases may have, but new tables may not; ``None`` means ``accepts``."""
     options: tuple[OptionPattern[object], ...] = ()
-    """Options ``fields.<column>.*`` of its own; their values are in ``AggregateSpec.own_options``."""
+    """The function's own options ``fields.<column>.*``; their values are in ``AggregateSpec.own_options``."""
     check: Callable[[AggregateSpec], None] = _nothing_to_check
-    """Refuses options that do not fit the column or each other, with ``InvalidOption``."""
+    """Refuses options that contradict the column or each other, with ``InvalidOption``."""
     initial: Callable[[pa.Array], pa.Array] | None = None
-    """What a writer stores for inputs before anything is merged, where that is not the inputs themselves."""
+    """Returns what a writer stores for inputs before any merge; ``None`` if it stores the inputs themselves."""
     folded_field: Callable[[DataField], DataField] | None = None
-    """The column as which another is folded, where its type has what nothing heeds."""
+    """Returns the column to fold instead of the actual one, if its type has an irrelevant property."""

@@ -1,6 +1,7 @@
-"""The aggregate functions by the format's names.
+"""The aggregate functions by their names in the format.
 
-A new one takes a module beside this one and a line in ``FUNCTIONS``; a program adds its own by ``register_function``.
+A new built-in function needs a module in this package and a line in ``FUNCTIONS``. A program adds its own function with
+``register_function``.
 """
 
 from __future__ import annotations
@@ -57,10 +58,10 @@ FUNCTIONS: Final = Registry(
 
 
 def register_function(function: AggregateFunction) -> None:
-    """Let columns have an aggregate function, with its options, in this process.
+    """Register an aggregate function and its options for this process.
 
     Raises:
-        AlreadyExistsError: there is a function, or an option, of that name.
+        AlreadyExistsError: a function or an option of this name exists.
     """
     if function.name not in FUNCTIONS:
         for pattern in function.options:
@@ -69,13 +70,13 @@ def register_function(function: AggregateFunction) -> None:
 
 
 def counts_inputs(name: str) -> bool:
-    """Whether what a writer stores for an input is not the input itself; ``False`` for an unknown function."""
+    """Return whether writers convert inputs before they store them; ``False`` for an unknown function."""
     function = FUNCTIONS.get(name)
     return function is not None and function.initial is not None
 
 
 def functions_markdown() -> str:
-    """The reference of all functions as Markdown."""
+    """Return the reference of all functions as Markdown."""
     lines = [_INTRODUCTION, "| Function | Column types | Result | Retracts |", "|---|---|---|---|"]
     for f in FUNCTIONS.values():
         columns = f.accepts.words.replace("<", "\\<")

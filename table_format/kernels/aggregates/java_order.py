@@ -1,8 +1,7 @@
-"""The order in which Java's hash sets and maps give their elements, and the hashes of Java's values.
+"""The iteration order of Java's hash sets and maps, and the hashes of Java's values.
 
-``collect`` with ``distinct``, ``merge_map`` and nested tables with a key pass through a ``java.util.HashMap`` in the
-reference, so the order of what they store is the order of its buckets (Java ``HashMap``, ``Decimal``, ``Timestamp``,
-``BinaryString``).
+In the reference, ``collect`` with ``distinct``, ``merge_map`` and nested tables with a key use a ``java.util.HashMap``,
+so their results have the order of its buckets (Java ``HashMap``, ``Decimal``, ``Timestamp``, ``BinaryString``).
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ UInt32s = npt.NDArray[np.uint32]
 
 _FIRST_CAPACITY: Final = 16
 _LONGEST_CHAIN: Final = 8
-"""Entries of one bucket; one more makes a small table grow (and a large one build a tree)."""
+"""The maximum number of entries of a bucket; one more makes a small table grow, and a large one build a tree."""
 _TREE_CAPACITY: Final = 64
 
 _SEED: Final = np.uint32(42)
@@ -32,7 +31,7 @@ _INT: Final = 2**32
 
 
 def spread_hashes(array: pa.Array) -> UInt32s | None:
-    """Where Java's hash maps look for each value; ``None`` for types whose order is that of insertion."""
+    """Return the spread hash of each value in Java's hash maps; ``None`` for types with insertion order."""
     hashes = java_hashes(array)
     if hashes is None:
         return None
@@ -41,7 +40,7 @@ def spread_hashes(array: pa.Array) -> UInt32s | None:
 
 
 def spread(hashes: UInt32s) -> UInt32s:
-    """Java ``HashMap.hash``: the upper half mixed into the lower.
+    """Mix the upper half of hashes into the lower half (Java ``HashMap.hash``).
 
     >>> spread(np.array([0x10001], np.uint32)).tolist()
     [65536]
@@ -50,7 +49,7 @@ def spread(hashes: UInt32s) -> UInt32s:
 
 
 def java_hashes(array: pa.Array) -> UInt32s | None:
-    """``hashCode`` of the values as the reference holds them; undefined at nulls."""
+    """Return ``hashCode`` of the values in the reference's representation; undefined at nulls."""
     arrow = array.type
     if pa.types.is_boolean(arrow):
         return np.where(bits(array), 1231, 1237).astype(np.uint32)
@@ -89,7 +88,7 @@ def _timestamp_hashes(values: Ints, unit: str) -> UInt32s:
 
 
 def _decimal_hash(unscaled: int, scale: int) -> int:
-    """``BigDecimal.hashCode``: of a long from its two halves, of more from 32-bit digits."""
+    """Return ``BigDecimal.hashCode``, computed from two halves for a long, otherwise from 32-bit digits."""
     size = abs(unscaled)
     digits = 0
     words = 2 if -(2**63) < unscaled < 2**63 else -(-size.bit_length() // 32)
@@ -99,7 +98,7 @@ def _decimal_hash(unscaled: int, scale: int) -> int:
 
 
 def _text_hashes(array: pa.Array) -> UInt32s:
-    """Murmur3 with the last up to three bytes mixed one by one, as signed numbers."""
+    """Return Murmur3 hashes; the last up to three bytes are mixed one by one, as signed numbers."""
     offsets = frombuffer(array.buffers()[1], np.int32, len(array) + 1, array.offset * 4).astype(np.int64)
     data = frombuffer(array.buffers()[2] or b"", np.uint8)
     lengths = np.diff(offsets)
@@ -132,9 +131,9 @@ def _finished(state: UInt32s) -> UInt32s:
 
 
 class HashOrder:
-    """The keys of a ``java.util.HashMap`` in the order of its iteration.
+    """The keys of a ``java.util.HashMap`` in its iteration order.
 
-    Buckets that the reference turns into trees keep the order of insertion here.
+    Buckets that the reference converts to trees keep the insertion order here.
 
     >>> order = HashOrder([(key, key) for key in (5, 17, 33, 1)])
     >>> list(order)
@@ -149,7 +148,7 @@ class HashOrder:
             self.add(key, spread_hash)
 
     def add(self, key: int, spread_hash: int) -> None:
-        """Insert a key; one that is there keeps its place."""
+        """Insert a key; an existing key keeps its place."""
         if key in self._spreads:
             return
         self._spreads[key] = spread_hash
@@ -161,7 +160,7 @@ class HashOrder:
             self._grow()
 
     def compute(self, key: int, spread_hash: int) -> None:
-        """Insert a key as ``computeIfAbsent`` does: before those of its bucket, and growing one entry later."""
+        """Insert a key as ``computeIfAbsent`` does: first in its bucket, and the table grows one entry later."""
         if 4 * len(self._spreads) > 3 * self._capacity:
             self._grow()
         if key in self._spreads:
@@ -191,7 +190,7 @@ class HashOrder:
 
 
 def order_in_groups(groups: Ints, spreads: UInt32s) -> Ints:
-    """The order of iteration of one hash map per group, for distinct keys given group by group as they are inserted."""
+    """Return the iteration order of one hash map per group, for distinct keys in insertion order, group by group."""
     sizes = np.bincount(groups)
     capacity = np.full(len(sizes), _FIRST_CAPACITY, np.int64)
     while (small := 4 * sizes > 3 * capacity).any():
@@ -206,7 +205,7 @@ def order_in_groups(groups: Ints, spreads: UInt32s) -> Ints:
 
 
 def _crowded_groups(groups: Ints, spreads: UInt32s, position: Ints) -> Ints:
-    """The groups with a bucket so full that its table grew before it had to."""
+    """Return the groups whose table grew early because of a full bucket."""
     crowded = np.zeros(int(groups.max(initial=-1)) + 1, np.bool_)
     capacity = _FIRST_CAPACITY
     while capacity < _TREE_CAPACITY:

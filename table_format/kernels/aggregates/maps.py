@@ -1,6 +1,6 @@
 """``merge_map`` and ``merge_map_with_keytime`` (Java ``FieldMergeMapAgg``, ``FieldMergeMapWithKeyTimeAgg`` of 1.4).
 
-A single operand stays as it is; two or more pass through a hash map, whose order the entries keep.
+A single operand does not change. Two or more are put into a hash map, and the entries have its order.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def fold_merge_map(_: AggregateSpec, segments: Segments) -> pa.Array:
 
 
 def fold_merge_map_with_keytime(spec: AggregateSpec, segments: Segments) -> pa.Array:
-    """The entries of all inputs, of one key the one with the greatest time; a null value removes the key."""
+    """Return the entries of all inputs; for each key, the one with the greatest time. A null value removes the key."""
     return _KeyTimeMerger(segments, spec.timestamp_field).fold()
 
 
@@ -69,7 +69,7 @@ def _merged_by_key(segments: Segments) -> pa.Array:
 
 
 class _MapMerger:
-    """Works row by row, for groups with retractions or late rows."""
+    """Processes rows one by one, for groups with retractions or late rows."""
 
     def __init__(self, segments: Segments) -> None:
         self._segments = segments
@@ -80,7 +80,7 @@ class _MapMerger:
         self._spreads = [0] * len(keys) if spreads is None else spreads.tolist()
 
     def fold(self) -> pa.Array:
-        """The entries of each group."""
+        """Return the entries of each group."""
         values = [None if span is None else list(span) for span in self._elements.rows()]
         results = row_by_row(self._segments, values, self._agg, self._without)
         return collected_lists(self._elements.flat, results, self._segments.values.type)
@@ -139,10 +139,10 @@ class _KeyTimeMerger(_MapMerger):
 
 
 def _is_later(time: object, known: object) -> bool:
-    """Compare two times as Java does, as texts by UTF-16 units.
+    """Return whether a time is later; as in Java, times are compared as texts by UTF-16 units.
 
     Raises:
-        UnsupportedFeature: the times are of another type, which CREATE refuses.
+        UnsupportedFeature: the times have another type, which is refused when a table is created.
     """
     if not isinstance(time, str) or not isinstance(known, str):
         feature = "merge_map_with_keytime with times that are not texts"
@@ -151,7 +151,7 @@ def _is_later(time: object, known: object) -> bool:
 
 
 def _check_timestamp_field(spec: AggregateSpec) -> None:
-    """Refuse what Java cannot compare: it takes the times for texts, whatever their type."""
+    """Refuse times that Java cannot compare: it treats times as texts, whatever their type."""
     data_type, name = spec.field.type, spec.timestamp_field
     if not isinstance(data_type, MapType) or not isinstance(data_type.value, RowType):
         return

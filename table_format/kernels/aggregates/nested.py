@@ -1,7 +1,7 @@
 """``nested_update``: a table in an ARRAY<ROW> (Java ``FieldNestedUpdateAgg`` of 1.4).
 
-A single operand stays as it is. With a nested key the rows pass through a hash map of the key, whose order they keep.
-The options ``nested-sequence-field`` and ``nested-key-null-strategy`` are of 2.x and bring its rules with them.
+A single operand does not change. With a nested key, the rows are put into a hash map by key, and have its order. The
+options ``nested-sequence-field`` and ``nested-key-null-strategy`` are from 2.x and select its rules.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ from table_format.model.types import NESTED, ArrayType, RowType
 Rows = list[int]
 
 NO_LIMIT: Final = 2**31 - 1
-"""``count-limit`` where the option is not set."""
+"""The default of ``count-limit``."""
 
 
 def fold_nested_update(spec: AggregateSpec, segments: Segments) -> pa.Array:
-    """The rows of all inputs, with a nested key the newest of each; a retraction removes equal rows, or the keys."""
+    """Return the rows of all inputs, or the newest row of each nested key; a retraction removes equal rows or keys."""
     if spec.nested_sequence or spec.nested_key_null_strategy is not NestedKeyNullStrategy.MERGE:
         return _KeyedTable(spec, segments).fold()
     path_dependent = segments.any_of(segments.is_action(Action.RETRACT, Action.REVERSED, Action.RESET))
@@ -68,7 +68,7 @@ def _appended(spec: AggregateSpec, segments: Segments) -> pa.Array:
 
 
 def fold_single_operands(segments: Segments, exact: Kernel) -> pa.Array:
-    """Groups with one operand keep it as it is; the others go through a kernel."""
+    """Keep the operand of groups that have only one; fold the others with ``exact``."""
     chosen = segments.select(validity(segments.values) & (segments.actions != Action.SKIP))
     operands = np.diff(chosen.starts, append=len(chosen.rows))
     several = segments.any_of(segments.is_action(Action.RETRACT, Action.RESET))
@@ -82,7 +82,7 @@ def _only_operand(segments: Segments) -> pa.Array:
 
 
 class _NestedTable:
-    """The rows of one nested table after the other, by the rules of 1.4."""
+    """Builds nested tables one by one, with the rules of 1.4."""
 
     def __init__(self, spec: AggregateSpec, segments: Segments) -> None:
         self._spec = spec
@@ -97,7 +97,7 @@ class _NestedTable:
         self._limit = NO_LIMIT if spec.count_limit is None else spec.count_limit
 
     def fold(self) -> pa.Array:
-        """The nested table of each group."""
+        """Return the nested table of each group."""
         values = [None if span is None else list(span) for span in self._elements.rows()]
         results = row_by_row(self._segments, values, self._agg, self._without)
         return collected_lists(self._elements.flat, results, self._segments.values.type)
@@ -128,7 +128,7 @@ class _NestedTable:
 
 
 class _KeyedTable(_NestedTable):
-    """The rules of 2.x: rows of a nested key ordered by sequence columns, nulls in keys as the strategy says."""
+    """The rules of 2.x: sequence columns order the rows of a nested key, and a strategy determines null keys."""
 
     def __init__(self, spec: AggregateSpec, segments: Segments) -> None:
         super().__init__(spec, segments)
@@ -162,7 +162,7 @@ class _KeyedTable(_NestedTable):
 
 
 def null_keys(spec: AggregateSpec, flat: pa.Array) -> list[bool]:
-    """The rows of a nested table with a null in their key."""
+    """Return the rows of a nested table with a null in their key."""
     mask = np.zeros(len(flat), np.bool_)
     for name in spec.nested_key:
         mask |= ~validity(field_named(flat, name))
@@ -171,10 +171,10 @@ def null_keys(spec: AggregateSpec, flat: pa.Array) -> list[bool]:
 
 
 def with_keys(spec: AggregateSpec, rows: Rows, null_keys: list[bool]) -> Rows:
-    """The rows that a null in their key does not exclude.
+    """Return the rows without those that are excluded because of a null in their key.
 
     Raises:
-        InvalidData: there is one, and the column's strategy is ``error``.
+        InvalidData: there is such a row, and the column's strategy is ``error``.
     """
     match spec.nested_key_null_strategy:
         case NestedKeyNullStrategy.MERGE:
@@ -191,7 +191,7 @@ def with_keys(spec: AggregateSpec, rows: Rows, null_keys: list[bool]) -> Rows:
 
 
 def key_spreads(spec: AggregateSpec, keys: list[pa.Array], count: int) -> list[int]:
-    """Where Java's hash maps look for the key of each row."""
+    """Return the spread hash in Java's hash maps of the key of each row."""
     types = {f.name: f.type for f in row_type(spec).fields}
     key_types = [types[name] for name in spec.nested_key]
     if not keys or any(isinstance(t, NESTED) for t in key_types):
@@ -202,7 +202,7 @@ def key_spreads(spec: AggregateSpec, keys: list[pa.Array], count: int) -> list[i
 
 
 def row_type(spec: AggregateSpec) -> RowType:
-    """The type of the rows of a nested table. Requires that ``check_aggregate`` accepts the column."""
+    """Return the type of the rows of a nested table. Requires that ``check_aggregate`` accepts the column."""
     array = spec.field.type
     if isinstance(array, ArrayType) and isinstance(array.element, RowType):
         return array.element
@@ -211,10 +211,10 @@ def row_type(spec: AggregateSpec) -> RowType:
 
 
 def check_nested_names(spec: AggregateSpec) -> None:
-    """Refuse options that name fields which the nested table has not.
+    """Refuse options that name fields that the nested table lacks.
 
     Raises:
-        InvalidOption: names the option and the field.
+        InvalidOption: there is such an option; the message names it and the field.
     """
     name = spec.field.name
     if not (isinstance(spec.field.type, ArrayType) and isinstance(spec.field.type.element, RowType)):

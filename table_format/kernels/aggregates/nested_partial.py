@@ -26,7 +26,7 @@ from table_format.kernels.aggregates.spec import AggregateSpec, NestedKeyNullStr
 
 
 def fold_nested_partial_update(spec: AggregateSpec, segments: Segments) -> pa.Array:
-    """The rows of all inputs; of each nested key one row, in which nulls do not overwrite."""
+    """Return one row for each nested key of the inputs, in which nulls do not overwrite values."""
     if spec.nested_key_null_strategy is not NestedKeyNullStrategy.MERGE:
         return _PartialTable(spec, segments).fold()
     return fold_single_operands(segments, lambda s: _PartialTable(spec, s).fold())
@@ -34,7 +34,7 @@ def fold_nested_partial_update(spec: AggregateSpec, segments: Segments) -> pa.Ar
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A nested row made of several: ``key`` is one with its key, ``sources`` the row of each field, -1 for null."""
+    """A nested row combined from several: ``key`` is a row with its key, ``sources`` the row of each field, or -1."""
 
     key: int
     sources: tuple[int, ...]
@@ -59,7 +59,7 @@ class _PartialTable:
         self._sources: list[tuple[int, ...]] = list(zip(*places, strict=True))
 
     def fold(self) -> pa.Array:
-        """The nested table of each group."""
+        """Return the nested table of each group."""
         values = [
             None if span is None else [_Row(element, self._sources[element]) for element in span]
             for span in self._elements.rows()

@@ -2,8 +2,8 @@
 
 Java ``FieldSumAgg`` and ``FieldProductAgg``; ``FieldCountAgg``, which only 0.8 has.
 
-Integers wrap around as in 1.x. Floats are combined in merge order and in their own width, so that every bit is the
-reference's. A retraction of ``sum`` is an input of the other sign, also when it comes first.
+Integers wrap around as in 1.x. Floats are combined in merge order and in their own width, so the result has the same
+bits as in the reference. A retraction of ``sum`` is an input with the opposite sign, even if it is the first.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from table_format.model.types import BigIntType, IntType
 
 
 def fold_sum(spec: AggregateSpec, segments: Segments) -> pa.Array:
-    """Sum of the inputs that are not null, less the retracted ones."""
+    """Return the sum of the non-null inputs minus the retracted ones."""
     if pa.types.is_decimal(segments.values.type):
         return sum_of_decimals(spec, segments)
     chosen = _inputs(segments)
@@ -36,7 +36,7 @@ def fold_sum(spec: AggregateSpec, segments: Segments) -> pa.Array:
 
 
 def fold_count(spec: AggregateSpec, segments: Segments) -> pa.Array:
-    """How many inputs are not null, less the retracted ones; of partial counts their sum."""
+    """Return the number of non-null inputs minus the retracted ones; for partial counts, their sum."""
     if spec.partial_counts:
         return fold_sum(spec, segments)
     chosen = segments.select(segments.actions != Action.SKIP)
@@ -46,7 +46,7 @@ def fold_count(spec: AggregateSpec, segments: Segments) -> pa.Array:
 
 
 def fold_product(spec: AggregateSpec, segments: Segments) -> pa.Array:
-    """Product of the inputs that are not null, divided by the retracted ones.
+    """Return the product of the non-null inputs divided by the retracted ones.
 
     Raises:
         InvalidData: an integer is divided by zero.
@@ -77,14 +77,14 @@ def _multiply_or_divide(accumulators: npt.NDArray[Any], inputs: npt.NDArray[Any]
     if inputs.dtype.kind == "f":
         return np.asarray(np.where(divides, accumulators / inputs, products))
     divisors = np.where(divides, inputs, 1).astype(inputs.dtype)
-    # Java truncates towards zero, numpy rounds down; the smallest number by -1 is itself in both.
+    # Java truncates towards zero, numpy rounds down; the smallest number divided by -1 is itself in both.
     quotients = accumulators // divisors
     quotients += (accumulators % divisors != 0) & ((accumulators < 0) != (divisors < 0))
     return np.asarray(np.where(divides, quotients, products))
 
 
 def _before_first(segments: Segments, mask: Mask) -> Mask:
-    """The rows of each group before its first row of a mask."""
+    """Return the rows of each group before its first row of a mask."""
     seen = np.cumsum(mask)
     before: Mask = seen == np.repeat(seen[segments.starts] - mask[segments.starts], segments.lengths)
     return before
@@ -117,7 +117,7 @@ def _reduced(ufunc: np.ufunc, values: npt.NDArray[Any], chosen: Selection) -> np
 
 
 def _counts(values: pa.Array) -> pa.Array:
-    """A one for each value that is not null, else a zero: counts can be added up whatever was merged before."""
+    """Return 1 for each non-null value, else 0. Counts can be added, whatever was merged before."""
     ones = validity(values).astype(values.type.to_pandas_dtype())
     return array_of_numbers(ones, np.ones(len(values), np.bool_), values.type)
 

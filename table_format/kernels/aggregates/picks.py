@@ -1,6 +1,6 @@
-"""``last_value``, ``last_non_null_value``, ``first_value``, ``first_non_null_value``: which row's value stays.
+"""``last_value``, ``last_non_null_value``, ``first_value``, ``first_non_null_value``: the value of one row.
 
-All four are a choice of rows, so they work for every type (Java ``FieldLastValueAgg`` and its three siblings).
+All four only choose a row, so they support every type (Java ``FieldLastValueAgg`` and the three similar classes).
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ _NOTHING = -1
 
 
 def fold_last_value(_: AggregateSpec, segments: Segments) -> pa.Array:
-    """The newest input, null too; a retraction leaves null. An older value that comes late changes nothing."""
+    """Return the newest input, which may be null; after a retraction, null. Late older values have no effect."""
     chosen = segments.select(segments.is_action(Action.AGG, Action.RESET, Action.RETRACT))
     return _last(segments, chosen)
 
 
 def fold_last_non_null_value(_: AggregateSpec, segments: Segments) -> pa.Array:
-    """The newest input that is not null; a retraction of any value but null leaves null."""
+    """Return the newest non-null input; after a retraction of a non-null value, null."""
     return piecewise(
         segments,
         segments.any_of(segments.is_action(Action.REVERSED)),
@@ -38,7 +38,7 @@ def fold_last_non_null_value(_: AggregateSpec, segments: Segments) -> pa.Array:
 
 
 def fold_first_value(_: AggregateSpec, segments: Segments) -> pa.Array:
-    """The oldest input, null too."""
+    """Return the oldest input, which may be null."""
     return piecewise(
         segments,
         segments.any_of(segments.is_action(Action.REVERSED, Action.RESET)),
@@ -48,7 +48,7 @@ def fold_first_value(_: AggregateSpec, segments: Segments) -> pa.Array:
 
 
 def fold_first_non_null_value(_: AggregateSpec, segments: Segments) -> pa.Array:
-    """The oldest input that is not null."""
+    """Return the oldest non-null input."""
     return piecewise(
         segments,
         segments.any_of(segments.is_action(Action.REVERSED, Action.RESET)),
@@ -74,7 +74,7 @@ def _last(segments: Segments, chosen: Selection) -> pa.Array:
 
 
 def _choose_exactly(segments: Segments, choose: Callable[[range, list[int], list[bool]], int]) -> pa.Array:
-    """One group after the other: the path of groups in which an older value came late."""
+    """Process groups one by one, for groups in which an older value arrived late."""
     actions = segments.actions.tolist()
     valid = validity(segments.values).tolist()
     spans = zip(segments.starts.tolist(), segments.lengths.tolist(), strict=True)
@@ -102,7 +102,7 @@ def _last_non_null_row(rows: range, actions: list[int], valid: list[bool]) -> in
 
 
 def _first_row(rows: range, actions: list[int], _: list[bool]) -> int:
-    """The reference only remembers that it has seen a value: the first reversed one keeps the accumulator."""
+    """Return the row. The reference remembers only that it has seen a value; a first reversed one changes nothing."""
     kept, started = _NOTHING, False
     for row in rows:
         match actions[row]:
@@ -118,7 +118,7 @@ def _first_row(rows: range, actions: list[int], _: list[bool]) -> int:
 
 
 def _first_non_null_row(rows: range, actions: list[int], valid: list[bool]) -> int:
-    """Once it has seen a value the reference takes every older one, null too."""
+    """Return the row; once the reference has seen a value, it takes every older one, including null."""
     kept, started = _NOTHING, False
     for row in rows:
         here = row if valid[row] else _NOTHING

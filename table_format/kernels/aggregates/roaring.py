@@ -1,7 +1,7 @@
 """Containers of Roaring bitmaps, and 32-bit bitmaps in the portable format (Java ``RoaringBitmap``).
 
-A container holds the low 16 bits of the values that share the upper ones. It is an array, a bitmap or a list of runs,
-and which of them is stored depends on what the operands were, so kinds are followed as the Java library changes them.
+A container stores the low 16 bits of the values with the same upper bits. It is an array, a bitmap or a list of runs.
+The stored kind depends on the operands, so kinds are tracked in the same way as in the Java library.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from pyroaring import BitMap
 _COOKIE: Final = 12346
 _COOKIE_WITH_RUNS: Final = 12347
 _ARRAY_VALUES: Final = 4096
-"""Values beyond which an array becomes a bitmap."""
+"""The maximum number of values of an array container; with more it becomes a bitmap."""
 _BITMAP_BYTES: Final = 8192
 _LAST_LOW: Final = 0xFFFF
 _OFFSETS_FROM: Final = 4
-"""Containers from which on a bitmap with runs has offsets."""
+"""The minimum number of containers with which a bitmap with runs has offsets."""
 
 
 class RoaringFormatError(ValueError):
@@ -30,7 +30,7 @@ class RoaringFormatError(ValueError):
 
 
 class Kind(IntEnum):
-    """Layouts of a container; the numbers are those of the 64-bit format."""
+    """The layout of a container; the numbers are those of the 64-bit format."""
 
     RUN = 0
     BITMAP = 1
@@ -39,17 +39,17 @@ class Kind(IntEnum):
 
 @dataclass(frozen=True)
 class Container:
-    """The low halves of some values, and how they are laid out."""
+    """The low halves of some values, and their layout."""
 
     kind: Kind
     lows: BitMap
 
     @classmethod
     def stored(cls, kind: Kind, cardinality: int, data: bytes) -> Container:
-        """A container from its stored form.
+        """Return a container from its stored form.
 
         Raises:
-            ValueError: the bytes are not so many ascending values of that kind.
+            ValueError: the bytes are not ``cardinality`` ascending values in this layout.
         """
         if kind is not Kind.RUN and (kind is Kind.ARRAY) != (cardinality <= _ARRAY_VALUES):
             message = f"a container of {cardinality} values is not laid out as {kind.name}"
@@ -61,7 +61,7 @@ class Container:
         return cls(kind, lows)
 
     def union(self, other: Container) -> Container:
-        """Java ``Container.ior``."""
+        """Return the union of two containers (Java ``Container.ior``)."""
         lows = self.lows | other.lows
         kinds = {self.kind, other.kind}
         if Kind.BITMAP in kinds:
@@ -71,15 +71,15 @@ class Container:
         return Container(Kind.ARRAY if len(lows) <= _ARRAY_VALUES else Kind.BITMAP, lows)
 
     def optimized(self) -> Container:
-        """Java ``Container.runOptimize``."""
+        """Return the container in its smallest layout (Java ``Container.runOptimize``)."""
         if self.kind is Kind.RUN:
             return _efficient(self.lows)
         compressed = BitMap(self.lows)
-        # For arrays and bitmaps the C library decides as the Java library does.
+        # For arrays and bitmaps, the C library makes the same choice as the Java library.
         return Container(Kind.RUN, compressed) if compressed.run_optimize() else self
 
     def data(self) -> bytes:
-        """The values as they are stored."""
+        """Return the stored form of the values."""
         if self.kind is Kind.RUN:
             values = self.values()
             breaks = np.flatnonzero(np.diff(values) != 1)
@@ -92,14 +92,14 @@ class Container:
         return bytes(stored[_HEAD.size :])
 
     def values(self) -> npt.NDArray[np.uint32]:
-        """The low halves, ascending."""
+        """Return the low halves, ascending."""
         return np.array(self.lows.to_array(), np.uint32)
 
 
 _HEAD: Final = struct.Struct("<IIHHI")
-"""Cookie, count, key, last value's number and offset of a bitmap of one container."""
+"""The head of a bitmap of one container: cookie, count, key, cardinality minus one, and offset."""
 _RUN_HEAD: Final = struct.Struct("<IBHH")
-"""The same with runs: no count and no offset, but a byte that marks the container."""
+"""The same with runs: without count and offset, but with a byte that marks the container."""
 
 
 def _heads(kind: Kind, cardinality: int) -> tuple[int, ...]:
@@ -108,7 +108,7 @@ def _heads(kind: Kind, cardinality: int) -> tuple[int, ...]:
 
 
 def _efficient(lows: BitMap) -> Container:
-    """Java ``RunContainer.toEfficientContainer``."""
+    """Return the smallest container of these values (Java ``RunContainer.toEfficientContainer``)."""
     runs = Container(Kind.RUN, lows)
     count = int(np.count_nonzero(np.diff(runs.values()) != 1)) + 1
     if 2 + 4 * count <= min(_BITMAP_BYTES, 2 * len(lows) + 2):
@@ -124,7 +124,7 @@ class Reader:
         self.position = 0
 
     def take(self, size: int) -> bytes:
-        """The next bytes.
+        """Read the next bytes.
 
         Raises:
             RoaringFormatError: fewer are left.
@@ -138,15 +138,15 @@ class Reader:
         return piece
 
     def number(self, form: str) -> int:
-        """The next number, in a ``struct`` format of one item."""
+        """Read the next number, in a ``struct`` format of one item."""
         (value,) = struct.unpack("<" + form, self.take(struct.calcsize("<" + form)))
         return int(value)
 
     def container(self, kind: Kind, cardinality: int) -> Container:
-        """The values of a container.
+        """Read the values of a container.
 
         Raises:
-            ValueError: they do not ascend, or are not as many as announced.
+            ValueError: the values do not ascend, or their number differs from ``cardinality``.
         """
         if not 0 < cardinality <= 1 << 16:
             message = f"a container has 1 to 65536 values, found {cardinality}"
@@ -167,10 +167,10 @@ Bitmap32 = dict[int, Container]
 
 
 def decode_bitmap32(data: bytes) -> Bitmap32:
-    """A bitmap from the portable 32-bit format.
+    """Decode a bitmap in the portable 32-bit format.
 
     Raises:
-        RoaringFormatError: the bytes are none.
+        RoaringFormatError: the bytes are not such a bitmap.
     """
     reader = Reader(data)
     cookie = reader.number("I")
@@ -202,7 +202,7 @@ def decode_bitmap32(data: bytes) -> Bitmap32:
 
 
 def encode_bitmap32(bitmap: Bitmap32) -> bytes:
-    """A bitmap in the portable 32-bit format."""
+    """Encode a bitmap in the portable 32-bit format."""
     keys = sorted(bitmap)
     containers = [bitmap[key] for key in keys]
     runs = np.array([c.kind is Kind.RUN for c in containers], np.uint8)
@@ -224,12 +224,12 @@ def encode_bitmap32(bitmap: Bitmap32) -> bytes:
 
 
 def has_runs(data: bytes) -> bool:
-    """Whether a stored 32-bit bitmap has containers of runs."""
+    """Return whether a stored 32-bit bitmap has run containers."""
     return int.from_bytes(data[:2], "little") != _COOKIE
 
 
 def union_bitmap32(older: Bitmap32, newer: Bitmap32) -> Bitmap32:
-    """The values of both, laid out as the reference lays them out.
+    """Return the union of two bitmaps, with the same layout as in the reference.
 
     >>> one, two = ({0: Container(Kind.ARRAY, BitMap([value]))} for value in (1, 2))
     >>> union_bitmap32(one, two)[0].lows

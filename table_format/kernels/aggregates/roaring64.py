@@ -1,7 +1,7 @@
-"""64-bit Roaring bitmaps as Java's ``Roaring64Bitmap.serialize`` writes them: an adaptive radix tree and containers.
+"""64-bit Roaring bitmaps in the form of Java's ``Roaring64Bitmap.serialize``: an adaptive radix tree and containers.
 
-The tree leads from the upper 48 bits of a value to the place of its container. The containers stand in the order of
-their arrival, in an array with room to grow, and nodes of 17 to 48 children remember the order of theirs: a union
+The tree maps the upper 48 bits of a value to the place of its container. Containers are stored in insertion order, in
+an array with spare capacity, and nodes with 17 to 48 children store the insertion order of their children. A union
 therefore repeats the insertions of the Java library (``HighLowContainer``, ``Art``, ``Node4`` to ``Node256``).
 """
 
@@ -24,7 +24,7 @@ _SLOT_FREE: Final = 0xFF
 
 
 class NodeKind(IntEnum):
-    """Layouts of a node, by how many children it has room for."""
+    """The layout of a node, by its maximum number of children."""
 
     NODE4 = 0
     NODE16 = 1
@@ -53,10 +53,10 @@ class InnerNode:
     prefix: bytes
     children: dict[int, Leaf | InnerNode] = field(default_factory=dict)
     slots: dict[int, int] = field(default_factory=dict)
-    """Of a NODE48: where each child stands."""
+    """For a NODE48, the slot of each child."""
 
     def add(self, byte: int, child: Leaf | InnerNode) -> None:
-        """One more child; a full node takes the next larger layout."""
+        """Add a child; a full node changes to the next larger layout."""
         if len(self.children) == _ROOM[self.kind]:
             self.kind = NodeKind(self.kind + 1)
             if self.kind is NodeKind.NODE48:
@@ -73,14 +73,14 @@ Node = Leaf | InnerNode
 
 @dataclass
 class Bitmap64:
-    """A tree and its containers; ``places`` is the array in which they stand."""
+    """A tree and its containers; ``places`` is the array of the containers."""
 
     root: Node | None = None
     places: list[Container | None] = field(default_factory=list)
     last_place: int = -1
 
     def find(self, key: bytes) -> int | None:
-        """The place of a key's container."""
+        """Return the place of the container of a key, or ``None``."""
         node, depth = self.root, 0
         while isinstance(node, InnerNode):
             if key[depth : depth + len(node.prefix)] != node.prefix:
@@ -91,7 +91,7 @@ class Bitmap64:
         return node.place if node is not None and node.key == key else None
 
     def entries(self) -> list[tuple[bytes, int]]:
-        """All keys in their order, with the places of their containers."""
+        """Return all keys in order, with the places of their containers."""
         found: list[tuple[bytes, int]] = []
         stack = [] if self.root is None else [self.root]
         while stack:
@@ -103,7 +103,7 @@ class Bitmap64:
         return found
 
     def put(self, key: bytes, container: Container) -> None:
-        """A container for a key that has none."""
+        """Add a container for a key that has none."""
         self.last_place += 1
         if self.last_place >= len(self.places):
             # Java's array grows by half.
@@ -113,7 +113,7 @@ class Bitmap64:
         self.root = _inserted(self.root, Leaf(key, self.last_place), 0)
 
     def unite(self, newer: Bitmap64) -> None:
-        """Java ``Roaring64Bitmap.or`` and ``runOptimize``."""
+        """Add the values of another bitmap (Java ``Roaring64Bitmap.or`` and ``runOptimize``)."""
         for key, place in newer.entries():
             container = newer.places[place]
             if container is None:
@@ -127,7 +127,7 @@ class Bitmap64:
         for place, container in enumerate(self.places):
             if container is not None:
                 optimized = container.optimized()
-                # The Java library keeps a result only if it is made of runs.
+                # The Java library keeps an optimised container only if it consists of runs.
                 self.places[place] = optimized if optimized.kind is Kind.RUN else container
 
 
@@ -165,10 +165,10 @@ def _common(a: bytes, b: bytes) -> int:
 
 
 def decode_bitmap64(data: bytes) -> Bitmap64:
-    """A bitmap from the bytes of ``Roaring64Bitmap.serialize``.
+    """Decode the bytes of ``Roaring64Bitmap.serialize``.
 
     Raises:
-        RoaringFormatError: the bytes are none.
+        RoaringFormatError: the bytes are not such a bitmap.
     """
     reader = Reader(data)
     if reader.number("B") == _EMPTY:
@@ -236,7 +236,7 @@ def _bytes_of_children(reader: Reader, kind: NodeKind, count: int) -> tuple[list
 
 
 def encode_bitmap64(bitmap: Bitmap64) -> bytes:
-    """The bytes of ``Roaring64Bitmap.serialize``."""
+    """Encode a bitmap as ``Roaring64Bitmap.serialize`` does."""
     if bitmap.root is None:
         return bytes([_EMPTY])
     parts = [struct.pack("<Bq", _FILLED, len(bitmap.entries()))]

@@ -1,7 +1,7 @@
-"""Groups of adjacent rows, and the ways to reduce all of them at once.
+"""Groups of adjacent rows, and reductions of all groups at once.
 
-Rows of one key are adjacent and in merge order. A reduction never takes a step per row in Python: it either uses
-numpy's ``reduceat`` or goes through the groups in lockstep, the k-th row of every group at once.
+Rows of one key are adjacent and in merge order. A reduction never runs Python code per row: it uses numpy's
+``reduceat``, or processes the groups in lockstep, the k-th row of every group at once.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ from table_format.kernels.aggregates.buffers import Ints, Mask, array_of_numbers
 from table_format.kernels.aggregates.spec import Action
 
 _LOCKSTEP_ROWS: Final = 64
-"""Rows of a group that are done in lockstep; the rest of longer groups is accumulated group by group."""
+"""The number of rows of a group that are processed in lockstep; the rest of longer groups is processed by group."""
 
 Step = Callable[[npt.NDArray[Any], npt.NDArray[Any], Mask], npt.NDArray[Any]]
-"""Accumulators, inputs and which inputs retract to new accumulators."""
+"""A function of accumulators, inputs, and a mask of retracting inputs that returns new accumulators."""
 
 
 @dataclass(frozen=True)
 class Selection:
-    """Some rows in their order, with the groups that have any of them."""
+    """Some rows in order, and the groups that have such rows."""
 
     rows: Ints
     starts: Ints
-    """Where in ``rows`` each of ``groups`` begins."""
+    """The start of each of ``groups`` in ``rows``."""
     groups: Ints
 
 
 @dataclass(frozen=True)
 class Segments:
-    """A column with one action per row; group ``g`` begins at row ``starts[g]``."""
+    """A column with one action for each row; group ``g`` begins at row ``starts[g]``."""
 
     values: pa.Array
     starts: Ints
@@ -45,12 +45,12 @@ class Segments:
 
     @property
     def count(self) -> int:
-        """How many groups there are."""
+        """The number of groups."""
         return len(self.starts)
 
     @cached_property
     def lengths(self) -> Ints:
-        """Rows of each group."""
+        """The number of rows of each group."""
         return np.diff(self.starts, append=len(self.values))
 
     @cached_property
@@ -59,14 +59,14 @@ class Segments:
         return np.repeat(np.arange(self.count), self.lengths)
 
     def is_action(self, *actions: Action) -> Mask:
-        """The rows with one of these actions."""
+        """Return the rows with one of these actions."""
         mask: Mask = self.actions == actions[0]
         for action in actions[1:]:
             mask |= self.actions == action
         return mask
 
     def select(self, mask: Mask) -> Selection:
-        """The rows of a mask."""
+        """Return the rows that a mask selects."""
         if mask.all():
             return Selection(np.arange(len(mask)), self.starts, np.arange(self.count))
         rows = np.flatnonzero(mask)
@@ -75,20 +75,20 @@ class Segments:
         return Selection(rows, starts, groups[starts])
 
     def any_of(self, mask: Mask) -> Mask:
-        """The groups that have a row of a mask."""
+        """Return the groups with a row that a mask selects."""
         found = np.zeros(self.count, np.bool_)
         found[self.groups[mask]] = True
         return found
 
     def only(self, groups: Mask) -> Segments:
-        """Those groups alone."""
+        """Return only these groups."""
         rows = groups[self.groups]
         lengths = self.lengths[groups]
         starts = np.cumsum(lengths) - lengths
         return Segments(self.values.filter(pa.array(rows)), starts, self.actions[rows])
 
     def with_actions(self, actions: npt.NDArray[np.int8]) -> Segments:
-        """The same rows with other actions."""
+        """Return the same rows with other actions."""
         return Segments(self.values, self.starts, actions)
 
 
@@ -96,7 +96,7 @@ Kernel = Callable[[Segments], pa.Array]
 
 
 def piecewise(segments: Segments, exceptional: Mask, regular: Kernel, exact: Kernel) -> pa.Array:
-    """Fold the exceptional groups with one kernel and the others with another; results in group order."""
+    """Fold exceptional groups with ``exact`` and the others with ``regular``; the results are in group order."""
     if not exceptional.any():
         return regular(segments)
     if exceptional.all():
@@ -109,14 +109,14 @@ def piecewise(segments: Segments, exceptional: Mask, regular: Kernel, exact: Ker
 
 
 def take_rows(segments: Segments, chosen: Selection, rows: Ints) -> pa.Array:
-    """The values at ``rows``, one for each group of a selection; null for other groups."""
+    """Return the values at ``rows``, one for each group of a selection; null for other groups."""
     of_group = np.full(segments.count, -1, np.int64)
     of_group[chosen.groups] = rows
     return take_or_null(segments.values, of_group)
 
 
 def placed(results: npt.NDArray[Any], chosen: Selection, segments: Segments) -> pa.Array:
-    """Numbers, one for each group of a selection; null for other groups."""
+    """Return the results, one for each group of a selection; null for other groups."""
     values = np.zeros(segments.count, results.dtype)
     valid = np.zeros(segments.count, np.bool_)
     values[chosen.groups] = results
@@ -125,9 +125,9 @@ def placed(results: npt.NDArray[Any], chosen: Selection, segments: Segments) -> 
 
 
 def in_order(ufunc: np.ufunc, values: npt.NDArray[Any], starts: Ints) -> npt.NDArray[Any]:
-    """Reduce each group strictly from its first row to its last, as floating point needs.
+    """Reduce each group strictly from its first row to its last, as floating-point numbers require.
 
-    ``reduceat`` would add in pairs and give other last bits.
+    ``reduceat`` would add in pairs, which changes the last bits.
     """
     accumulators, rest = _in_lockstep(lambda acc, row, _: ufunc(acc, row), values, starts, None)
     for group, start, stop in rest:
@@ -138,7 +138,7 @@ def in_order(ufunc: np.ufunc, values: npt.NDArray[Any], starts: Ints) -> npt.NDA
 
 
 def step_by_step(step: Step, values: npt.NDArray[Any], starts: Ints, retracts: Mask) -> npt.NDArray[Any]:
-    """Reduce each group from its first row to its last with a step that knows which rows retract."""
+    """Reduce each group from its first row to its last with a step that distinguishes retracting rows."""
     accumulators, rest = _in_lockstep(step, values, starts, retracts)
     for group, start, stop in rest:
         for row in range(start, stop):
@@ -151,7 +151,7 @@ def step_by_step(step: Step, values: npt.NDArray[Any], starts: Ints, retracts: M
 def _in_lockstep(
     step: Step, values: npt.NDArray[Any], starts: Ints, retracts: Mask | None
 ) -> tuple[npt.NDArray[Any], list[tuple[int, int, int]]]:
-    """Accumulators after the first rows of every group, and what is left: (group, first row, end)."""
+    """Return accumulators after the first rows of every group, and the remaining rows: (group, first row, end)."""
     lengths = np.diff(starts, append=len(values))
     order = np.argsort(-lengths, kind="stable")
     sizes = lengths[order]
@@ -175,7 +175,7 @@ def _in_lockstep(
 
 
 def tournament(starts: Ints, row_count: int, later_wins: Callable[[Ints, Ints], Mask]) -> Ints:
-    """The winning row of each group under an associative comparison of pairs (earlier, later)."""
+    """Return the winning row of each group with an associative comparison of pairs (earlier, later)."""
     rows = np.arange(row_count)
     lengths = np.diff(starts, append=row_count)
     while len(rows) > len(lengths):

@@ -1,7 +1,7 @@
-"""Theta and HLL sketches united with the DataSketches library (Java ``ThetaSketch``, ``HllSketchUtil``).
+"""Unions of theta and HLL sketches with the DataSketches library (Java ``ThetaSketch``, ``HllSketchUtil``).
 
-The C++ library behind the Python package and the Java library differ in some unused bytes of the header; the results
-carry Java's.
+The C++ library of the Python package and the Java library differ in some unused bytes of the header; the results have
+those of Java.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ _LG_K: Final = 3
 
 
 def unite_theta(older: bytes, newer: bytes) -> bytes:
-    """The ordered compact union of two theta sketches.
+    """Return the ordered compact union of two theta sketches.
 
     Raises:
-        RuntimeError, ValueError: the bytes are no sketches.
+        RuntimeError, ValueError: the bytes are not sketches.
     """
     library = _library("theta_sketch")
     union = library.theta_union()
@@ -40,10 +40,10 @@ def _as_java_writes(sketch: bytes) -> bytes:
 
 
 def unite_hll(older: bytes, newer: bytes) -> bytes:
-    """The compact HLL_4 union of two HLL sketches; the newer one brings the size.
+    """Return the compact HLL_4 union of two HLL sketches, with the size of the newer one.
 
     Raises:
-        RuntimeError, ValueError: the bytes are no sketches.
+        RuntimeError, ValueError: the bytes are not sketches.
     """
     library = _library("hll_sketch")
     second = library.hll_sketch.deserialize(newer)

@@ -1,7 +1,7 @@
 """The aggregate function of a field, and the effect of each row on it (format chapter 12, section 6).
 
-The merge engine decides the action of each row; the functions only know accumulator and input
-(Java ``FieldAggregator.agg``, ``aggReversed`` and ``retract``).
+The merge engine determines the action of each row; functions receive only the accumulator and the input (Java
+``FieldAggregator.agg``, ``aggReversed`` and ``retract``).
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ class Action(IntEnum):
     """The effect of one row on the accumulator of its group."""
 
     SKIP = 0
-    """Nothing."""
+    """The row has no effect."""
     AGG = 1
     """The row is newer than the accumulator: ``acc = agg(acc, in)``."""
     REVERSED = 2
-    """The row is older than what the accumulator holds: ``acc = aggReversed(acc, in)``."""
+    """The row is older than the accumulator: ``acc = aggReversed(acc, in)``."""
     RETRACT = 3
-    """The row takes back: ``acc = retract(acc, in)``."""
+    """The row retracts: ``acc = retract(acc, in)``."""
     RESET = 4
-    """The row's value becomes the accumulator as it is, as a delete does that replaces the record."""
+    """The row's value replaces the accumulator, as for a delete that replaces the record."""
 
 
 class NestedKeyNullStrategy(StrEnum):
-    """The treatment of elements of a nested table whose nested key holds a null."""
+    """The treatment of elements of a nested table whose nested key has a null."""
 
     MERGE = "merge"
     """Null is a key value like any other."""
@@ -40,7 +40,7 @@ class NestedKeyNullStrategy(StrEnum):
 
 @dataclass(frozen=True)
 class AggregateSpec:
-    """A column, its aggregate function, and the options ``fields.<column>.*`` that shape it."""
+    """A column, its aggregate function, and the options ``fields.<column>.*`` of the function."""
 
     function: str
     field: DataField
@@ -51,10 +51,10 @@ class AggregateSpec:
     nested_sequence: tuple[str, ...] = ()
     nested_key_null_strategy: NestedKeyNullStrategy = NestedKeyNullStrategy.MERGE
     count_limit: int | None = None
-    """Most elements a nested table may hold; ``None`` is no limit."""
+    """The maximum number of elements of a nested table; ``None`` means no limit."""
     partial_counts: bool = False
-    """Whether a ``count`` column holds counts (see ``initial_values``) or, as in 0.8, the values to be counted."""
+    """Whether a ``count`` column stores counts (see ``initial_values``) or, as in 0.8, the values to be counted."""
     own_options: tuple[tuple[str, object], ...] = ()
-    """The values of the options that the function declares itself, by the last part of their keys."""
+    """The values of the function's own options, by the last part of their keys."""
     timestamp_field: str | None = None
-    """The field of a map's ROW values that ``merge_map_with_keytime`` compares; ``None`` is the last one."""
+    """The field of a map's ROW values that ``merge_map_with_keytime`` compares; ``None`` means the last field."""

@@ -1,6 +1,6 @@
 """``listagg``: texts joined by a delimiter (Java ``FieldListaggAgg`` of 1.4).
 
-Nulls and empty texts count as absent; the first operand of ``distinct`` is never searched for doubles.
+Nulls and empty texts count as absent. With ``distinct``, duplicates within the first operand are not removed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from table_format.model.types import MAX_LENGTH, DataField, VarCharType
 
 
 def fold_listagg(spec: AggregateSpec, segments: Segments) -> pa.Array:
-    """The inputs joined in merge order; with ``distinct``, of each input only the parts that are not there yet."""
+    """Return the inputs joined in merge order; with ``distinct``, only the new parts of each input are added."""
     present = validity(segments.values) & (segments.actions != Action.SKIP)
     filled = present & (binary_length(segments.values).fill_null(0).to_numpy() > 0)
     if not spec.distinct:
@@ -54,7 +54,7 @@ def _joined(spec: AggregateSpec, segments: Segments, present: Mask, filled: Mask
 
 
 def _older_first(rows: Ints, late: Mask, groups: Ints) -> Ints:
-    """Each value that came late stands before all that were there."""
+    """Return the rows reordered so that each late value precedes all earlier ones."""
     place: npt.NDArray[np.int64] = np.where(late, -rows - 1, rows)
     return rows[np.lexsort((place, groups))]
 
@@ -78,7 +78,7 @@ def _appended(text: str | None, more: str | None, delimiter: str) -> str | None:
         return more if text is None else text
     if not more or not text:
         return text or more
-    # The reference splits at blanks where there is no delimiter.
+    # Without a delimiter, the reference splits at blanks.
     separator = delimiter or " "
     seen = set(text.split(separator))
     pieces = [text]
@@ -90,7 +90,7 @@ def _appended(text: str | None, more: str | None, delimiter: str) -> str | None:
 
 
 def _without_length(field: DataField) -> DataField:
-    """Tables that releases before 2.0 made may have it on a VARCHAR with a length, which nothing heeds."""
+    """Return the field as STRING: tables of releases before 2.0 may use a VARCHAR with a length, which is ignored."""
     if not isinstance(field.type, VarCharType):
         return field
     return replace(field, type=VarCharType(nullable=field.type.nullable))

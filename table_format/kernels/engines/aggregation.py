@@ -1,8 +1,8 @@
-"""``aggregation``: every column is folded by its function (format chapter 12, section 6).
+"""``aggregation``: every column is folded with its function (format chapter 12, section 6).
 
-Java ``AggregateMergeFunction``: -U and -D both retract, unless a -D is to remove the record; then its values are what
-the result has, and what later versions are added to. Functions that choose a version are done by row ids while nothing
-is taken back: their values are then copied once.
+Java ``AggregateMergeFunction``: -U and -D both retract, unless a -D removes the record. Its values are then the result,
+to which later versions are added. If no version retracts, functions that choose a version return row ids, so that
+values are copied only once.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from table_format.kernels.engines.versions import Versions
 
 
 def aggregation(versions: Versions, engine: Aggregation) -> Outcome:
-    """The folded row of each key, with the sequence number of its last version.
+    """Return the folded row of each key, with the sequence number of its last version.
 
     Raises:
-        RetractNotSupported: a version takes back from a function that cannot give.
-        InvalidData: a column that is NOT NULL would be null.
+        RetractNotSupported: there is a retract, and the function of a column cannot retract.
+        InvalidData: a NOT NULL column would be null.
     """
     actions = np.where(versions.is_retract, Action.RETRACT, Action.AGG).astype(np.int8)
     removed = np.zeros(versions.starts.size, dtype=bool)
@@ -40,7 +40,7 @@ def aggregation(versions: Versions, engine: Aggregation) -> Outcome:
 
 
 def _chosen(versions: Versions, spec: AggregateSpec, last: Source) -> Source | None:
-    """The rows that a choosing function takes its values from when every version adds; ``None`` for the others."""
+    """Return the rows whose values a choosing function takes if every version adds; ``None`` for other functions."""
     match spec.function:
         case "last_value":
             return last

@@ -1,7 +1,7 @@
-"""Combines all versions of each key into one row. A key with one version keeps it unchanged, with any engine.
+"""Combines all versions of each key into one row. With any engine, a single version does not change.
 
-Java ``ReducerMergeFunctionWrapper``: the merge function is not even asked (format chapter 12, section 1). Most keys of
-a read are such keys, so engines see the others only.
+Java ``ReducerMergeFunctionWrapper``: the merge function is not called for a single version (format chapter 12, section
+1). Most keys of a read have one version, so engines process only the others.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from table_format.model.schema import VALUE_KIND
 
 
 def combine(rows: pa.RecordBatch, starts: Int64Array, engine: Engine, *, order: RowIds | None = None) -> pa.RecordBatch:
-    """Merge the versions of each key into one row; keys in the order they come in.
+    """Merge the versions of each key into one row, in the order of the keys.
 
-    ``order`` are the row ids in merge order (by key, oldest version first) and ``starts`` where in it keys begin;
-    without ``order`` the rows lie in merge order themselves.
+    ``order`` are the row ids in merge order (by key, oldest version first), and ``starts`` the starts of the keys in
+    it. Without ``order`` the rows are already in merge order.
 
     >>> from table_format.kernels.engines.spec import PartialUpdate
     >>> rows = pa.record_batch({"k": [1, 1, 2], "a": [7, None, 8], "b": [None, 5, None]})
@@ -34,8 +34,8 @@ def combine(rows: pa.RecordBatch, starts: Int64Array, engine: Engine, *, order: 
     [{'k': 1, 'a': 7, 'b': 5}, {'k': 2, 'a': 8, 'b': None}]
 
     Raises:
-        RetractNotSupported: a version takes back what the engine, or the function of a column, cannot.
-        InvalidData: a column that is NOT NULL would be null.
+        RetractNotSupported: the engine, or the function of a column, does not support a retract.
+        InvalidData: a NOT NULL column would be null.
     """
     ids = np.arange(rows.num_rows) if order is None else order
     sizes = np.diff(np.append(starts, ids.size))
@@ -64,7 +64,7 @@ def _engine(engine: Engine) -> Callable[[Versions], Outcome]:
 
 
 class _Splice:
-    """Puts rows of keys with one version and results of the others back in the order of keys."""
+    """Combines the rows of keys with one version and the results of the others, in key order."""
 
     def __init__(self, rows: pa.RecordBatch, alone: RowIds, is_alone: Mask, outcome: Outcome) -> None:
         self._rows = rows
@@ -88,7 +88,7 @@ class _Splice:
         return kept
 
     def _ids(self, source: Int64Array) -> pa.Array:
-        # Most columns come from the same rows as another; the outcome keeps all sources alive, so ids stay theirs.
+        # Most columns have the same source as another one. The outcome keeps all sources alive, so ``id`` is unique.
         found = self._ids_by_source.get(id(source))
         if found is None:
             ids = np.empty(self._count, dtype=np.int64)

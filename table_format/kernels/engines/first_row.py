@@ -1,4 +1,4 @@
-"""``first-row``: the first version of a key stands (format chapter 12, section 3; Java ``FirstRowMergeFunction``)."""
+"""``first-row``: keeps the first version of a key (format chapter 12, section 3; Java ``FirstRowMergeFunction``)."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ FIRST_ROW_REFUSAL: Final = (
 
 
 def first_row(versions: Versions, engine: FirstRow) -> Outcome:
-    """The first version that adds, with its own kind and sequence number; a key may have none.
+    """Return the first version that adds, with its kind and sequence number; a key may have no such version.
 
     Raises:
-        RetractNotSupported: a version takes back, and that is not ignored.
+        RetractNotSupported: there is a retract, and the options do not ignore it.
     """
     if versions.kinds is None:
         return Outcome(versions.order[versions.starts], versions.stored_kinds(versions.starts), {})

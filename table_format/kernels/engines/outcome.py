@@ -17,15 +17,15 @@ from table_format.kernels.merge_order import Mask
 from table_format.model.schema import SYSTEM_FIELD_NAMES
 
 Source: TypeAlias = Int64Array | pa.Array
-"""Row ids, -1 for null, or the values themselves; one for each key."""
+"""The source of a column: row ids (-1 for null) or the values themselves, one for each key."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One row for each key of several versions.
+    """One row for each key with several versions.
 
-    ``columns`` are those that do not simply come from ``last``, the row whose sequence number the result has. ``kept``
-    leaves out keys that have no result.
+    ``last`` is the row whose sequence number the result has. ``columns`` are the columns that are not taken from it.
+    ``kept`` excludes keys without a result.
     """
 
     last: Int64Array
@@ -35,15 +35,15 @@ class Outcome:
 
 
 def value_columns(versions: Versions) -> Iterator[str]:
-    """The columns of the rows except system columns."""
+    """Return the columns of the rows except system columns."""
     return (name for name in versions.rows.schema.names if name not in SYSTEM_FIELD_NAMES)
 
 
 def check_required(versions: Versions, required: frozenset[str], columns: Mapping[str, Source]) -> None:
-    """Refuse results without a value in a column that is NOT NULL.
+    """Refuse results without a value in a NOT NULL column.
 
     Raises:
-        InvalidData: names the column.
+        InvalidData: there is such a result; the message names the column.
     """
     for name, source in columns.items():
         if name not in required:

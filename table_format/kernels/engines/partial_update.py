@@ -1,8 +1,8 @@
-"""``partial-update``: each column comes from the newest version that has it (format chapter 12, sections 4 and 5).
+"""``partial-update``: each column has the newest non-null value (format chapter 12, sections 4 and 5).
 
-Java ``PartialUpdateMergeFunction``. The row of a key begins without values or, when the first version takes back, with
-those of that version; a -D that removes the row starts a new one with its own values. Only what follows the last
-beginning of a key matters.
+Java ``PartialUpdateMergeFunction``. The row of a key starts without values or, if the first version is a retract, with
+the values of that version. A -D that removes the row starts a new one with its own values. Only versions after the last
+start of a key matter.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ PARTIAL_UPDATE_REFUSAL: Final = (
 
 
 def partial_update(versions: Versions, engine: PartialUpdate) -> Outcome:
-    """The merged row of each key.
+    """Return the merged row of each key.
 
     Raises:
-        RetractNotSupported: a version takes back, and nothing says what that means.
-        InvalidData: a column that is NOT NULL would be null.
+        RetractNotSupported: there is a retract, and no option defines its effect.
+        InvalidData: a NOT NULL column would be null.
     """
     has_retracts = versions.kinds is not None
     if has_retracts and not (engine.groups or engine.ignore_delete or engine.remove_on_delete):
@@ -60,7 +60,7 @@ def _removals(versions: Versions, engine: PartialUpdate, groups: Iterable[Traced
 
 
 def _last_counted(versions: Versions, engine: PartialUpdate) -> Int64Array:
-    """The version whose sequence number the result has: an ignored one does not count."""
+    """Return the version whose sequence number the result has; ignored versions do not count."""
     if versions.kinds is None or not engine.ignore_delete:
         return versions.ends
     last = versions.last_where(~versions.is_retract, versions.starts - 1)
@@ -70,12 +70,12 @@ def _last_counted(versions: Versions, engine: PartialUpdate) -> Int64Array:
 def _add_free_column(
     columns: dict[str, Source], name: str, versions: Versions, engine: PartialUpdate, merge_starts: MergeStarts
 ) -> None:
-    """A column of no group: the last value that is not null, of versions that add."""
+    """Add a column without a group: the last non-null value of versions that add."""
     valid = versions.valid(name)
     if valid is not None and name in engine.required and not engine.groups:
         _check_adds(versions, name, valid)
     if versions.kinds is None:
-        # Without nulls it comes from the last version, as everything does that is not named here.
+        # Without nulls, the value is that of the last version, which is the default.
         if valid is not None:
             columns[name] = versions.row_ids(versions.last_row_where(valid, versions.starts - 1))
         return

@@ -1,8 +1,8 @@
-"""Sequence groups of a partial update: which version each takes its columns from (format chapter 12, section 5).
+"""Sequence groups of a partial update: the version from which each group is taken (format chapter 12, section 5).
 
-A version takes part in a group when one of its sequence columns is not null. It is *on time* when its sequence is not
-smaller than that of the row so far, so the version a group is taken from is the last one with the largest sequence.
-Late versions matter to aggregates only. Sequences are compared as one integer a version, their rank.
+A version takes part in a group if one of its sequence columns is not null. It is *on time* if its sequence is not
+smaller than that of the row so far. So a group is taken from the last version with the largest sequence. Late versions
+matter only to aggregate functions. Sequences are compared by their rank, one integer for each version.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from table_format.kernels.merge_order import Mask, as_integer
 
 _BELOW_ALL: Final = np.iinfo(np.int64).min
 _MAX_ROUNDS: Final = 8
-"""Removals of a key that are found for all keys at once."""
+"""The maximum number of removals of a key that are found for all keys at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class MergeStarts:
-    """The position of the last retracting version with which the row of each key began, or -1.
+    """The position of the last retracting version with which the row of each key started, or -1.
 
-    ``is_reset``: that version removed the row; else it is the first version of the key, and is merged as well.
+    If ``is_reset``, that version removed the row; otherwise it is the first version of the key, and is merged too.
     """
 
     base: Int64Array
@@ -39,18 +39,18 @@ class MergeStarts:
 
     @classmethod
     def of(cls, versions: Versions, removals: Int64Array | None) -> MergeStarts:
-        """From the position of the last version that removed the row of each key, -1 where none did."""
+        """Return the starts, given the position of the last version that removed the row of each key, or -1."""
         base = np.where(versions.is_retract[versions.starts], versions.starts, -1)
         if removals is None:
             return cls(base, np.zeros(base.size, dtype=bool))
         return cls(np.where(removals >= 0, removals, base), removals >= 0)
 
     def floor(self, versions: Versions) -> Int64Array:
-        """The positions up to which nothing is searched: those before the key, or up to its beginning."""
+        """Return the lower limits (exclusive) of searches: the position before the key, or its start."""
         return np.where(self.base < 0, versions.starts - 1, self.base)
 
     def mask(self, versions: Versions, which: Mask | None = None) -> Mask:
-        """The positions of the beginnings (of some keys) as a mask."""
+        """Return the positions of the starts, of all or some keys, as a mask."""
         marked = np.zeros(versions.order.size, dtype=bool)
         there = self.base >= 0
         marked[self.base[there if which is None else there & which]] = True
@@ -59,7 +59,7 @@ class MergeStarts:
 
 @dataclass(frozen=True)
 class TracedGroup:
-    """A group, the rank of each version's sequence and whether it has one, by position."""
+    """A group, with the rank of the sequence of each version, and whether it has a sequence, by position."""
 
     versions: Versions
     group: SequenceGroup
@@ -67,7 +67,7 @@ class TracedGroup:
     has_sequence: Mask
 
     def sources(self, merge_starts: MergeStarts, engine: PartialUpdate, present: set[str]) -> dict[str, Source]:
-        """Where the columns of the group come from."""
+        """Return the sources of the columns of the group."""
         versions = self.versions
         part = self._participating(merge_starts, engine)
         highest = np.maximum.reduceat(np.where(part, self.rank, _BELOW_ALL), versions.starts)
@@ -95,7 +95,7 @@ class TracedGroup:
         return sources
 
     def on_time(self, part: Mask) -> Mask:
-        """Which versions that take part have a sequence not smaller than all before them in their key."""
+        """Return a mask of participating versions whose sequence is not smaller than all earlier ones of their key."""
         ranks = self.rank[part]
         if ranks.size == 0:
             return part
@@ -139,7 +139,7 @@ class _Steps:
         retracts = part & versions.is_retract
         actions[retracts] = Action.RETRACT
         before = np.arange(versions.order.size) < merge_starts.base[versions.key_of]
-        # What happened before the row was removed leaves no value, but functions know that they have begun.
+        # Versions before the removal of the row leave no value, but functions remember that they had inputs.
         actions[before & group.has_sequence] = Action.AGG
         actions[before & group.has_sequence & versions.is_retract] = Action.RETRACT
         resets = merge_starts.mask(versions, merge_starts.is_reset)
@@ -149,17 +149,17 @@ class _Steps:
         return cls(versions.starts, actions, np.flatnonzero(twice))
 
     def fold(self, spec: AggregateSpec, values: pa.Array) -> pa.Array:
-        """One value for each key."""
+        """Return one value for each key."""
         if self.twice.size == 0:
             return fold(spec, values, self.starts, self.actions)
-        # The first version takes back from a row that begins with its own values.
+        # A retracting first version retracts from a row that starts with its own values.
         doubled = values.take(np.insert(np.arange(len(values)), self.twice, self.twice))
         actions = np.insert(self.actions, self.twice, np.int8(Action.RESET))
         return fold(spec, doubled, self.starts + np.searchsorted(self.twice, self.starts), actions)
 
 
 def trace(versions: Versions, group: SequenceGroup) -> TracedGroup:
-    """The sequences of all versions in one group, made comparable."""
+    """Return the sequences of all versions in one group, made comparable."""
     schema = versions.rows.schema
     columns = [versions.rows.column(schema.get_field_index(name)) for name in group.sequence]
     words = encode([SortColumn((column,)) for column in columns])
@@ -178,11 +178,11 @@ def trace(versions: Versions, group: SequenceGroup) -> TracedGroup:
 
 
 def last_removals(versions: Versions, groups: Sequence[TracedGroup]) -> Int64Array:
-    """The position of the last version of each key that removed its row, else -1.
+    """Return the position of the last version of each key that removed its row, else -1.
 
-    A removal gives every group the sequence of the version that removes, which may be smaller than before, so whether
-    the next one is on time depends on it. All keys are taken from one removal to the next at once; a key of very many
-    removals is followed version by version.
+    A removal sets the sequence of every group to that of the removing version, which may be smaller than before.
+    Whether the next version is on time depends on it. All keys advance from one removal to the next at once; a key with
+    very many removals is processed version by version.
     """
     found = np.full(versions.starts.size, -1, dtype=np.int64)
     removing = [group for group in groups if group.group.removes_record]

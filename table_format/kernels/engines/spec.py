@@ -1,6 +1,6 @@
-"""The work of a merge engine on the columns of a table, as frozen facts that can be pickled.
+"""The configuration of a merge engine for the columns of a table, as frozen facts that can be pickled.
 
-``deduplicate`` needs none: the last version stands as it is (format chapter 12, section 2).
+``deduplicate`` needs none, because it keeps the last version unchanged (format chapter 12, section 2).
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from table_format.kernels.aggregates import AggregateSpec
 
 @dataclass(frozen=True, slots=True)
 class FirstRow:
-    """The first version stands (Java ``FirstRowMergeFunction``)."""
+    """Keeps the first version (Java ``FirstRowMergeFunction``)."""
 
     ignore_delete: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class SequenceGroup:
-    """Columns of a partial update that change together, when the tuple of their sequence columns is not smaller.
+    """Columns of a partial update that change together if the tuple of their sequence columns is not smaller.
 
-    ``removes_record``: a -D that is not older removes the whole row.
+    If ``removes_record``, a -D that is not older removes the whole row.
     """
 
     sequence: tuple[str, ...]
@@ -33,9 +33,9 @@ class SequenceGroup:
 
 @dataclass(frozen=True, slots=True)
 class PartialUpdate:
-    """Columns are taken from the newest versions that have them (Java ``PartialUpdateMergeFunction``).
+    """Takes each column from the newest version in which it is not null (Java ``PartialUpdateMergeFunction``).
 
-    ``aggregates`` are functions of members of the groups; ``required`` are the columns that are NOT NULL.
+    ``aggregates`` are functions of columns of the groups; ``required`` are the NOT NULL columns.
     """
 
     groups: tuple[SequenceGroup, ...] = ()
@@ -47,7 +47,7 @@ class PartialUpdate:
 
 @dataclass(frozen=True, slots=True)
 class Aggregation:
-    """Every column has a function (Java ``AggregateMergeFunction``); columns without one here are key columns."""
+    """Folds every column with a function (Java ``AggregateMergeFunction``); columns without one are key columns."""
 
     aggregates: tuple[AggregateSpec, ...] = ()
     remove_on_delete: bool = False
@@ -58,7 +58,7 @@ Engine: TypeAlias = FirstRow | PartialUpdate | Aggregation
 
 
 def needed_columns(engine: Engine | None, wanted: Collection[str], *, may_delete: bool) -> tuple[str, ...]:
-    """The columns without which the wanted ones cannot be merged, or a row that is removed would be shown.
+    """Return the columns that are needed to merge the wanted ones, or to recognise removed rows.
 
     >>> engine = PartialUpdate((SequenceGroup(("g",), ("a", "b")), SequenceGroup(("h",), ("c",))))
     >>> needed_columns(engine, ["k", "b"], may_delete=False)

@@ -1,7 +1,7 @@
-"""The versions of the keys that have more than one, in merge order, and which of them a column is taken from.
+"""The versions of the keys that have more than one, in merge order, and searches among them.
 
-Positions count these versions; row ids count the rows of the batch they come from. Most keys are decided by their last
-version, so searches go backwards from it: a step costs as much as there are keys left, not as there are rows.
+Positions count these versions; row ids count the rows of their batch. For most keys, the last version is the result, so
+searches go backwards from it: the cost of a step depends on the number of remaining keys, not of rows.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from table_format.model.row_kind import RowKind
 from table_format.model.schema import VALUE_KIND
 
 _MAX_STEPS: Final = 16
-"""Steps back before the rows that are left are searched at once: a buffer may hold very many versions of one key."""
+"""The number of steps back before the remaining rows are searched at once, for keys with very many versions."""
 
 
 @dataclass(frozen=True)
 class Versions:
-    """``order`` are row ids by key, oldest version first; ``starts`` are the positions where keys begin."""
+    """Versions in merge order: ``order`` are row ids by key, oldest first; ``starts`` are the positions of the keys."""
 
     rows: pa.RecordBatch
     order: Int64Array
@@ -44,31 +44,31 @@ class Versions:
 
     @cached_property
     def kinds(self) -> npt.NDArray[np.int8] | None:
-        """Row kinds by position; ``None`` when every version adds."""
+        """The row kinds by position; ``None`` if every version adds."""
         kinds = self.stored_kinds(None)
         return kinds if (kinds & 1).any() else None
 
     @cached_property
     def is_retract(self) -> Mask:
-        """Which versions are -U or -D, by position."""
+        """A mask of the versions that are -U or -D, by position."""
         return np.zeros(self.order.size, dtype=bool) if self.kinds is None else (self.kinds & 1).astype(bool)
 
     @cached_property
     def is_delete(self) -> Mask:
-        """Which versions are -D, by position."""
+        """A mask of the versions that are -D, by position."""
         if self.kinds is None:
             return np.zeros(self.order.size, dtype=bool)
         return np.asarray(self.kinds == RowKind.DELETE.value)
 
     @cached_property
     def has_add(self) -> Mask:
-        """Which keys have a version that adds."""
+        """A mask of the keys that have a version that adds."""
         if self.kinds is None:
             return np.ones(self.starts.size, dtype=bool)
         return np.logical_or.reduceat(~self.is_retract, self.starts)
 
     def stored_kinds(self, positions: Int64Array | None) -> npt.NDArray[np.int8]:
-        """The kinds as they are stored; a reader that knows that nothing is taken back leaves the column out."""
+        """Return the stored kinds; without the column, which readers omit if there are no retracts, all are +I."""
         at = self.rows.schema.get_field_index(VALUE_KIND.name)
         rows = self.order if positions is None else self.order[positions]
         if at < 0:
@@ -77,28 +77,28 @@ class Versions:
         return kinds
 
     def valid(self, name: str) -> Mask | None:
-        """Which rows of the batch have a value, by row id; ``None`` when all have."""
+        """Return a mask of the non-null rows of the batch, by row id; ``None`` if all rows have a value."""
         column = self.rows.column(self.rows.schema.get_field_index(name))
         return pc.is_valid(column).to_numpy(zero_copy_only=False) if column.null_count else None
 
     def result_kinds(self, removed: Mask) -> npt.NDArray[np.int8]:
-        """-D for removed keys, +I for the others."""
+        """Return -D for removed keys, and +I for the others."""
         return np.where(removed, RowKind.DELETE.value, RowKind.INSERT.value).astype(np.int8)
 
     def values(self, name: str) -> pa.Array:
-        """A column in merge order."""
+        """Return a column in merge order."""
         return self.rows.column(self.rows.schema.get_field_index(name)).take(self.order)
 
     def row_ids(self, positions: Int64Array) -> Int64Array:
-        """Row ids of positions; -1 stays -1."""
+        """Return the row ids of positions; -1 stays -1."""
         return np.where(positions < 0, -1, self.order[positions])
 
     def last_where(self, mask: Mask, floor: Int64Array) -> Int64Array:
-        """For each key the last position above ``floor`` that is marked, else -1; marks are by position."""
+        """Return, for each key, the last marked position above ``floor``, or -1; marks are by position."""
         return _search_back(mask, None, self.ends, floor)
 
     def last_row_where(self, mask: Mask, floor: Int64Array) -> Int64Array:
-        """The same with marks by row id."""
+        """Return the same as ``last_where`` with marks by row id."""
         return _search_back(mask, self.order, self.ends, floor)
 
 

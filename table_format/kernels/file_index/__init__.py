@@ -1,7 +1,7 @@
-"""Indexes over single columns of a data file: from columns to bytes, and from bytes to rows that meet a condition.
+"""Indexes on single columns of a data file: built from columns, and evaluated to the rows that match a condition.
 
-Format chapter 09; Java ``org.apache.paimon.fileindex``. A type of index is a value of ``IndexType``; those that this
-version knows are in ``INDEX_TYPES``. What lies around them in a file is ``codecs.file_index``.
+Format chapter 09; Java ``org.apache.paimon.fileindex``. An index type is a value of ``IndexType``; ``INDEX_TYPES``
+contains the types of this version. ``codecs.file_index`` reads and writes the container of the indexes of a file.
 """
 
 from __future__ import annotations
@@ -18,4 +18,4 @@ from table_format.kernels.file_index.range_bitmap import RangeBitmaps
 _TYPES: Final[tuple[IndexType, ...]] = (BloomFilters(), BitmapIndexes(), BitSliceIndexes(), RangeBitmaps())
 
 INDEX_TYPES: Final[Mapping[str, IndexType]] = {each.declaration.identifier: each for each in _TYPES}
-"""By the name they have in options and in files. An index of another type is left alone and excludes nothing."""
+"""The index types by their names in options and files. Indexes of unknown types are ignored."""

@@ -1,7 +1,6 @@
-"""Bit-sliced numbers: for each bit the rows whose number has it (Java ``BitSliceIndexRoaringBitmap``).
+"""Bit-sliced numbers: for each bit, the rows whose number has it (Java ``BitSliceIndexRoaringBitmap``).
 
-Both the ``bsi`` index and the ``range-bitmap`` index compare and add up numbers slice by slice, whatever lies around
-the slices in their files.
+Both the ``bsi`` index and the ``range-bitmap`` index compare and sum numbers slice by slice.
 """
 
 from __future__ import annotations
@@ -18,25 +17,25 @@ from pyroaring import BitMap
 from table_format.kernels.file_index.row_bitmaps import CHUNK_ROWS, PackedSets, Parts, empty_parts
 
 _WIDTHS: Final = (8, 16, 32, 64)
-"""Bits of words."""
+"""The number of bits of a word."""
 
 
 def stored_slices(numbers: npt.NDArray[np.signedinteger[Any]], count: int) -> list[Parts]:
-    """The stored slices of numbers that are not negative, in parts; absent rows have the number 0.
+    """Return the stored slices of non-negative numbers, in parts; absent rows have the number 0.
 
     >>> [len(b"".join(slice)) for slice in stored_slices(np.array([5, 3]), 3)]
     [20, 18, 18]
     """
-    # No number has bits beyond its width.
+    # Numbers have no bits beyond their width.
     known = min(count, 8 * numbers.dtype.itemsize)
     return [*packed_slices(numbers, known).parts(), *[empty_parts()] * (count - known)]
 
 
 def packed_slices(numbers: npt.NDArray[np.signedinteger[Any]], count: int) -> PackedSets:
-    """For each of the lowest bits of numbers the rows that have it.
+    """Return, for each of the lowest ``count`` bits, the rows whose numbers have the bit.
 
-    A block of rows is a matrix of bits, and its transpose has the rows of each bit. Words as wide as the numbers are
-    transposed, many at a time, by exchanging ever smaller squares of bits.
+    A block of rows is a matrix of bits, and its transpose has the rows of each bit. Many blocks are transposed at a
+    time, by exchanging smaller and smaller squares of bits.
     """
     width = next(width for width in _WIDTHS if count <= width)
     word = np.dtype(f"<u{width // 8}")
@@ -50,7 +49,7 @@ def packed_slices(numbers: npt.NDArray[np.signedinteger[Any]], count: int) -> Pa
             rows = np.append(rows, np.zeros(CHUNK_ROWS - len(rows), word))
         matrix[:] = rows.reshape(columns, width).T
         for step, mask in _squares(width):
-            # Squares below the lowest ``count`` rows of the transpose are left as they are.
+            # Squares outside the lowest ``count`` rows of the transpose need not be exchanged.
             halves = matrix.reshape(-1, 2, step, columns)[: -(-count // (2 * step))]
             low, high = halves[:, 0], halves[:, 1]
             change, moved = (room[: low.size].reshape(low.shape) for room in (exchanged, shifted))
@@ -66,7 +65,7 @@ def packed_slices(numbers: npt.NDArray[np.signedinteger[Any]], count: int) -> Pa
 
 @cache
 def _squares(width: int) -> tuple[tuple[int, np.unsignedinteger[Any]], ...]:
-    """Sides of the squares of bits that are exchanged, and the lower half of every pair of them in a word."""
+    """Return the sides of the squares to exchange, and a mask of the lower half of each pair in a word."""
     word, found, step = np.dtype(f"u{width // 8}").type, [], width // 2
     while step:
         found.append((step, word(sum(((1 << step) - 1) << at for at in range(0, width, 2 * step)))))
@@ -76,14 +75,14 @@ def _squares(width: int) -> tuple[tuple[int, np.unsignedinteger[Any]], ...]:
 
 @dataclass(frozen=True, slots=True)
 class BitSlices:
-    """Numbers of ``count`` bits; ``slice_of`` and ``all_rows`` give sets that may not be changed."""
+    """Numbers of ``count`` bits; the sets of ``slice_of`` and ``all_rows`` must not be changed."""
 
     count: int
     slice_of: Callable[[int], BitMap]
     all_rows: Callable[[], BitMap]
 
     def equal(self, number: int) -> BitMap:
-        """The rows with that number, which is not negative."""
+        """Return the rows with this number, which must not be negative."""
         if number >> self.count:
             return BitMap()
         found = self.all_rows().copy()
@@ -97,7 +96,7 @@ class BitSlices:
         return found
 
     def at_least(self, number: int) -> BitMap:
-        """The rows whose number is so large or larger."""
+        """Return the rows whose number is at least ``number``."""
         if number <= 0:
             return self.all_rows().copy()
         if number >> self.count:
@@ -105,7 +104,7 @@ class BitSlices:
         return self._above(number - 1)
 
     def at_most(self, number: int) -> BitMap:
-        """The rows whose number is so small or smaller."""
+        """Return the rows whose number is at most ``number``."""
         if number < 0:
             return BitMap()
         if number >> self.count:
@@ -113,9 +112,10 @@ class BitSlices:
         return self.all_rows() - self._above(number)
 
     def _above(self, number: int) -> BitMap:
-        """Bit by bit from the lowest: a row is above with a bit more, or with the same bit and above in the lower ones.
+        """Return the rows whose number is greater, comparing bit by bit from the lowest.
 
-        Low bits of ``number`` that are all set are above nothing, so the walk begins behind them.
+        A row is greater if its bit is greater, or if the bit is equal and the row is greater in the lower bits. No row
+        is greater in low bits that are all set, so they are skipped.
         """
         start = 0
         while number >> start & 1:
@@ -129,15 +129,15 @@ class BitSlices:
         return found & self.all_rows()
 
     def total(self, rows: BitMap | None = None) -> int:
-        """The sum of the numbers of these rows; of all rows without them."""
+        """Return the sum of the numbers of these rows, or of all rows."""
         if rows is None:
             return sum(len(self.slice_of(bit)) << bit for bit in range(self.count))
         return sum(rows.intersection_cardinality(self.slice_of(bit)) << bit for bit in range(self.count))
 
     def best(self, rows: BitMap, count: int, *, largest: bool) -> BitMap:
-        """Those ``count`` of these rows that have the largest numbers, or the smallest; all where there are not more.
+        """Return the ``count`` of these rows with the largest or smallest numbers, or all if there are fewer.
 
-        Of rows with the last number, any are taken. Each of the rows has a number.
+        Of rows with equal numbers at the limit, any are returned. Each of the rows must have a number.
         """
         chosen, rest = BitMap(), rows
         for bit in reversed(range(self.count)):
@@ -154,7 +154,7 @@ class BitSlices:
         return chosen | rest[: count - len(chosen)]
 
     def numbers(self, rows: BitMap) -> npt.NDArray[np.int64]:
-        """The number of each of these rows, in ascending order of the rows; 0 where a row has none."""
+        """Return the number of each of these rows, in ascending order of the rows; 0 for rows without a number."""
         places = np.array(rows, np.int64)
         found = np.zeros(len(places), np.int64)
         for bit in range(self.count):
@@ -163,11 +163,11 @@ class BitSlices:
         return found
 
     def smallest(self, rows: BitMap) -> int:
-        """The smallest number of these rows, of which there is at least one and each has a number."""
+        """Return the smallest number of these rows. There must be at least one row, and each must have a number."""
         return self._extreme(rows, lambda candidates, slice_: candidates - slice_)
 
     def largest(self, rows: BitMap) -> int:
-        """The largest number of these rows, of which there is at least one and each has a number."""
+        """Return the largest number of these rows. There must be at least one row, and each must have a number."""
         return self._extreme(rows, lambda candidates, slice_: candidates & slice_)
 
     def _extreme(self, rows: BitMap, preferred: Callable[[BitMap, BitMap], BitMap]) -> int:
@@ -180,5 +180,5 @@ class BitSlices:
 
 
 def sliced(slices: Sequence[BitMap], all_rows: BitMap) -> BitSlices:
-    """Slices that are decoded already."""
+    """Return the numbers of slices that are already decoded."""
     return BitSlices(len(slices), slices.__getitem__, lambda: all_rows)

@@ -32,11 +32,11 @@ from table_format.model.types import DataType
 from table_format.options.index_types import BITMAPS, IndexDeclaration
 
 _MAX_BITMAPS: Final = 4096
-"""Of a range over more bitmaps than that, reading the rows is cheaper than the index."""
+"""For a range with more bitmaps, reading the rows is cheaper than reading the index."""
 
 
 class BitmapBuilder:
-    """The index of one column while its values come in."""
+    """Builds the index of one column."""
 
     def __init__(self, data_type: DataType, *, version: int, block_bytes: int) -> None:
         self._type = data_type
@@ -45,15 +45,15 @@ class BitmapBuilder:
         self._keys = RankedKeysBuilder(data_type)
 
     def add(self, column: pa.Array) -> None:
-        """Take the values of the next rows, an array of the column's ``arrow_type`` with its nulls."""
+        """Add the values of the next rows, an array of the column's ``arrow_type`` with nulls."""
         self._keys.add(column)
 
     def finish(self) -> bytes:
-        """The index of all values that were taken."""
+        """Return the index of all added values."""
         stored = key_format(self._type)
         assert stored is not None  # noqa: S101 - the type supports its columns
         found = self._keys.rows_by_key()
-        # Version 1 has all keys in the order of the map, version 2 the bitmaps alone.
+        # Version 1 stores all keys in the order of the map, version 2 only the bitmaps.
         has_all = self._version == VERSION_1 or len(found.keys) <= FEW_KEYS
         chosen = np.arange(len(found.keys)) if has_all else np.flatnonzero(found.counts > 1)
         keys = found.keys if has_all else found.keys.take(arrow_array(chosen))
@@ -69,16 +69,16 @@ class BitmapBuilder:
 
 
 class _Places:
-    """The bitmaps of all keys one after the other, first that of null, and where each lies."""
+    """The bitmaps of all keys in sequence, that of null first, and their places."""
 
     def __init__(self, found: RowsByKey, order: Ints) -> None:
-        """``order`` has all keys with several rows, in the order of their bitmaps."""
+        """``order`` are all keys with several rows, in the order of their bitmaps."""
         counts = found.counts
         is_single = counts == 1
         self.offsets = np.where(is_single, -1 - found.firsts, np.int64(-1))
         self.lengths = np.full(len(counts), NO_LENGTH, np.int64)
         nulls = stored_rows(found.nulls) if len(found.nulls) else b""
-        # Java writes the length of the bitmap of nulls also where there is none for a single row.
+        # Java writes the length of a bitmap of nulls even if a single null row has no bitmap.
         is_inline = len(found.nulls) == 1
         self.null = ((-1 - int(found.nulls[0]) if is_inline else 0), len(nulls)) if nulls else None
         parts = [] if is_inline else [nulls]
@@ -95,7 +95,7 @@ class _Places:
 
 
 class BitmapReader:
-    """An index that is read: blocks of its directory and bitmaps are decoded when they are needed."""
+    """Reads an index; blocks of the directory and bitmaps are decoded on demand."""
 
     def __init__(self, directory: Directory, payload: Payload) -> None:
         self._directory = directory
@@ -103,10 +103,10 @@ class BitmapReader:
         self._nulls: BitMap | None = None
 
     def evaluate(self, condition: Condition) -> IndexResult:
-        """Which rows meet a condition on the column.
+        """Return the rows that match a condition on the column.
 
         Raises:
-            CorruptionError: what had to be decoded is damaged.
+            CorruptionError: the decoded part is damaged.
         """
         ranges = [keys for keys in condition.ranges or () if keys != EVERYTHING]
         if sum(map(self._bitmaps, ranges)) > _MAX_BITMAPS:
@@ -114,20 +114,20 @@ class BitmapReader:
         return selected_rows(condition, self._directory.row_count, self._not_null, self._within)
 
     def may_equal(self, values: SoughtValues) -> npt.NDArray[np.bool_]:
-        """For each of many values whether a row of the file may be equal to it.
+        """Return, for each of many values, whether a row of the file may be equal to it.
 
         Raises:
-            CorruptionError: what had to be decoded is damaged.
+            CorruptionError: the decoded part is damaged.
         """
         return np.array([any(n.stop > n.start for _, n in self._places(KeyRange(k, k))) for k in values.keys], np.bool_)
 
     def group_counts(self, rows: BitMap | None = None) -> tuple[list[tuple[Key, int]], int]:
-        """How many rows have each key, in ascending order, and how many are null; of some rows, or of all.
+        """Return the number of rows of each key, in ascending order, and of nulls; for all rows or some.
 
-        ``keys.value_of_key`` makes values of keys; 0.0 and -0.0 are two keys.
+        ``keys.value_of_key`` converts keys to values; 0.0 and -0.0 are different keys.
 
         Raises:
-            BadEncoding: the bitmaps do not hold each row once.
+            BadEncoding: the bitmaps do not contain each row once.
         """
         counts = [
             (key, len(found) if rows is None else rows.intersection_cardinality(found)) for key, found in self._by_key()
@@ -137,9 +137,9 @@ class BitmapReader:
         return [(key, count) for key, count in counts if count], nulls
 
     def groups(self, rows: BitMap | None = None) -> list[tuple[Key | None, BitMap]]:
-        """The rows that have each key, in ascending order, and last those of null; of some rows, or of all.
+        """Return the rows of each key, in ascending order, and then those of null; for all rows or some.
 
-        Groups without rows are left out; errors as for ``group_counts``.
+        Groups without rows are left out. Raises the same errors as ``group_counts``.
         """
         found = [(key, members if rows is None else members & rows) for key, members in self._by_key()]
         nulls = self._null_rows() if rows is None else self._null_rows() & rows
@@ -149,7 +149,7 @@ class BitmapReader:
 
     @property
     def key_count(self) -> int:
-        """How many keys there are, without null."""
+        """The number of keys, without null."""
         return sum(len(self._directory.block(number).keys) for number in range(len(self._directory.first_keys)))
 
     def _check_sum(self, found: int, rows: BitMap | None) -> None:
@@ -165,12 +165,12 @@ class BitmapReader:
                 yield key, self._rows_at(offset, length)
 
     def _places(self, keys: KeyRange) -> list[tuple[int, slice]]:
-        """The entries of a range, by block."""
+        """Return the entries of a key range, by block."""
         directory = self._directory
         return [(number, directory.block(number).within(keys)) for number in directory.blocks(keys)]
 
     def _bitmaps(self, keys: KeyRange) -> int:
-        """How many bitmaps a range has to read."""
+        """Return the number of bitmaps that a key range has to read."""
         if keys.is_point:
             return 1
         found = ((self._directory.block(number).lengths[entries]) for number, entries in self._places(keys))
@@ -214,27 +214,27 @@ class BitmapReader:
 
 @dataclass(frozen=True, slots=True)
 class BitmapIndexes:
-    """The type of index."""
+    """The index type ``bitmap``."""
 
     declaration: IndexDeclaration = BITMAPS
     finds_rows: bool = True
 
     def agrees(self, stored: DataType, wanted: DataType) -> bool:
-        """Whether an index over values of one type answers for the same values read as the other."""
+        """Return whether an index on values of type ``stored`` is valid for the same values read as ``wanted``."""
         return keeps_keys(stored, wanted)
 
     def builder(self, data_type: DataType, settings: Mapping[str, object]) -> BitmapBuilder:
-        """Begin the index of a column; ``settings`` are what the options say of it, by name."""
+        """Start the index of a column; ``settings`` are its options by name."""
         settings = self.declaration.with_defaults(settings)
         version, block_bytes = settings["version"], settings["index-block-size"]
         assert isinstance(version, int) and isinstance(block_bytes, int)  # noqa: S101, PT018 - as the options declare
         return BitmapBuilder(data_type, version=version, block_bytes=block_bytes)
 
     def reader(self, payload: Payload, data_type: DataType, row_count: int) -> BitmapReader | None:
-        """Open the index of a column of a file with that many rows; ``None`` for a version not known here.
+        """Open the index of a column of a file with ``row_count`` rows; ``None`` for an unknown version.
 
         Raises:
-            CorruptionError: it is not an index of this type and this file.
+            CorruptionError: the payload is not an index of this type and file.
         """
         stored: KeyFormat | None = key_format(data_type)
         directory = None if stored is None else decode_directory(payload, stored)

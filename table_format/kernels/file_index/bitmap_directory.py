@@ -1,7 +1,7 @@
 """The head of a ``bitmap`` index, which locates its bitmaps, in version 1 and version 2 (format chapter 09, 4).
 
-Version 1 lists all keys in any order. Version 2 sorts them and cuts them into blocks, of which a reader needs the one
-that can have its key.
+Version 1 lists all keys in any order. Version 2 sorts them and divides them into blocks, so that a reader needs only
+the block that may contain its key.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from table_format.kernels.file_index.row_bitmaps import check_bitmap_begins
 VERSION_1: Final = 1
 VERSION_2: Final = 2
 NO_LENGTH: Final = -1
-"""Of a key that one row has: its place says which, and there is no bitmap."""
+"""The length of a key with a single row, whose place is the row; it has no bitmap."""
 
 _INT: Final = struct.Struct(">i")
 _COUNTS: Final = struct.Struct(">bii?")
@@ -31,14 +31,14 @@ _COUNTS: Final = struct.Struct(">bii?")
 
 @dataclass(frozen=True, slots=True)
 class Entries:
-    """Keys in ascending order with the places of their rows: where a bitmap begins in the body, or -1 - row."""
+    """Keys in ascending order with the places of their rows: the start of a bitmap in the body, or -1 - row."""
 
     keys: Sequence[Key]
     offsets: Ints
     lengths: Ints
 
     def within(self, keys: KeyRange) -> slice:
-        """The entries whose key is in the range."""
+        """Return the entries whose keys are in the range."""
         start = 0 if keys.low is None else bisect_left(self.keys, keys.low)
         stop = len(self.keys) if keys.high is None else bisect_right(self.keys, keys.high)
         return slice(start, max(start, stop))
@@ -46,9 +46,9 @@ class Entries:
 
 @dataclass(frozen=True, slots=True)
 class Directory:
-    """All that is known without a bitmap: the number of rows, the rows with null, and the blocks of entries.
+    """The head of an index: the number of rows, the place of the null rows, and the blocks of entries.
 
-    ``null`` is a place and a length, as of an entry. ``first_keys`` has the first key of each block.
+    ``null`` is a place and a length, as for an entry. ``first_keys`` are the first keys of the blocks.
     """
 
     row_count: int
@@ -59,22 +59,22 @@ class Directory:
     body_start: int
 
     def blocks(self, keys: KeyRange) -> range:
-        """The blocks that can have a key of the range."""
+        """Return the blocks that may contain a key of the range."""
         first = self.first_keys
         start = 0 if keys.low is None else max(0, bisect_right(first, keys.low) - 1)
         return range(start, len(first) if keys.high is None else bisect_right(first, keys.high))
 
 
 def encode_v1(row_count: int, null: int | None, key_count: int, entries: bytes) -> bytes:
-    """The head in version 1: stored keys in any order, each with its place."""
+    """Return the head in version 1: stored keys in any order, each with its place."""
     head = _COUNTS.pack(VERSION_1, row_count, key_count, null is not None)
     return b"".join([head, b"" if null is None else _INT.pack(null), entries])
 
 
 def encode_v2(row_count: int, null: tuple[int, int] | None, entries: tuple[bytes, Ints], block_bytes: int) -> bytes:
-    """The head in version 2: stored keys in ascending order, each with its place and length, and where each ends.
+    """Return the head in version 2; ``entries`` are stored ascending keys with place and length, and their ends.
 
-    A block has at least one key, and no more than fit into so many bytes.
+    A block has at least one key, and at most as many as fit into ``block_bytes``.
     """
     stored, ends = entries
     starts = np.append(0, ends)
@@ -99,14 +99,14 @@ def _cuts(ends: Ints, limit: int) -> Iterator[tuple[int, int]]:
 
 
 def decode_directory(payload: Payload, stored: KeyFormat) -> Directory | None:
-    """The directory of an index; ``None`` for a version not known here.
+    """Return the directory of an index; ``None`` for an unknown version.
 
     Raises:
-        BadEncoding: it is damaged.
+        BadEncoding: the directory is damaged.
     """
     if payload.read(0, 1)[0] not in (VERSION_1, VERSION_2):
         return None
-    # How long the head is shows when it is decoded: try with more, until all of it is there.
+    # The length of the head is unknown until it is decoded: read more bytes until it is complete.
     size = payload.first_read
     while True:
         data = payload.read(0, min(size, payload.length))
@@ -120,7 +120,7 @@ def decode_directory(payload: Payload, stored: KeyFormat) -> Directory | None:
 
 
 class _Decoder:
-    """A cursor over the first bytes of an index; they may end too early."""
+    """A read position in the first bytes of an index, which may be incomplete."""
 
     def __init__(self, data: bytes, payload: Payload, stored: KeyFormat) -> None:
         self._data = data
@@ -154,7 +154,7 @@ class _Decoder:
         return Directory(row_count, key_count, null, first_keys, lambda _: ordered, self._at)
 
     def _check_body(self, begins: Ints) -> None:
-        """With another number of entries, or another flag of nulls, bitmaps would begin elsewhere."""
+        """Check that the bitmaps begin after the head; a wrong number of entries or null flag would move them."""
         if not len(begins):
             if self._at != self._payload.length:
                 message = f"its keys end at {self._at}, and it has {self._payload.length} bytes and no bitmap"
@@ -188,7 +188,7 @@ class _Decoder:
         return Directory(row_count, key_count, null, heads.keys, block, start + bounds[-1])
 
     def _block(self, data: bytes, first_keys: Sequence[Key]) -> Entries:
-        """Keys from the first one to before the first one of the next block."""
+        """Decode a block, whose keys are from its first key to before that of the next block."""
         decoder = _Decoder(data, self._payload, self._stored)
         try:
             entries = decoder._entries(decoder._int(), self._stored, 2)
@@ -202,7 +202,7 @@ class _Decoder:
         return entries
 
     def _entries(self, count: int, stored: KeyFormat, numbers: int) -> Entries:
-        """So many keys, each with one number or two."""
+        """Decode ``count`` keys, each with one or two numbers."""
         if count < 0 or count > len(self._data):
             message = f"{count} entries in {len(self._data)} bytes"
             raise ValueError(message)

@@ -1,7 +1,8 @@
-"""Bloom filters as they lie in files (format chapter 09, section 3; Java ``BloomFilterFileIndex``, ``BloomFilter64``).
+"""Bloom filters of data files (format chapter 09, section 3; Java ``BloomFilterFileIndex``, ``BloomFilter64``).
 
-The number of hash functions (big endian), then the bits. Bit positions are Java ``int`` arithmetic on the two halves of
-the 64-bit hash: sums wrap around, and negative ones are inverted. Nulls are not part of a filter.
+The stored form is the number of hash functions (big-endian), followed by the bits. Bit positions are computed with Java
+``int`` arithmetic from the two halves of the 64-bit hash: sums wrap around, and negative ones are inverted. Nulls are
+not part of a filter.
 """
 
 from __future__ import annotations
@@ -31,34 +32,34 @@ from table_format.options.index_types import BLOOM_FILTERS, IndexDeclaration
 
 _COUNT_BYTES: Final = 4
 _MAX_HASH_FUNCTIONS: Final = 4096
-"""More than any rate above 1e-1000 asks for."""
+"""The maximum number of hash functions, which suffices for every rate above 1e-1000."""
 
 _BLOCK_HASHES: Final = 65536
 
 _FEW_VALUES: Final = 8
 
 _MAX_FLAGS: Final = 1 << 25
-"""Bits of a filter that is kept as bytes while its values come in."""
+"""Filters with at most this many bits are built with one byte per bit."""
 
 
 class BloomBuilder:
-    """The filter of one column while its values come in."""
+    """Builds the filter of one column."""
 
     def __init__(self, data_type: DataType, *, items: int = DEFAULT_ITEMS, fpp: float = DEFAULT_FPP) -> None:
-        """A filter for ``items`` distinct values.
+        """Create a filter for ``items`` distinct values.
 
         Raises:
-            InvalidData: that would take more bits than a filter can have.
+            InvalidData: the filter would need more bits than the maximum.
         """
         bits, self._hash_count = bloom_size(items, fpp)
         self._type = data_type
         self._bit_count = bits
-        # A byte for each bit while it is not too large: setting bytes takes a fraction of the time.
+        # Use one byte for each bit if the filter is not too large, because setting bytes is much faster.
         self._flags = np.zeros(bits, np.bool_) if bits <= _MAX_FLAGS else None
         self._bits = np.zeros(0 if self._flags is not None else bits // 8, np.uint8)
 
     def add(self, column: pa.Array) -> None:
-        """Take the values of the next rows, an array of the column's ``arrow_type`` with its nulls."""
+        """Add the values of the next rows, an array of the column's ``arrow_type`` with nulls."""
         hashes = fast_hashes(column, self._type)
         for start in range(0, len(hashes), _BLOCK_HASHES):
             for position in _positions(hashes[start : start + _BLOCK_HASHES], self._hash_count, self._bit_count):
@@ -68,7 +69,7 @@ class BloomBuilder:
                     np.bitwise_or.at(self._bits, position >> 3, _BIT[position & 7])
 
     def finish(self) -> bytes:
-        """The bytes of the filter."""
+        """Return the bytes of the filter."""
         bits = self._bits if self._flags is None else np.packbits(self._flags, bitorder="little")
         return self._hash_count.to_bytes(_COUNT_BYTES, "big") + bits.tobytes()
 
@@ -77,7 +78,7 @@ _BIT: Final = (1 << np.arange(8)).astype(np.uint8)
 
 
 class SoughtHashes:
-    """The hashes of sought values; of filters of one size the bits to look at are worked out once."""
+    """The hashes of sought values; bit positions are computed only once for filters of the same size."""
 
     def __init__(self, values: SoughtValues) -> None:
         self._hashes = fast_hashes(values.values, values.data_type)
@@ -86,11 +87,11 @@ class SoughtHashes:
 
     @property
     def are_few(self) -> bool:
-        """Whether they are so few that array operations would take longer than looking them up one by one."""
+        """Whether there are so few values that looking them up one by one is faster than array operations."""
         return len(self._hashes) <= _FEW_VALUES
 
     def places(self, hash_count: int, bits: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint8]]:
-        """The byte and the bit in it, for each hash function and hash."""
+        """Return the byte position and the bit in the byte, for each hash function and hash."""
         found = self._places.get((hash_count, bits))
         if found is None:
             positions = np.array([each.copy() for each in _positions(self._hashes, hash_count, bits)])
@@ -98,7 +99,7 @@ class SoughtHashes:
         return found
 
     def places_of_each(self, hash_count: int, bits: int) -> list[list[tuple[int, int]]]:
-        """The same for each hash by itself."""
+        """Return the same as ``places``, separately for each hash."""
         found = self._of_few.get((hash_count, bits))
         if found is None:
             bytes_, masks = (each.T.tolist() for each in self.places(hash_count, bits))
@@ -109,13 +110,13 @@ class SoughtHashes:
 
 @dataclass(frozen=True, slots=True)
 class BloomReader:
-    """A filter in which values are looked up; ``data`` are its bits."""
+    """Looks up values in a filter; ``data`` are its bits."""
 
     hash_count: int
     data: memoryview
 
     def evaluate(self, condition: Condition) -> IndexResult:
-        """``Skip`` where none of the values of an equality or an IN may be in the file."""
+        """Return ``Skip`` if none of the values of an equality or an IN can be in the file."""
         if condition.values is None:
             return UNKNOWN
         sought = condition.values.prepared(SoughtHashes)
@@ -128,7 +129,7 @@ class BloomReader:
         return SKIP
 
     def may_equal(self, values: SoughtValues) -> npt.NDArray[np.bool_]:
-        """For each of many values whether a row of the file may be equal to it."""
+        """Return, for each of many values, whether a row of the file may be equal to it."""
         places, masks = values.prepared(SoughtHashes).places(self.hash_count, 8 * len(self.data))
         bits = np.frombuffer(self.data, np.uint8)
         found: npt.NDArray[np.bool_] = ((bits[places] & masks) != 0).all(axis=0)
@@ -137,17 +138,17 @@ class BloomReader:
 
 @dataclass(frozen=True, slots=True)
 class BloomFilters:
-    """The type of index."""
+    """The index type ``bloom-filter``."""
 
     declaration: IndexDeclaration = BLOOM_FILTERS
     finds_rows: bool = False
 
     def agrees(self, stored: DataType, wanted: DataType) -> bool:
-        """Whether an index over values of one type answers for the same values read as the other."""
+        """Return whether an index on values of type ``stored`` is valid for the same values read as ``wanted``."""
         return keeps_fast_hash(stored, wanted)
 
     def builder(self, data_type: DataType, settings: Mapping[str, object]) -> BloomBuilder:
-        """Begin the index of a column; ``settings`` are what the options say of it, by name."""
+        """Start the index of a column; ``settings`` are its options by name."""
         settings = self.declaration.with_defaults(settings)
         items, fpp = settings["items"], settings["fpp"]
         assert isinstance(items, int) and isinstance(fpp, float)  # noqa: S101, PT018 - as the options declare them
@@ -157,16 +158,16 @@ class BloomFilters:
         """Open the index of a column.
 
         Raises:
-            BadEncoding: the bytes are no filter.
+            BadEncoding: the bytes are not a filter.
         """
         return bloom_reader(payload.read(0, payload.length), payload.path)
 
 
 def bloom_reader(data: bytes, path: str) -> BloomReader:
-    """The filter of these bytes.
+    """Return a reader of the filter in these bytes.
 
     Raises:
-        BadEncoding: they are no filter.
+        BadEncoding: the bytes are not a filter.
     """
     hash_count = int.from_bytes(data[:_COUNT_BYTES], "big")
     if len(data) <= _COUNT_BYTES or not 0 < hash_count <= _MAX_HASH_FUNCTIONS:
@@ -176,16 +177,16 @@ def bloom_reader(data: bytes, path: str) -> BloomReader:
 
 
 def _positions(hashes: UInt64s, count: int, bits: int) -> Iterator[npt.NDArray[np.int32]]:
-    """The bits of each hash, one array for each hash function, which the next one overwrites."""
+    """Yield the bit positions of each hash, one array for each hash function; the next one overwrites it."""
     halves = hashes.view(np.int32).reshape(-1, 2)
     combined, step = halves[:, 0].copy(), halves[:, 1].copy()
     position, multiple = np.empty_like(combined), np.empty_like(combined)
     for _ in range(count):
         combined += step
-        # The sign, spread over all bits, inverts what is negative.
+        # The sign, extended to all bits, inverts negative sums.
         np.right_shift(combined, 31, out=position)
         position ^= combined
-        # The remainder: numpy divides many numbers at a time, but takes remainders one by one.
+        # Compute the remainder with a division, which numpy vectorises; its remainder operation is not vectorised.
         np.floor_divide(position.view(np.uint32), np.uint32(bits), out=multiple.view(np.uint32))
         multiple *= np.int32(bits)
         position -= multiple

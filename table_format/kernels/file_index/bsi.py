@@ -1,6 +1,6 @@
 """Bit-slice indexes (format chapter 09, section 5; Java ``BitSliceIndexBitmapFileIndex``), version 1.
 
-The values that are not negative have their slices, and the magnitudes of the negative ones have theirs.
+Non-negative values and the magnitudes of negative values have separate slices.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ _HEAD: Final = struct.Struct(">bi")
 _SLICES_HEAD: Final = struct.Struct(">bqq")
 _INT: Final = struct.Struct(">i")
 _NOTHING: Final = b"\0"
-"""Stands where no row has a sign."""
+"""The stored range of a sign that no row has."""
 _SMALLEST: Final = -(2**63)
-"""Its magnitude is no integer of 64 bits, so the format cannot hold it."""
+"""The smallest number, which the format cannot store, because its magnitude does not fit into 64 bits."""
 _FEW_VALUES: Final = 16
-"""So many are looked up one by one; of more only those beyond the largest are told apart."""
+"""At most this many values are looked up; if there are more, only values out of range are excluded."""
 
 
 class BsiBuilder:
-    """The index of one column while its values come in."""
+    """Builds the index of one column."""
 
     def __init__(self, data_type: DataType) -> None:
         self._type = data_type
@@ -49,14 +49,14 @@ class BsiBuilder:
         self._is_possible = True
 
     def add(self, column: pa.Array) -> None:
-        """Take the values of the next rows, an array of the column's ``arrow_type`` with its nulls."""
+        """Add the values of the next rows, an array of the column's ``arrow_type`` with nulls."""
         self._is_possible &= have_keys(column, self._type)
         keys = keys_of(column, self._type)
         self._keys.append(numbers(keys, np.int64))
         self._present.append(validity(keys))
 
     def finish(self) -> bytes | None:
-        """The index of all values that were taken; ``None`` where the format cannot hold one of them."""
+        """Return the index of all added values; ``None`` if the format cannot store one of them."""
         keys = np.concatenate([np.empty(0, np.int64), *self._keys])
         present = np.concatenate([np.empty(0, np.bool_), *self._present])
         if not present.all():
@@ -73,21 +73,21 @@ class BsiBuilder:
 
 
 def _stored(magnitudes: Ints, present: Mask) -> Parts:
-    """The slices of one sign; rows that do not have it have the magnitude 0."""
+    """Return the slices of one sign; rows with the other sign have the magnitude 0."""
     if not present.any():
         return [_NOTHING]
     largest = int(magnitudes.max())
     slices = stored_slices(magnitudes, largest.bit_length())
-    # The smallest is always said to be 0, as Java says it.
+    # As in Java, the smallest magnitude is always stored as 0.
     head = b"\1" + _SLICES_HEAD.pack(_VERSION, 0, largest)
     return [head, stored_mask(present), _INT.pack(len(slices)), *chain.from_iterable(slices)]
 
 
 @dataclass(frozen=True, slots=True)
 class NumberAggregates:
-    """Of the rows of a file that are not null, or of some of them: extremes are ``None`` when there are none.
+    """The aggregates of all or some non-null rows of a file; extremes are ``None`` if there are no such rows.
 
-    Numbers are keys of the index: ``keys.value_of_key`` makes values of them.
+    Numbers are keys of the index; ``keys.value_of_key`` converts them to values.
     """
 
     count: int
@@ -98,7 +98,7 @@ class NumberAggregates:
 
 @dataclass(frozen=True, slots=True)
 class _Magnitudes:
-    """The slices of one sign, less the smallest magnitude."""
+    """The slices of the magnitudes of one sign, relative to the smallest magnitude."""
 
     rows: BitMap
     slices: BitSlices
@@ -118,7 +118,7 @@ class _Magnitudes:
 
 
 class BsiReader:
-    """An index that is read; slices are decoded when they are needed."""
+    """Reads an index; slices are decoded on demand."""
 
     def __init__(self, row_count: int, positive: _Magnitudes, negative: _Magnitudes) -> None:
         self._row_count = row_count
@@ -127,18 +127,18 @@ class BsiReader:
         self._not_null = positive.rows | negative.rows
 
     def evaluate(self, condition: Condition) -> IndexResult:
-        """Which rows meet a condition on the column.
+        """Return the rows that match a condition on the column.
 
         Raises:
-            CorruptionError: what had to be decoded is damaged.
+            CorruptionError: the decoded part is damaged.
         """
         return selected_rows(condition, self._row_count, lambda: self._not_null, self._within)
 
     def may_equal(self, values: SoughtValues) -> npt.NDArray[np.bool_]:
-        """For each of many values whether a row of the file may be equal to it.
+        """Return, for each of many values, whether a row of the file may be equal to it.
 
         Raises:
-            CorruptionError: what had to be decoded is damaged.
+            CorruptionError: the decoded part is damaged.
         """
         if len(values) <= _FEW_VALUES:
             return np.array([bool(self._within(KeyRange(key, key))) for key in values.keys], np.bool_)
@@ -147,7 +147,7 @@ class BsiReader:
         return found
 
     def aggregate(self, rows: BitMap | None = None) -> NumberAggregates:
-        """Count, sum, smallest and largest of the keys of some rows; of all rows without them."""
+        """Return the count, sum, minimum and maximum of the keys of these rows, or of all rows."""
         rows = self._not_null if rows is None else rows & self._not_null
         above, below = rows & self._positive.rows, rows & self._negative.rows
         total = self._positive.total(above) - self._negative.total(below)
@@ -155,13 +155,13 @@ class BsiReader:
 
     @property
     def not_null(self) -> BitMap:
-        """The rows that have a value; not to be changed."""
+        """Return the rows that have a value; the set must not be changed."""
         return self._not_null
 
     def best_rows(self, rows: BitMap, count: int, *, largest: bool) -> Iterator[tuple[list[int], list[Key]]]:
-        """The rows with the largest keys, or the smallest, and their keys, in no order: ``count`` of ``rows`` at most.
+        """Yield at most ``count`` of ``rows`` with the largest or smallest keys, and the keys, in no particular order.
 
-        Each of the rows has a value.
+        Each of the rows must have a value.
         """
         for magnitudes, sign in ((self._positive, 1), (self._negative, -1))[:: 1 if largest else -1]:
             found = magnitudes.slices.best(rows & magnitudes.rows, count, largest=largest == (sign > 0))
@@ -192,31 +192,31 @@ class BsiReader:
 
 @dataclass(frozen=True, slots=True)
 class BitSliceIndexes:
-    """The type of index."""
+    """The index type ``bsi``."""
 
     declaration: IndexDeclaration = BIT_SLICES
     finds_rows: bool = True
 
     def agrees(self, stored: DataType, wanted: DataType) -> bool:
-        """Whether an index over values of one type answers for the same values read as the other."""
+        """Return whether an index on values of type ``stored`` is valid for the same values read as ``wanted``."""
         return keeps_keys(stored, wanted)
 
     def builder(self, data_type: DataType, settings: Mapping[str, object]) -> BsiBuilder:  # noqa: ARG002
-        """Begin the index of a column; ``settings`` are what the options say of it, by name."""
+        """Start the index of a column; ``settings`` are its options by name."""
         return BsiBuilder(data_type)
 
     def reader(self, payload: Payload, data_type: DataType, row_count: int) -> BsiReader | None:  # noqa: ARG002
-        """Open the index of a column of a file with that many rows; ``None`` for a version not known here.
+        """Open the index of a column of a file with ``row_count`` rows; ``None`` for an unknown version.
 
         Raises:
-            CorruptionError: it is not an index of this type and this file.
+            CorruptionError: the payload is not an index of this type and file.
         """
         data = payload.read(0, payload.length)
         return None if data[:1] > bytes([_VERSION]) else _Decoder(data, payload, row_count).index()
 
 
 class _Decoder:
-    """A cursor over the bytes of an index."""
+    """A read position in the bytes of an index."""
 
     def __init__(self, data: bytes, payload: Payload, row_count: int) -> None:
         self._data = data

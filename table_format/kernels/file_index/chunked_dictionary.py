@@ -1,8 +1,8 @@
-"""The dictionary of a ``range-bitmap`` index: keys in ascending order, cut into chunks (Java ``ChunkedDictionary``).
+"""The dictionary of a ``range-bitmap`` index: ascending keys, divided into chunks (Java ``ChunkedDictionary``).
 
-The code of a key is its rank. The heads of all chunks, with the first key of each, are read together; the other keys of
-a chunk when a key may be among them. Layout: an int for the length of the head, the head (version, chunks, bytes of
-offsets, bytes of chunks), an int for the place of each chunk, the chunks, and the keys.
+The code of a key is its rank. The heads of all chunks, which contain the first keys, are read together. The other keys
+of a chunk are read only if they may include the sought key. Layout: an int for the length of the head, the head
+(version, chunks, bytes of offsets, bytes of chunks), an int for the place of each chunk, the chunks, and the keys.
 """
 
 from __future__ import annotations
@@ -24,15 +24,17 @@ from table_format.kernels.file_index.payload import Payload
 _VERSION: Final = 1
 _INT: Final = struct.Struct(">i")
 _HEAD: Final = struct.Struct(">ibiii")
-"""The length of the rest, then the rest."""
+"""The length of the rest, followed by the rest."""
 _HEAD_REST: Final = _HEAD.size - _INT.size
 _CHUNK_TAIL: Final = struct.Struct(">5i")
-"""Code of the first key, place of the others, their number, and two lengths: bytes of keys and of one key where keys
-have a fixed width; bytes of offsets and of keys where they are text."""
+"""The code of the first key, the place and number of the other keys, and two lengths.
+
+The lengths are the bytes of all keys and of one key for a fixed width, or the bytes of offsets and of keys for text.
+"""
 
 
 def encode_dictionary(keys: pa.Array, stored: KeyFormat, chunk_bytes: int) -> bytes:
-    """The stored form of ascending keys; the keys of a chunk behind its first take so many bytes at most."""
+    """Return the stored form of ascending keys; in a chunk, keys after the first take at most ``chunk_bytes``."""
     offsets, chunks, body = _fixed(keys, stored, chunk_bytes) if stored.width else _text(keys, stored, chunk_bytes)
     head = _HEAD.pack(_HEAD_REST, _VERSION, len(offsets), _INT.size * len(offsets), len(chunks))
     return b"".join([head, offsets.astype(">i4").tobytes(), chunks, body])
@@ -71,7 +73,7 @@ def _text(keys: pa.Array, stored: KeyFormat, chunk_bytes: int) -> tuple[Ints, by
 
 
 def _text_cuts(ends: Ints, limit: int) -> Iterator[tuple[int, int]]:
-    """The first key of a chunk and the next one's; the others take at most ``limit`` bytes, and so do their offsets."""
+    """Yield chunks as ranges of keys; keys after the first take at most ``limit`` bytes, and so do their offsets."""
     start = 0
     while start < len(ends):
         stop = int(np.searchsorted(ends, ends[start] + limit, side="right"))
@@ -82,7 +84,7 @@ def _text_cuts(ends: Ints, limit: int) -> Iterator[tuple[int, int]]:
 
 @dataclass(frozen=True, slots=True)
 class _Chunk:
-    """``offset``, ``size``, ``first_length`` and ``second_length`` are the numbers of its tail."""
+    """A chunk; ``offset``, ``size``, ``first_length`` and ``second_length`` are the numbers in its tail."""
 
     code: int
     offset: int
@@ -92,7 +94,7 @@ class _Chunk:
 
 
 class Dictionary:
-    """A dictionary that is read: ``cardinality`` keys in ``length`` bytes from ``start``."""
+    """Reads a dictionary of ``cardinality`` keys in ``length`` bytes from ``start``."""
 
     def __init__(self, payload: Payload, stored: KeyFormat, *, start: int, length: int, cardinality: int) -> None:
         self._payload = payload
@@ -103,18 +105,18 @@ class Dictionary:
         self._others: dict[int, list[Key]] = {}
 
     def first_at_least(self, key: Key) -> int:
-        """The code of the first key that is so large; the cardinality when there is none."""
+        """Return the code of the first key that is at least ``key``, or the cardinality if there is none."""
         return self._place(key, is_after=False)
 
     def first_above(self, key: Key) -> int:
-        """The code of the first key that is larger; the cardinality when there is none."""
+        """Return the code of the first key that is greater than ``key``, or the cardinality if there is none."""
         return self._place(key, is_after=True)
 
     def keys_at(self, codes: Sequence[int]) -> list[Key]:
-        """The keys of these codes.
+        """Return the keys of these codes.
 
         Raises:
-            CorruptionError: there is no such code, or what had to be decoded is damaged.
+            CorruptionError: a code does not exist, or the decoded part is damaged.
         """
         known = {code: self._key_at(code) for code in set(codes)}
         return [known[code] for code in codes]
@@ -141,7 +143,7 @@ class Dictionary:
 
     @cached_property
     def _chunks(self) -> tuple[list[Key], list[_Chunk], int]:
-        """The first keys, what else the chunks say, and where the keys begin in the index."""
+        """Return the first keys, the chunks, and the start of the keys in the index."""
         rest, version, count, offset_bytes, chunk_bytes = _HEAD.unpack(self._payload.read(self._start, _HEAD.size))
         keys_start = _HEAD.size + offset_bytes + chunk_bytes
         if version != _VERSION or rest != _HEAD_REST or offset_bytes != _INT.size * count or chunk_bytes < 0:
@@ -192,7 +194,7 @@ class Dictionary:
             raise self._payload.damaged(message)
 
     def _keys_of(self, number: int) -> list[Key]:
-        """The keys of a chunk behind the first."""
+        """Return the keys of a chunk after the first."""
         if number not in self._others:
             first_keys, chunks, keys_start = self._chunks
             chunk = chunks[number]

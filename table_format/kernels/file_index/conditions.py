@@ -1,7 +1,7 @@
-"""Conditions on one column as indexes evaluate them: ranges of keys, worked out once for all files.
+"""Converts conditions on one column to key ranges, once for all files, which indexes evaluate.
 
-Every comparison becomes closed ranges of keys, or their opposite among the rows that are not null: ``a < 5`` is
-``not (a >= 5)``, and ``a NOT IN (1, 2)`` is not to be in one of two ranges. So an index has to answer one thing only.
+Every comparison becomes closed key ranges, or their complement among the non-null rows: ``a < 5`` is ``not (a >= 5)``,
+and ``a NOT IN (1, 2)`` is the complement of two ranges. So an index has to evaluate only key ranges.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ from table_format.model.types import (
 )
 
 MAX_VALUES: Final = 1000
-"""Of a longer IN some value is nearly always there, and no index is used."""
+"""The maximum length of an IN; for a longer one no index is used, because some value is nearly always found."""
 
 _MAX_MICRO_PRECISION: Final = 6
 _SHIFTED_IN_ORC_NANOS: Final = -12_000_000_000_000_000_000
-"""1589-09-27: what ORC files move between calendars has become no later date than this."""
+"""1589-09-27: dates after this are not affected by the calendar conversion of ORC files."""
 
 _ORDER: Final = (CompareOp.EQ, CompareOp.NE, CompareOp.LT, CompareOp.LE, CompareOp.GT, CompareOp.GE)
 
@@ -56,14 +56,14 @@ _Prepared = TypeVar("_Prepared")
 
 @dataclass(frozen=True, slots=True)
 class KeyRange:
-    """Keys from ``low`` to ``high``, both included; ``None`` is no bound."""
+    """Keys from ``low`` to ``high``, both included; ``None`` means unbounded."""
 
     low: Key | None = None
     high: Key | None = None
 
     @property
     def is_point(self) -> bool:
-        """Whether there is one key in it only."""
+        """Whether the range contains only one key."""
         return self.low is not None and self.low == self.high
 
 
@@ -71,7 +71,7 @@ EVERYTHING: Final = KeyRange()
 
 
 class SoughtValues:
-    """Values of a column, none of them null, that the indexes of many files are searched for."""
+    """Non-null values of a column that are looked up in the indexes of many files."""
 
     def __init__(self, data_type: DataType, values: pa.Array) -> None:
         self.data_type = data_type
@@ -82,7 +82,7 @@ class SoughtValues:
         return len(self.values)
 
     def prepared(self, shape: type[_Prepared]) -> _Prepared:
-        """``shape(self)``, made once: the values as one type of index searches for them."""
+        """Return ``shape(self)``, created only once: the values in the form that an index type needs."""
         found: _Prepared | None = self._prepared.get(shape)
         if found is None:
             found = self._prepared[shape] = shape(self)  # type: ignore[call-arg]  # each takes the values
@@ -95,7 +95,7 @@ class SoughtValues:
 
     @cached_property
     def is_kept_by_orc(self) -> bool:
-        """Whether ORC files give the values back as they were written: timestamps before 1582 move by days."""
+        """Whether ORC files return the values unchanged; timestamps before 1582 are shifted by days."""
         if not isinstance(self.data_type, AnyTimestampType):
             return True
         values = values_of(self.values, self.data_type)
@@ -104,10 +104,11 @@ class SoughtValues:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A condition on a column of one type: a row meets it when its key is in one of the ranges, which do not overlap.
+    """A condition on a column: a row matches if its key is in one of the ranges, which do not overlap.
 
-    ``is_negated``: when it is in none of them and not null. ``selects_nulls``: when it is null. ``is_exact`` says that
-    no other row meets it. ``ranges`` is ``None`` where keys cannot say it, and ``values`` where it is no = and no IN.
+    If ``is_negated``, a row matches if its key is in none of them and not null; if ``selects_nulls``, if it is null.
+    ``is_exact`` means that no other row matches. ``ranges`` is ``None`` if keys cannot express the condition, and
+    ``values`` is ``None`` if it is neither = nor IN.
     """
 
     data_type: DataType
@@ -119,13 +120,13 @@ class Condition:
 
     @property
     def is_kept_by_orc(self) -> bool:
-        """Whether rows of ORC files meet it just when they did before they were written: no old date is a bound."""
+        """Whether the result is the same for values that are read from ORC files: no bound is an old date."""
         bounds = (bound for range_ in self.ranges or () for bound in (range_.low, range_.high))
         return are_kept_by_orc((bound for bound in bounds if bound is not None), self.data_type)
 
 
 def are_kept_by_orc(keys: Iterable[Key], data_type: DataType) -> bool:
-    """Whether the values with these keys come back from ORC files as they were written.
+    """Return whether ORC files return the values with these keys unchanged.
 
     >>> from table_format.model.types import TimestampType
     >>> are_kept_by_orc([0], TimestampType(3)), are_kept_by_orc([-20_000_000_000_000], TimestampType(3))
@@ -138,7 +139,7 @@ def are_kept_by_orc(keys: Iterable[Key], data_type: DataType) -> bool:
 
 
 def condition_of(leaf: Leaf, data_type: DataType) -> Condition | None:
-    """A condition on a column of that type for indexes; ``None`` when none can tell anything.
+    """Return a condition for indexes on a column of this type; ``None`` if no index can evaluate it.
 
     >>> from table_format.model.types import IntType
     >>> condition_of(Compare("a", CompareOp.LT, 5), IntType()).ranges
@@ -147,7 +148,7 @@ def condition_of(leaf: Leaf, data_type: DataType) -> Condition | None:
     try:
         return _condition(leaf, data_type)
     except (InvalidData, TypeError, ValueError, ArithmeticError):
-        return None  # a value that the type does not have: the filter itself finds that out
+        return None  # an invalid value for the type: the filter itself reports it
 
 
 def _condition(leaf: Leaf, data_type: DataType) -> Condition | None:
@@ -187,7 +188,7 @@ def _comparison(op: CompareOp, value: InternalValue, data_type: DataType) -> Con
 
 
 def _ranges(op: CompareOp, value: InternalValue, data_type: DataType) -> tuple[tuple[KeyRange, ...], bool]:
-    """The ranges of a comparison, and whether they are to be negated."""
+    """Return the ranges of a comparison, and whether they are negated."""
     if isinstance(data_type, TextType):
         if not isinstance(value, str):
             raise TypeError(value)
@@ -207,7 +208,7 @@ def _ranges(op: CompareOp, value: InternalValue, data_type: DataType) -> tuple[t
 
 
 def _compared(op: CompareOp, first: Key, last: Key) -> tuple[tuple[KeyRange, ...], bool]:
-    """A comparison with a value that has the keys from ``first`` to ``last``."""
+    """Return the ranges of a comparison with a value whose keys are from ``first`` to ``last``."""
     match op:
         case CompareOp.EQ | CompareOp.NE:
             return (KeyRange(first, last),), op is CompareOp.NE
@@ -233,7 +234,7 @@ def _compared_float(op: CompareOp, value: float, *, is_single: bool) -> tuple[tu
 
 
 def _neighbours(value: float) -> tuple[float, float]:
-    """The FLOAT values around a DOUBLE; twice the same when it is one of them.
+    """Return the FLOAT values around a DOUBLE; twice the same value if it is a FLOAT.
 
     >>> [abs(neighbour - 0.7) < 1e-7 for neighbour in _neighbours(0.7)], _neighbours(0.7)[0] < 0.7 < _neighbours(0.7)[1]
     ([True, True], True)
@@ -243,7 +244,7 @@ def _neighbours(value: float) -> tuple[float, float]:
     with np.errstate(over="ignore"):
         nearest = np.float32(value)
         below, above = (float(np.nextafter(nearest, np.float32(end))) for end in ("-inf", "inf"))
-    # As DOUBLE: numpy would compare a FLOAT with the value rounded to FLOAT.
+    # Compare as DOUBLE, because numpy would round the value to FLOAT.
     found = float(nearest)
     if found == value:
         return value, value
@@ -275,20 +276,20 @@ def _has_keys(data_type: DataType) -> bool:
 
 
 def _drops_digits(data_type: DataType) -> bool:
-    """Whether several values have the same key: keys of timestamps have microseconds at most."""
+    """Return whether several values may have the same key, because keys of timestamps have at most microseconds."""
     if not isinstance(data_type, AnyTimestampType):
         return False
     return data_type.precision > _MAX_MICRO_PRECISION
 
 
 def _sought(values: Sequence[InternalValue], data_type: DataType) -> SoughtValues | None:
-    """The values themselves; ``None`` when the type has no such values, which its keys may still be compared with."""
+    """Return the values to look up; ``None`` if one is invalid for the type, though keys can be compared with it."""
     try:
         found = array_of(values, data_type)
     except InvalidData:
         return None
     if pa.types.is_floating(found.type) and pc.any(equal(found, 0)).as_py():
-        # 0.0 and -0.0 are equal, and lie in indexes as they were written.
+        # 0.0 and -0.0 are equal, but have different keys in indexes.
         found = pa.concat_arrays([found, pa.array([0.0, -0.0], found.type)])
     return SoughtValues(data_type, found)
 
@@ -296,9 +297,9 @@ def _sought(values: Sequence[InternalValue], data_type: DataType) -> SoughtValue
 def selected_rows(
     condition: Condition, row_count: int, not_null: Callable[[], BitMap], within: Callable[[KeyRange], BitMap]
 ) -> IndexResult:
-    """The rows of a condition, given the rows that are not null and those whose key is in a range.
+    """Return the rows of a condition, given the non-null rows and a function that returns the rows of a key range.
 
-    ``within`` may return a set that is not to be changed; it is called with a range of some bound only.
+    The result of ``within`` is not changed; it is called only with ranges that have a bound.
     """
     if condition.ranges is None:
         return UNKNOWN

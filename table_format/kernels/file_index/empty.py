@@ -1,4 +1,4 @@
-"""An index that is announced and has no bytes: every value of the column is null (Java ``EmptyFileIndexReader``)."""
+"""An index without bytes, which means that every value of the column is null (Java ``EmptyFileIndexReader``)."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from table_format.kernels.file_index.results import SKIP, UNKNOWN, IndexResult
 
 @dataclass(frozen=True, slots=True)
 class EmptyIndex:
-    """No row meets any condition but IS NULL."""
+    """An index of nulls: only IS NULL matches rows."""
 
     def evaluate(self, condition: Condition) -> IndexResult:
-        """Unknown for IS NULL; no row meets any other condition."""
+        """Return ``Unknown`` for IS NULL, and ``Skip`` for any other condition."""
         return UNKNOWN if condition.selects_nulls else SKIP
 
     def may_equal(self, values: SoughtValues) -> npt.NDArray[np.bool_]:
-        """No row is equal to any value."""
+        """Return false for each value."""
         return np.zeros(len(values), np.bool_)

@@ -1,7 +1,7 @@
-"""The 64-bit hash that bloom filters are made of, for whole columns (format chapter 09, section 3; Java ``FastHash``).
+"""The 64-bit hash of bloom filters, for whole columns (format chapter 09, section 3; Java ``FastHash``).
 
-Text and bytes go through xxHash64, numbers as 64-bit integers through Thomas Wang's integer hash. Its shifts to the
-right are arithmetic ones.
+The hash is xxHash64 for text and bytes, and Thomas Wang's integer hash, with arithmetic right shifts, for numbers as
+64-bit integers.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ _NANOS_PER_MICRO: Final = 1000
 _MILLIS_PER_SECOND: Final = 1000
 _FIRST_FACTOR: Final = (1 << 21) - 1
 _STEPS: Final = ((24, 1 + (1 << 3) + (1 << 8)), (14, 1 + (1 << 2) + (1 << 4)), (28, 1 + (1 << 31)))
-"""Shifts to the right and factors."""
+"""Right shifts and factors."""
 
 
 def fast_hashes(column: pa.Array, t: DataType) -> UInt64s:
-    """The hashes of the values of a column that are not null, in their order.
+    """Return the hashes of the non-null values of a column, in order.
 
     >>> from table_format.model.types import IntType
     >>> [hex(h) for h in fast_hashes(pa.array([3, None], pa.int32()), IntType()).tolist()]
     ['0x135fddf6a6bfbbdd']
 
     Raises:
-        InvalidData: the column is not of ``arrow_type(t)``, or values of the type have no such hash.
+        InvalidData: the column is not of ``arrow_type(t)``, or the type has no such hash.
     """
     if column.type != arrow_type(t) or not has_fast_hash(t):
         message = f"expected an Arrow array of {arrow_type(t)} for {t}, which needs a hash; found {column.type}"
@@ -51,11 +51,11 @@ def fast_hashes(column: pa.Array, t: DataType) -> UInt64s:
 
 
 def _as_integers(column: pa.Array) -> npt.NDArray[np.int64]:
-    """The number that stands for each value; a new array."""
+    """Return each value as an integer, in a new array."""
     arrow = column.type
     if pa.types.is_float32(arrow):
         floats = np.asarray(column)
-        # Java has one NaN only.
+        # Java has only one NaN.
         return np.where(np.isnan(floats), np.float32("nan"), floats).view(np.int32).astype(np.int64)
     if pa.types.is_float64(arrow):
         doubles = np.asarray(column)
@@ -70,7 +70,7 @@ def _as_integers(column: pa.Array) -> npt.NDArray[np.int64]:
 
 
 def _wang(key: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Thomas Wang's hash, in place. Its sums of shifted keys are products, which take one pass over the keys."""
+    """Compute Thomas Wang's hash in place. Sums of shifted keys are computed as products, in one pass over the keys."""
     shifted = np.empty_like(key)
     key *= _FIRST_FACTOR
     key -= 1  # ``~key + (key << 21)``

@@ -1,6 +1,6 @@
-"""The order of the keys in the ``HashMap`` in which Java gathers the bitmaps of a file.
+"""The order of the keys in the ``HashMap`` in which Java collects the bitmaps of a file.
 
-No reader needs it; with it, equal rows make equal bytes.
+Readers do not need this order, but with it, equal rows make the same bytes as in Java.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ from table_format.model.types import BooleanType, DataType
 
 _FIRST_CAPACITY: Final = 16
 FEW_KEYS: Final = 64
-"""Of more keys than this, buckets that are too full never make the table grow early."""
+"""With more keys than this, full buckets never make the table grow early."""
 
 
 @dataclass(frozen=True, slots=True)
 class InsertedKeys:
-    """Distinct keys of a map, and the row with which each came first.
+    """Distinct keys of a map, and the first row of each.
 
-    ``count`` is the number of all keys; of more than ``FEW_KEYS`` some may be left out here.
+    ``count`` is the number of all keys; if there are more than ``FEW_KEYS``, some may be missing here.
     """
 
     keys: pa.Array
     first_rows: Ints
     count: int
     ends_with_new_key: bool
-    """Whether the last row that has a key is the first one with it."""
+    """Whether the key of the last row occurs for the first time in that row."""
 
 
 def hash_map_order(inserted: InsertedKeys, data_type: DataType, stored: KeyFormat) -> Ints:
-    """The places of distinct keys, in the order in which the map gives them.
+    """Return the positions of distinct keys, in the iteration order of the map.
 
     >>> from table_format.model.types import IntType
     >>> inserted = InsertedKeys(pa.array([1, 2, 33]), np.array([2, 1, 0]), 3, True)
@@ -53,7 +53,7 @@ def hash_map_order(inserted: InsertedKeys, data_type: DataType, stored: KeyForma
         for place in places:
             order.compute(place, int(spreads[place]))
         if places and not inserted.ends_with_new_key:
-            # The table also grows when a key is looked up that is there.
+            # The table also grows when an existing key is looked up.
             order.compute(places[0], int(spreads[places[0]]))
         return np.array(list(order), np.int64)
     capacity = _FIRST_CAPACITY

@@ -1,4 +1,4 @@
-"""The values of a column as the keys of indexes: integers of 64 bits, or the UTF-8 bytes of text.
+"""Converts the values of a column to the keys of indexes: 64-bit integers, or the UTF-8 bytes of text.
 
 Keys have the order of the values in Java. Timestamps are milliseconds up to TIMESTAMP(3) and microseconds beyond, a
 DECIMAL is its unscaled value, and FLOAT and DOUBLE are integers in the order of ``Float.compare``: -0.0 before 0.0, and
@@ -65,31 +65,31 @@ _MILLIS_PER_SECOND: Final = 1000
 NANOS_PER_MILLI: Final = 1_000_000
 NANOS_PER_MICRO: Final = 1000
 MAX_MILLI_PRECISION: Final = 3
-"""Timestamps of so many digits have milliseconds as keys, others microseconds."""
+"""Timestamps with up to this precision have milliseconds as keys, others microseconds."""
 _FEW_TEXTS: Final = 1000
-"""So many are sorted as quickly by all their bytes."""
+"""For up to this many texts, sorting by all bytes is as fast."""
 _FLOAT_BITS: Final = 0x7FFF_FFFF
 _DOUBLE_BITS: Final = 0x7FFF_FFFF_FFFF_FFFF
 
 
 @dataclass(frozen=True, slots=True)
 class KeyFormat:
-    """The stored form of the keys of a column: big endian in ``width`` bytes; text (no width) after its length."""
+    """The stored form of keys: big-endian in ``width`` bytes; text (no width) is preceded by its length."""
 
     width: int | None
     is_float: bool = False
 
     @property
     def is_text(self) -> bool:
-        """Whether keys are bytes and not integers."""
+        """Whether keys are bytes instead of integers."""
         return self.width is None
 
     def size(self, key: Key) -> int:
-        """The number of bytes a key takes."""
+        """Return the stored size of a key in bytes."""
         return _INT.size + len(key) if isinstance(key, bytes) else self.width or 0
 
     def encoded(self, key: Key) -> bytes:
-        """One key as it is stored.
+        """Return the stored form of a key.
 
         >>> KeyFormat(4).encoded(-3).hex(), KeyFormat(None).encoded(b"ab").hex()
         ('fffffffd', '000000026162')
@@ -99,7 +99,7 @@ class KeyFormat:
         return self.stored_bits(np.array([key])).tobytes()
 
     def entries(self, keys: pa.Array, *numbers_behind: Ints) -> tuple[bytes, Ints]:
-        """Keys as they are stored, each with some 32-bit numbers behind it, and where each ends.
+        """Return the stored form of keys, each followed by some 32-bit numbers, and the end of each.
 
         >>> KeyFormat(2).entries(pa.array([5]), np.array([258]))
         (b'\\x00\\x05\\x00\\x00\\x01\\x02', array([6]))
@@ -112,7 +112,7 @@ class KeyFormat:
         return found.tobytes(), np.arange(1, len(keys) + 1) * found.shape[1]
 
     def text_encoded(self, keys: pa.Array, behind: npt.NDArray[np.uint8] | None = None) -> tuple[bytes, Ints]:
-        """Texts as they are stored, one after the other, and where each ends; ``behind`` has bytes to follow each.
+        """Return the stored form of texts and the end of each; the bytes in ``behind`` follow each text.
 
         >>> KeyFormat(None).text_encoded(pa.array([b"ab", b""]))
         (b'\\x00\\x00\\x00\\x02ab\\x00\\x00\\x00\\x00', array([ 6, 10]))
@@ -141,10 +141,10 @@ class KeyFormat:
         return encoded.tobytes(), ends
 
     def decoded(self, data: bytes, at: int) -> tuple[Key, int]:
-        """The key that is stored there, and where it ends.
+        """Return the key stored at ``at``, and its end.
 
         Raises:
-            ValueError: it is not all there.
+            ValueError: the key is truncated.
         """
         if self.width is None:
             start = at + _INT.size
@@ -153,18 +153,18 @@ class KeyFormat:
         return int(self.from_stored(_exactly(data, at, self.width))[0]), at + self.width
 
     def from_stored(self, data: bytes) -> Ints:
-        """Keys of fixed width that are stored one after the other."""
+        """Decode keys of fixed width that are stored in sequence."""
         words = np.frombuffer(data, f">i{self.width}").astype(np.int64)
         return _ordered_bits(words, 8 * (self.width or 0)) if self.is_float else words
 
     def stored_bits(self, keys: Ints) -> npt.NDArray[np.signedinteger]:
-        """Keys of fixed width as they are stored, big endian."""
+        """Return keys of fixed width in stored form, big-endian."""
         words = _ordered_bits(keys, 8 * (self.width or 0)) if self.is_float else keys
         return words.astype(f">i{self.width}")
 
 
 def key_format(data_type: DataType) -> KeyFormat | None:
-    """How keys of a type are stored; ``None`` for types without keys."""
+    """Return the stored form of the keys of a type; ``None`` for types without keys."""
     if isinstance(data_type, TextType):
         return KeyFormat(None)
     width = _WIDTHS.get(type(data_type))
@@ -172,7 +172,7 @@ def key_format(data_type: DataType) -> KeyFormat | None:
 
 
 def keys_of(column: pa.Array, data_type: DataType) -> pa.Array:
-    """The keys of a column with its nulls: an array of ``int64``, or of ``binary``.
+    """Return the keys of a column, with nulls, as an array of ``int64`` or ``binary``.
 
     >>> keys_of(pa.array([2.0, None, -0.0], pa.float64()), DoubleType()).to_pylist()
     [4611686018427387904, None, -1]
@@ -183,7 +183,7 @@ def keys_of(column: pa.Array, data_type: DataType) -> pa.Array:
 
 
 def have_keys(column: pa.Array, data_type: DataType) -> bool:
-    """Whether each value has a key: a DECIMAL of more than 18 digits may not.
+    """Return whether each value has a key: a DECIMAL of more than 18 digits may not.
 
     >>> have_keys(pa.array([2**63], pa.decimal128(20, 0)), DecimalType(20, 0))
     False
@@ -196,7 +196,7 @@ def have_keys(column: pa.Array, data_type: DataType) -> bool:
 
 
 def float_key(value: float, *, is_single: bool) -> int:
-    """The key of a value that FLOAT (``is_single``) or DOUBLE can hold.
+    """Return the key of a value that FLOAT (``is_single``) or DOUBLE can hold.
 
     >>> float_key(0.0, is_single=True), float_key(-0.0, is_single=True)
     (0, -1)
@@ -208,7 +208,7 @@ def float_key(value: float, *, is_single: bool) -> int:
 
 
 def value_of_key(key: Key, data_type: DataType) -> InternalValue:
-    """The internal value that a key stands for; the start of the microsecond for timestamps of more digits.
+    """Return the internal value of a key; for a timestamp of higher precision, the start of the microsecond.
 
     >>> from table_format.model.types import VarCharType
     >>> value_of_key(-105, DecimalType(5, 2)), value_of_key(7, TimestampType(3)), value_of_key(b"a", VarCharType())
@@ -231,7 +231,7 @@ def value_of_key(key: Key, data_type: DataType) -> InternalValue:
 
 
 def float_keys_as_values(keys: Ints, width: int) -> npt.NDArray[np.floating]:
-    """The numbers that keys stand for."""
+    """Convert keys to floating-point numbers."""
     words = _ordered_bits(keys, 8 * width)
     return words.astype(np.int32).view(np.float32) if width == 4 else words.view(np.float64)
 
@@ -256,17 +256,17 @@ def _integers(column: pa.Array, data_type: DataType) -> Ints:
 
 
 def _ordered_bits(words: Ints, bits: int) -> Ints:
-    """IEEE numbers as ordered integers, and back: the bits of negative ones are inverted but for the sign."""
+    """Convert IEEE numbers to ordered integers, and back: all bits of negative ones except the sign are inverted."""
     return words ^ ((words >> np.int64(63)) & np.int64(_FLOAT_BITS if bits == 32 else _DOUBLE_BITS))
 
 
 def ascend(keys: Sequence[Key]) -> bool:
-    """Whether each of these keys, all integers or all bytes, is larger than the one before."""
+    """Return whether each of these keys, all integers or all bytes, is greater than the previous one."""
     return all(low < high for low, high in pairwise(keys))  # type: ignore[operator]  # one type
 
 
 def sort_order(keys: pa.Array) -> Ints:
-    """The places of keys, none of them null, in ascending order."""
+    """Return the positions of non-null keys in ascending order."""
     if len(keys) > _FEW_TEXTS and keys.type == pa.binary():
         return text_order(keys)
     found: Ints = pc.array_sort_indices(keys).to_numpy().astype(np.int64)

@@ -1,4 +1,4 @@
-"""The bytes of one index, of which a reader takes the parts that it needs."""
+"""The bytes of one index, which can be read in parts."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ FIRST_READ: Final = 16_384
 
 @dataclass(frozen=True, slots=True)
 class Payload:
-    """``length`` bytes, read by their start in the index; ``path`` is for messages only.
+    """An index of ``length`` bytes, read by position; ``path`` is only for messages.
 
-    So many bytes are read first of a head that does not say how long it is.
+    ``first_read`` is the number of bytes to read first if the length of a head is unknown.
     """
 
     length: int
@@ -25,18 +25,18 @@ class Payload:
 
     @classmethod
     def of(cls, data: bytes, *, path: str) -> Payload:
-        """Bytes that are there already."""
+        """Return a payload of bytes in memory."""
         return cls(len(data), lambda start, length: data[start : start + length], path)
 
     def read(self, start: int, length: int) -> bytes:
-        """Exactly these bytes.
+        """Return exactly ``length`` bytes from ``start``.
 
         >>> Payload.of(b"abcd", path="f").read(1, 2)
         b'bc'
 
         Raises:
-            BadEncoding: they are not all within the index.
-            Truncated: they are said to be there, and are not.
+            BadEncoding: the range is not within the index.
+            Truncated: the file has fewer bytes than stated.
         """
         if start < 0 or length < 0 or start + length > self.length:
             message = f"{length} bytes at {start} are not within its {self.length} bytes"
@@ -47,5 +47,5 @@ class Payload:
         return data
 
     def damaged(self, message: str) -> BadEncoding:
-        """The error for an index that is not sound."""
+        """Return the error for a damaged index."""
         return BadEncoding(self.path, f"file index: {message}")

@@ -1,7 +1,7 @@
-"""The extension point for types of file index (Java ``FileIndexer``, ``FileIndexWriter``, ``FileIndexReader``).
+"""The extension point for file index types (Java ``FileIndexer``, ``FileIndexWriter``, ``FileIndexReader``).
 
-A type of index is one module here with a value of ``IndexType``, one declaration of its options
-(``options.index_types``), and one line in each of the two lists: ``INDEX_TYPES`` and ``DECLARED_INDEXES``.
+An index type consists of a module in this package with a value of ``IndexType``, a declaration of its options
+(``options.index_types``), and a line in each of the lists ``INDEX_TYPES`` and ``DECLARED_INDEXES``.
 """
 
 from __future__ import annotations
@@ -21,43 +21,43 @@ from table_format.options.index_types import IndexDeclaration
 
 
 class IndexBuilder(Protocol):
-    """Takes the values of one column of one file, in the order of its rows."""
+    """Builds the index of one column of one file from its values in row order."""
 
     def add(self, column: pa.Array) -> None:
-        """Take the values of the next rows, an array of the column's ``arrow_type`` with its nulls."""
+        """Add the values of the next rows, an array of the column's ``arrow_type`` with nulls."""
         ...
 
     def finish(self) -> bytes | None:
-        """The index of all values that were taken; ``None`` where the format cannot hold one of them."""
+        """Return the index of all added values; ``None`` if the format cannot store one of them."""
         ...
 
 
 class IndexReader(Protocol):
-    """One index of one column of one file. It decodes what a condition needs, and keeps what it decoded."""
+    """Reads one index of one column of one file. It decodes the parts that a condition needs, and caches them."""
 
     def evaluate(self, condition: Condition) -> IndexResult:
-        """Which rows meet a condition on the column.
+        """Return the rows that match a condition on the column.
 
         Raises:
-            CorruptionError: what had to be decoded is damaged.
+            CorruptionError: the decoded part is damaged.
         """
         ...
 
     def may_equal(self, values: SoughtValues) -> npt.NDArray[np.bool_]:
-        """For each of many values whether a row of the file may be equal to it.
+        """Return, for each of many values, whether a row of the file may be equal to it.
 
         Raises:
-            CorruptionError: what had to be decoded is damaged.
+            CorruptionError: the decoded part is damaged.
         """
         ...
 
 
 class IndexType(Protocol):
-    """One type of index."""
+    """One index type."""
 
     @property
     def declaration(self) -> IndexDeclaration:
-        """Its name, its options, and the types of columns that can have it."""
+        """The name, the options, and the supported column types of the index type."""
         ...
 
     @property
@@ -66,17 +66,17 @@ class IndexType(Protocol):
         ...
 
     def agrees(self, stored: DataType, wanted: DataType) -> bool:
-        """Whether an index over values of one type answers for the same values read as the other."""
+        """Return whether an index on values of type ``stored`` is valid for the same values read as ``wanted``."""
         ...
 
     def builder(self, data_type: DataType, settings: Mapping[str, object]) -> IndexBuilder:
-        """Begin the index of a column; ``settings`` are what the options say of it, by name."""
+        """Start the index of a column; ``settings`` are its options by name."""
         ...
 
     def reader(self, payload: Payload, data_type: DataType, row_count: int) -> IndexReader | None:
-        """Open the index of a column of a file with that many rows; ``None`` for a version not known here.
+        """Open the index of a column of a file with ``row_count`` rows; ``None`` for an unknown version.
 
         Raises:
-            CorruptionError: it is not an index of this type and this file.
+            CorruptionError: the payload is not an index of this type and file.
         """
         ...

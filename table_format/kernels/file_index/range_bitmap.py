@@ -34,15 +34,15 @@ _VERSION: Final = 1
 _INT: Final = struct.Struct(">i")
 _HEAD: Final = struct.Struct(">bii")
 _SLICES_HEAD: Final = struct.Struct(">ibbii")
-"""The length of the rest, version, slices, bytes of the set of rows, bytes of the places."""
+"""The length of the rest, the version, the number of slices, and the bytes of the set of rows and of the places."""
 _SLICES_OF_NOTHING: Final = 64
-"""Java makes so many when all values are null: the largest rank is -1."""
+"""The number of slices in Java if all values are null, because the largest rank is -1."""
 _CHUNK_BYTES: Final = 16_384
 _UNCHUNKED: Final = (BooleanType, TinyIntType, SmallIntType)
 
 
 class RangeBitmapBuilder:
-    """The index of one column while its values come in."""
+    """Builds the index of one column."""
 
     def __init__(self, data_type: DataType, *, chunk_bytes: int | None) -> None:
         self._type = data_type
@@ -51,11 +51,11 @@ class RangeBitmapBuilder:
         self._keys = RankedKeysBuilder(data_type)
 
     def add(self, column: pa.Array) -> None:
-        """Take the values of the next rows, an array of the column's ``arrow_type`` with its nulls."""
+        """Add the values of the next rows, an array of the column's ``arrow_type`` with nulls."""
         self._keys.add(column)
 
     def finish(self) -> bytes:
-        """The index of all values that were taken."""
+        """Return the index of all added values."""
         stored = key_format(self._type)
         assert stored is not None  # noqa: S101 - the type supports its columns
         found = self._keys.ranked()
@@ -80,7 +80,7 @@ def _stored(ranks: Ranks, cardinality: int) -> Parts:
 
 
 class RangeBitmapReader:
-    """An index that is read: chunks of its dictionary and slices are decoded when they are needed."""
+    """Reads an index; chunks of the dictionary and slices are decoded on demand."""
 
     def __init__(
         self, row_count: int, bounds: tuple[Key, Key] | None, dictionary: Dictionary, slices: _StoredSlices
@@ -91,33 +91,33 @@ class RangeBitmapReader:
         self._slices = slices
 
     def evaluate(self, condition: Condition) -> IndexResult:
-        """Which rows meet a condition on the column.
+        """Return the rows that match a condition on the column.
 
         Raises:
-            CorruptionError: what had to be decoded is damaged.
+            CorruptionError: the decoded part is damaged.
         """
         return selected_rows(condition, self._row_count, self._not_null, self._within)
 
     def may_equal(self, values: SoughtValues) -> npt.NDArray[np.bool_]:
-        """For each of many values whether a row of the file may be equal to it.
+        """Return, for each of many values, whether a row of the file may be equal to it.
 
         Raises:
-            CorruptionError: what had to be decoded is damaged.
+            CorruptionError: the decoded part is damaged.
         """
         return np.array([bool(self._codes(KeyRange(key, key))) for key in values.keys], np.bool_)
 
     @property
     def not_null(self) -> BitMap:
-        """The rows that have a value; not to be changed."""
+        """Return the rows that have a value; the set must not be changed."""
         return BitMap() if self._bounds is None else self._slices.rows
 
     def best_rows(self, rows: BitMap, count: int, *, largest: bool) -> Iterator[tuple[list[int], list[Key]]]:
-        """The rows with the largest keys, or the smallest, and their keys, in no order: ``count`` of ``rows`` at most.
+        """Yield at most ``count`` of ``rows`` with the largest or smallest keys, and the keys, in no particular order.
 
-        Each of the rows has a value.
+        Each of the rows must have a value.
 
         Raises:
-            CorruptionError: what had to be decoded is damaged.
+            CorruptionError: the decoded part is damaged.
         """
         if rows:
             found = self._slices.slices.best(rows, count, largest=largest)
@@ -139,7 +139,7 @@ class RangeBitmapReader:
         return found if codes.stop == self._slices.cardinality else found & slices.at_most(codes.stop - 1)
 
     def _codes(self, keys: KeyRange) -> range:
-        """The ranks of the keys in a range."""
+        """Return the ranks of the keys in a range."""
         if self._bounds is None:
             return range(0)
         smallest, largest = self._bounds
@@ -164,17 +164,17 @@ class _StoredSlices:
 
     @cached_property
     def slices(self) -> BitSlices:
-        """The slices, none of which is decoded yet."""
+        """The slices, which are decoded on demand."""
         return BitSlices(len(self._places), self._slice, lambda: self.rows)
 
     @cached_property
     def rows(self) -> BitMap:
-        """The rows that are not null."""
+        """The non-null rows."""
         return self._bitmap(self._body_start, self._rows_bytes)
 
     @cached_property
     def _head(self) -> tuple[int, int]:
-        """The bytes of the head behind its length, and those of the set of rows."""
+        """The size of the head without its length, and that of the set of rows, in bytes."""
         head_bytes, version, count, rows_bytes, place_bytes = _SLICES_HEAD.unpack(
             self._payload.read(self._start, _SLICES_HEAD.size)
         )
@@ -195,7 +195,7 @@ class _StoredSlices:
 
     @cached_property
     def _places(self) -> list[tuple[int, int]]:
-        """Where the slices lie behind the set of rows, and their bytes."""
+        """The positions of the slices after the set of rows, and their sizes in bytes."""
         start = self._start + _SLICES_HEAD.size
         data = self._payload.read(start, self._body_start - start)
         places = np.frombuffer(data, ">i4").astype(np.int64).reshape(-1, 2)
@@ -226,26 +226,26 @@ class _StoredSlices:
 
 @dataclass(frozen=True, slots=True)
 class RangeBitmaps:
-    """The type of index."""
+    """The index type ``range-bitmap``."""
 
     declaration: IndexDeclaration = RANGE_BITMAPS
     finds_rows: bool = True
 
     def agrees(self, stored: DataType, wanted: DataType) -> bool:
-        """Whether an index over values of one type answers for the same values read as the other."""
+        """Return whether an index on values of type ``stored`` is valid for the same values read as ``wanted``."""
         return keeps_keys(stored, wanted)
 
     def builder(self, data_type: DataType, settings: Mapping[str, object]) -> RangeBitmapBuilder:
-        """Begin the index of a column; ``settings`` are what the options say of it, by name."""
+        """Start the index of a column; ``settings`` are its options by name."""
         chunk_bytes = self.declaration.with_defaults(settings)["chunk-size"]
         assert chunk_bytes is None or isinstance(chunk_bytes, int)  # noqa: S101 - as the options declare it
         return RangeBitmapBuilder(data_type, chunk_bytes=chunk_bytes)
 
     def reader(self, payload: Payload, data_type: DataType, row_count: int) -> RangeBitmapReader | None:
-        """Open the index of a column of a file with that many rows; ``None`` for a version not known here.
+        """Open the index of a column of a file with ``row_count`` rows; ``None`` for an unknown version.
 
         Raises:
-            CorruptionError: it is not an index of this type and this file.
+            CorruptionError: the payload is not an index of this type and file.
         """
         stored = key_format(data_type)
         return None if stored is None else _opened(payload, stored, row_count)

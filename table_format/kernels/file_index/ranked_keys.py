@@ -23,31 +23,31 @@ Ranks: TypeAlias = npt.NDArray[np.int32]
 
 _WORD_BITS: Final = 64
 _TABLE_PLACES_PER_ROW: Final = 8
-"""Keys of a range with so many times the rows are ranked by a table over the range, and need not be sorted."""
+"""Keys whose range is at most this many times the rows are ranked with a table over the range, without sorting."""
 _TWO_BYTES: Final = 1 << 16
 _SAMPLE_ROWS: Final = 4096
 _MAX_SAMPLE_KEYS: Final = 3072
-"""With more distinct texts in a sample, sorting the texts takes less time than gathering them in a dictionary."""
+"""With more distinct texts in a sample, sorting the texts is faster than collecting them in a dictionary."""
 _MAX_TEXT_BYTES: Final = 1024 * MIB
-"""More bytes are gathered in dictionaries, which may have many texts once: an array of text has 2 GB at most."""
+"""More bytes are always collected in dictionaries, because an array of text is limited to 2 GB."""
 
 
 @dataclass(frozen=True, slots=True)
 class RankedKeys:
-    """``keys`` ascend, and none occurs twice; ``ranks`` has the place in it of the key of each row, -1 for null."""
+    """Distinct ascending ``keys``; ``ranks`` are the positions in it of the key of each row, -1 for null."""
 
     keys: pa.Array
     ranks: Ranks
 
     @property
     def row_count(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return len(self.ranks)
 
 
 @dataclass(frozen=True, slots=True)
 class RowsByKey:
-    """``keys`` ascend, and none occurs twice; ``rows`` has the rows of each of them, which end at ``ends``.
+    """Distinct ascending ``keys``; ``rows`` are the rows of each, which end at ``ends``.
 
     >>> found = RowsByKey(pa.array([7, 8]), np.array([1]), np.array([0, 3, 2]), np.array([2, 3]))
     >>> found.counts, found.firsts, found.ends_with_new_key
@@ -56,18 +56,18 @@ class RowsByKey:
 
     keys: pa.Array
     nulls: Ints
-    """The rows with null."""
+    """The null rows."""
     rows: Ints
     ends: Ints
 
     @property
     def row_count(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return len(self.rows) + len(self.nulls)
 
     @property
     def counts(self) -> Ints:
-        """How many rows each key has."""
+        """The number of rows of each key."""
         return np.diff(self.ends, prepend=0)
 
     @property
@@ -78,12 +78,12 @@ class RowsByKey:
 
     @property
     def ends_with_new_key(self) -> bool:
-        """Whether the last row that is not null is the first one with its key."""
+        """Whether the key of the last non-null row occurs for the first time in that row."""
         return bool(len(self.rows) and self.firsts.max() == self.rows[self.ends - 1].max())
 
 
 class RankedKeysBuilder:
-    """Takes a column piece by piece."""
+    """Ranks the keys of a column that is added in pieces."""
 
     def __init__(self, data_type: DataType) -> None:
         self._type = data_type
@@ -95,7 +95,7 @@ class RankedKeysBuilder:
         self._present: list[Mask] = []
 
     def add(self, column: pa.Array) -> None:
-        """The values of the next rows."""
+        """Add the values of the next rows."""
         keys = keys_of(column, self._type)
         if not self._is_text:
             self._keys.append(numbers(keys, np.int64))
@@ -119,7 +119,7 @@ class RankedKeysBuilder:
         return len(keys.slice(0, _SAMPLE_ROWS).unique()) > _MAX_SAMPLE_KEYS
 
     def ranked(self) -> RankedKeys:
-        """The keys that came in, and their ranks."""
+        """Return the distinct keys, and the rank of each row."""
         if self._has_integers:
             keys, present = self._integers()
             distinct, known = ranked(keys)
@@ -128,7 +128,7 @@ class RankedKeysBuilder:
         return _ranked_texts(self._plain_texts()) if dictionary is None else dictionary
 
     def rows_by_key(self) -> RowsByKey:
-        """The keys that came in, and their rows."""
+        """Return the distinct keys, and the rows of each."""
         if self._has_integers:
             keys, present = self._integers()
             distinct, rows, ends = grouped(keys)
@@ -142,11 +142,11 @@ class RankedKeysBuilder:
 
     @property
     def _has_integers(self) -> bool:
-        """Whether keys are integers, or texts that integers stand for."""
+        """Whether keys are integers, or texts that are encoded as integers."""
         return not self._is_text or self._words is not None
 
     def _integers(self) -> tuple[Ints, Mask | None]:
-        """All keys that are not null, and which are not where some are null."""
+        """Return all non-null keys, and a mask of them if some keys are null."""
         if self._words is not None:
             known, present = self._words.gathered()
             return known, None if present.all() else present
@@ -158,7 +158,7 @@ class RankedKeysBuilder:
         return arrow_array(distinct) if self._words is None else self._words.texts_of(distinct)
 
     def _dictionary(self) -> RankedKeys | None:
-        """Texts that were gathered in dictionaries; ``None`` where most of them differ."""
+        """Rank texts that were collected in dictionaries; return ``None`` if most of them are distinct."""
         if not self._texts or (self._text_bytes <= _MAX_TEXT_BYTES and not any(map(_is_encoded, self._texts))):
             return None
         pieces = [texts if _is_encoded(texts) else texts.dictionary_encode() for texts in self._texts]
@@ -173,7 +173,7 @@ def _is_encoded(texts: pa.Array) -> bool:
 
 
 def _among_nulls(known: Ranks, present: Mask | None) -> Ranks:
-    """The ranks of the rows that are not null as those of all rows."""
+    """Convert ranks of the non-null rows to ranks of all rows."""
     if present is None:
         return known
     ranks = np.full(len(present), -1, np.int32)
@@ -182,14 +182,14 @@ def _among_nulls(known: Ranks, present: Mask | None) -> Ranks:
 
 
 def _with_nulls(keys: pa.Array, rows: Ints, ends: Ints, present: Mask | None) -> RowsByKey:
-    """The rows that are not null as rows among all."""
+    """Convert positions among the non-null rows to positions among all rows."""
     if present is None:
         return RowsByKey(keys, np.empty(0, np.int64), rows, ends)
     return RowsByKey(keys, np.flatnonzero(~present), np.flatnonzero(present)[rows], ends)
 
 
 def ranked(keys: Ints) -> tuple[Ints, Ranks]:
-    """The distinct numbers in ascending order, and the rank of each number.
+    """Return the distinct numbers in ascending order, and the rank of each number.
 
     >>> ranked(np.array([30, 10, 30]))
     (array([10, 30]), array([1, 0, 1], dtype=int32))
@@ -209,7 +209,7 @@ def ranked(keys: Ints) -> tuple[Ints, Ranks]:
 
 
 def grouped(keys: Ints) -> tuple[Ints, Ints, Ints]:
-    """The distinct numbers in ascending order, the places of each of them, and where these end.
+    """Return the distinct numbers in ascending order, the positions of each, and the ends of these.
 
     >>> grouped(np.array([30, 10, 30]))
     (array([10, 30]), array([1, 0, 2]), array([1, 3]))
@@ -222,7 +222,7 @@ def grouped(keys: Ints) -> tuple[Ints, Ints, Ints]:
         found, order, ends = _grouped_by_counting(distances.view(np.int64))
         return found + np.int64(low), order, ends
     if are_few:
-        # Ranks have fewer digits to be ordered by.
+        # Ranks have fewer digits to sort by.
         if width >= _TABLE_PLACES_PER_ROW * len(keys):
             distinct, ranks = _ranked_by_hashing(keys)
             return distinct, *_grouped_by_counting(ranks)[1:]
@@ -235,7 +235,7 @@ def grouped(keys: Ints) -> tuple[Ints, Ints, Ints]:
 
 
 def _grouped_by_counting(numbers: Ints | Ranks | npt.NDArray[np.uint16]) -> tuple[Ints, Ints, Ints]:
-    """The same of few numbers from 0 on."""
+    """Return the same as ``grouped``, for few different numbers from 0 on."""
     counts = _counts(numbers)
     distinct = np.flatnonzero(counts)
     words = numbers.astype(np.uint16, copy=False) if len(counts) <= _TWO_BYTES else numbers.astype(np.uint32)
@@ -243,7 +243,7 @@ def _grouped_by_counting(numbers: Ints | Ranks | npt.NDArray[np.uint16]) -> tupl
 
 
 def _counts(numbers: Ints | Ranks | npt.NDArray[np.uint16]) -> Ints:
-    """How often each number from 0 on occurs. Words of two bytes are widened while they are in the cache."""
+    """Return the count of each number from 0 on. Two-byte words are widened in blocks that fit into the cache."""
     if numbers.dtype != np.uint16:
         return np.bincount(numbers)
     counts = np.zeros(int(numbers.max(initial=0)) + 1, np.int64)
@@ -253,7 +253,7 @@ def _counts(numbers: Ints | Ranks | npt.NDArray[np.uint16]) -> Ints:
 
 
 def _are_few(keys: Ints) -> bool:
-    """Whether the first keys are not mostly distinct."""
+    """Return whether the first keys have many repetitions."""
     sample = keys[:_SAMPLE_ROWS]
     return len(keys) > _SAMPLE_ROWS and len(np.unique(sample)) <= _MAX_SAMPLE_KEYS
 
@@ -268,14 +268,14 @@ def _ranked_by_hashing(keys: Ints) -> tuple[Ints, Ranks]:
 
 
 def _distances(keys: Ints) -> tuple[npt.NDArray[np.uint64], int, int]:
-    """How far keys are from the smallest, that one, and the largest distance."""
+    """Return the distances of keys from the smallest, the smallest key, and the largest distance."""
     low = int(keys.min())
-    # Arithmetic of unsigned words wraps around, so that no range is too wide.
+    # Unsigned arithmetic wraps around, so no range is too wide.
     return keys.view(np.uint64) - np.uint64(low & (1 << _WORD_BITS) - 1), low, int(keys.max()) - low
 
 
 def _are_new(ordered: Ints) -> Mask:
-    """Which of ordered keys differ from the one before."""
+    """Return a mask of ordered keys that differ from the previous one."""
     is_new = np.ones(len(ordered), np.bool_)
     np.not_equal(ordered[1:], ordered[:-1], out=is_new[1:])
     return is_new
@@ -292,14 +292,14 @@ def _ranked_by_table(distances: Ints, width: int) -> tuple[Ints, Ranks | npt.NDA
     if len(distinct) > _TWO_BYTES:
         ranks = np.cumsum(occurs, dtype=np.int32) - np.int32(1)
         return distinct, ranks[distances]
-    # A small table stays in the cache, and needs no sums over the range.
+    # A small table fits into the cache and needs no sums over the range.
     few = np.empty(width + 1, np.uint16)
     few[distinct] = np.arange(len(distinct), dtype=np.uint16)
     return distinct, few[distances]
 
 
 def _ranks(order: Ints, is_new: Mask) -> Ranks:
-    """The rank of each row, where ``order`` sorts the rows and ``is_new`` says which of them begins a new key."""
+    """Return the rank of each row; ``order`` sorts the rows, and ``is_new`` marks those that begin a new key."""
     ranks = np.empty(len(order), np.int32)
     ranks[order] = np.cumsum(is_new, dtype=np.int32) - np.int32(1)
     return ranks
@@ -325,7 +325,7 @@ def _ranked_by_dictionary(pieces: list[pa.DictionaryArray]) -> RankedKeys:
     whole = cast("list[pa.DictionaryArray]", pa.chunked_array(pieces).unify_dictionaries().chunks)
     keys = whole[-1].dictionary
     order = sort_order(keys)
-    # A null has the place -1, that is the last one.
+    # A null has the position -1, the last one.
     ranks = np.empty(len(order) + 1, np.int32)
     ranks[order], ranks[-1] = np.arange(len(order), dtype=np.int32), -1
     return RankedKeys(keys.take(order), ranks[np.concatenate([_codes(piece) for piece in whole])])

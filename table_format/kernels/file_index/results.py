@@ -1,7 +1,7 @@
-"""The result of a file index for a condition: which rows can meet it, and how results combine over AND and OR.
+"""The result of a file index for a condition, and the combination of results with AND and OR.
 
-``Skip``: no row of the file meets the condition. ``Rows``: only these rows can. ``Unknown``: nothing is known. A reader
-that is given ``Rows`` reads these positions of the file; where they are not exact, it still evaluates the condition.
+``Skip``: no row of the file matches. ``Rows``: only these rows may match. ``Unknown``: any row may match. For ``Rows``,
+a reader reads only these positions of the file. If they are not exact, it still evaluates the condition.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from table_format.model.predicate import And, Compare, In, IsNull, Like, Literal
 
 @dataclass(frozen=True, slots=True)
 class Skip:
-    """No row of the file meets the condition."""
+    """No row of the file matches the condition."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """The index cannot tell: any row may meet the condition."""
+    """The index cannot evaluate the condition: any row may match."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Positions of rows in the file, from 0: all that meet the condition, and when not ``is_exact`` perhaps others.
+    """The positions in the file, from 0, of all matching rows; if not ``is_exact``, perhaps also of other rows.
 
-    Never empty, and not to be changed.
+    The set is never empty and must not be changed.
     """
 
     positions: BitMap
@@ -39,14 +39,14 @@ class Rows:
 
 IndexResult: TypeAlias = Skip | Rows | Unknown
 Leaf: TypeAlias = Compare | In | Like | IsNull | Not
-"""A condition on one column. ``Not`` is one that has no opposite of its own: NOT IN, IS NOT NULL, NOT LIKE."""
+"""A condition on one column. ``Not`` is used for NOT IN, IS NOT NULL and NOT LIKE."""
 
 SKIP: Final = Skip()
 UNKNOWN: Final = Unknown()
 
 
 def rows(positions: BitMap, *, is_exact: bool = True) -> Skip | Rows:
-    """The answer for these positions; ``Skip`` for none.
+    """Return the result for these positions; ``Skip`` if there are none.
 
     >>> rows(BitMap())
     Skip()
@@ -57,8 +57,8 @@ def rows(positions: BitMap, *, is_exact: bool = True) -> Skip | Rows:
 def evaluate(predicate: Predicate, leaf: Callable[[Leaf], IndexResult]) -> IndexResult:
     """Evaluate a predicate on indexes, given a function that evaluates a condition on one column.
 
-    NOT is moved to the leaves first, where each condition has its opposite in the three-valued logic of SQL. So no
-    answer is ever inverted, and rows with nulls stay out of both a condition and its opposite.
+    NOT is first moved to the leaves, where each condition has its opposite in the three-valued logic of SQL. So results
+    are never inverted, and rows with nulls match neither a condition nor its opposite.
 
     >>> from table_format.model.predicate import CompareOp
     >>> known = {"a": rows(BitMap([1, 2])), "b": rows(BitMap([2, 3]), is_exact=False), "c": UNKNOWN, "d": SKIP}
@@ -72,7 +72,7 @@ def evaluate(predicate: Predicate, leaf: Callable[[Leaf], IndexResult]) -> Index
 
 
 def evaluate_normal(predicate: Predicate, leaf: Callable[[Leaf], IndexResult]) -> IndexResult:
-    """As ``evaluate``, for a predicate that is normalised already."""
+    """Evaluate a predicate that is already normalised; see ``evaluate``."""
     match predicate:
         case And(parts):
             return _every(evaluate_normal(part, leaf) for part in parts)
@@ -85,7 +85,7 @@ def evaluate_normal(predicate: Predicate, leaf: Callable[[Leaf], IndexResult]) -
 
 
 def _every(results: Iterable[IndexResult]) -> IndexResult:
-    """Rows for which all conditions hold; later answers are not worked out once there are none."""
+    """Return the rows that match all conditions; stop evaluating when no row is left."""
     found: Rows | None = None
     is_exact = True
     for result in results:
@@ -105,7 +105,7 @@ def _every(results: Iterable[IndexResult]) -> IndexResult:
 
 
 def _any(results: Iterable[IndexResult]) -> IndexResult:
-    """Rows for which some condition holds; known only where all answers are."""
+    """Return the rows that match any condition; ``Unknown`` if any result is unknown."""
     known: list[Rows] = []
     for result in results:
         match result:

@@ -1,7 +1,7 @@
-"""Sets of row positions as indexes store them: 32-bit Roaring bitmaps in the portable format, run-optimised.
+"""Stores sets of row positions as 32-bit Roaring bitmaps in the portable format, run-optimised.
 
-Bytes are those of Java ``RoaringBitmap32.serialize`` for the same rows. Large sets are made straight from a mask over
-all rows, 65,536 rows at a time, as the format cuts them.
+The bytes are the same as those of Java ``RoaringBitmap32.serialize``. Large sets are encoded directly from a mask over
+all rows, 65,536 rows at a time, like the containers of the format.
 """
 
 from __future__ import annotations
@@ -20,42 +20,42 @@ from table_format.kernels.file_index.payload import Payload
 Ints: TypeAlias = npt.NDArray[np.int64]
 Mask: TypeAlias = npt.NDArray[np.bool_]
 Parts: TypeAlias = list[bytes | memoryview]
-"""Bytes to be joined."""
+"""Pieces of bytes to concatenate."""
 
 _COOKIE: Final = 12346
 _COOKIE_WITH_RUNS: Final = 12347
 _COOKIE_BYTES: Final = 4
 CHUNK_ROWS: Final = 1 << 16
-"""Rows of one container."""
+"""The number of rows of one container."""
 _ARRAY_ROWS: Final = 4096
-"""A container of more rows is a bitmap."""
+"""The maximum number of rows of an array container; one with more rows is a bitmap."""
 _BITMAP_BYTES: Final = 8192
 _FEW_CONTAINERS: Final = 16
 _OFFSETS_FROM: Final = 4
-"""Containers from which on a bitmap with runs has offsets."""
+"""The minimum number of containers with which a bitmap with runs has offsets."""
 _FIRST_WORDS: Final = _BITMAP_BYTES // 8 // 4
-"""Of a container: so many are looked at first to count runs."""
+"""The number of words of a container in which runs are counted first."""
 _WORD_BITS: Final = 64
 _WORD_SHIFT: Final = 6
 _ONE: Final = np.uint64(1)
 _LAST: Final = np.uint64(63)
 _ALL_SET: Final = np.uint64(2**64 - 1)
 _EVERY_ROW: Final = struct.pack("<HHH", 1, 0, CHUNK_ROWS - 1)
-"""The one run of a full container."""
+"""The stored form of a full container: a single run."""
 _UNSIGNED: Final = "I"
-"""Type code of ``array`` for row positions; 4 bytes wherever numpy runs."""
+"""The type code of ``array`` for row positions, which has 4 bytes on all platforms of numpy."""
 
 
 def bitmap_of(rows: npt.NDArray[Any]) -> BitMap:
-    """The set of these positions, which ascend."""
-    # BitMap takes arrays of the standard library ten times as fast as those of numpy.
+    """Return the set of these ascending positions."""
+    # BitMap reads arrays of the standard library ten times as fast as those of numpy.
     positions = array(_UNSIGNED)
     positions.frombytes(rows.astype(np.uint32).tobytes())
     return BitMap(positions)
 
 
 def stored_rows(rows: npt.NDArray[Any]) -> bytes:
-    """The stored form of positions that ascend.
+    """Return the stored form of ascending positions.
 
     >>> stored_rows(np.array([0, 3])).hex()
     '3a30000001000000000001001000000000000300'
@@ -66,10 +66,10 @@ def stored_rows(rows: npt.NDArray[Any]) -> bytes:
 
 
 class RowSets:
-    """Many sets of positions, stored one by one; together they are made much faster than each alone.
+    """Many sets of positions, which are encoded together, because that is much faster than encoding each set.
 
-    ``rows`` has the positions of the first set in ascending order, then those of the next one; ``ends`` is where each
-    ends. No set is empty.
+    ``rows`` are the ascending positions of the first set, then those of the next; ``ends`` are the ends of the sets. No
+    set is empty.
 
     >>> RowSets(np.array([5, 0, 3]), np.array([1, 3])).stored(1) == stored_rows(np.array([0, 3]))
     True
@@ -85,7 +85,7 @@ class RowSets:
         sizes = np.diff(starts, append=len(rows))
         begins_run = is_start
         begins_run[1:] |= self._lows[1:] - self._lows[:-1] != 1
-        # Sums of bytes take less time than counts of truth values.
+        # Summing bytes is faster than counting booleans.
         runs = np.add.reduceat(begins_run.view(np.uint8), starts, dtype=np.uint32) if len(starts) else sizes
         runs = runs.astype(np.int64)
         self._has_runs = _are_shorter_as_runs(runs, sizes)
@@ -94,13 +94,13 @@ class RowSets:
         self._containers = [0, *np.searchsorted(starts, ends).tolist()]
         firsts, counts = np.array(self._containers[:-1], np.int64), np.diff(self._containers)
         self._are_arrays = np.logical_and.reduceat(self._is_array, firsts).tolist() if len(ends) else []
-        # What sets of arrays alone are made of, for all of them.
+        # The parts of all sets that consist only of array containers.
         self._all_lows = self._lows.tobytes()
         self._described = np.stack([self._chunks, sizes - 1], axis=1).astype("<u2").tobytes()
         self._offsets = (2 * starts + np.repeat(8 + 8 * counts - 2 * starts[firsts], counts)).astype("<u4").tobytes()
 
     def stored(self, number: int) -> bytes:
-        """The stored form of one set."""
+        """Return the stored form of one set."""
         first, last = self._containers[number], self._containers[number + 1]
         if not self._are_arrays[number]:
             bodies = [self._body(container) for container in range(first, last)]
@@ -123,7 +123,7 @@ class RowSets:
 
 
 def stored_mask(mask: Mask | npt.NDArray[np.uint8]) -> bytes:
-    """The stored form of the rows at which a mask is true, or not 0.
+    """Return the stored form of the rows at which a mask is true or nonzero.
 
     >>> stored_mask(np.array([True, False, False, True])) == stored_rows(np.array([0, 3]))
     True
@@ -139,10 +139,10 @@ def stored_mask(mask: Mask | npt.NDArray[np.uint8]) -> bytes:
 
 
 def _stored_first_rows(count: int) -> bytes:
-    """The stored form of all rows below ``count``, which is not 0."""
+    """Return the stored form of all rows below ``count``, which is not 0."""
     chunks = np.arange(-(-count // CHUNK_ROWS))
     sizes = np.minimum(count - chunks * CHUNK_ROWS, CHUNK_ROWS)
-    # A bitmap of a range would keep its runs where an array takes as many bytes.
+    # A bitmap of a range would keep its runs even if an array takes the same number of bytes.
     has_runs = _are_shorter_as_runs(np.ones_like(sizes), sizes)
     bodies = [
         _stored_runs(np.array([0]), np.array([size - 1])) if is_run else np.arange(size, dtype="<u2").tobytes()
@@ -152,29 +152,29 @@ def _stored_first_rows(count: int) -> bytes:
 
 
 class PackedSets:
-    """Sets of positions below ``row_count`` as bits: for each 65,536 rows 1,024 words, lowest bits first."""
+    """Sets of positions below ``row_count`` as bits: 1,024 words for each 65,536 rows, lowest bits first."""
 
     def __init__(self, count: int, row_count: int) -> None:
-        """``count`` sets, whose chunks of 65,536 rows are all to be put."""
+        """Create ``count`` sets; every chunk of 65,536 rows must be added with ``put``."""
         self.chunk_count = -(-row_count // CHUNK_ROWS)
         self._words = np.empty((count, self.chunk_count, _BITMAP_BYTES // 8), np.uint64)
         self._sizes, self._runs = np.zeros((2, count, self.chunk_count), np.int64)
 
     def put(self, chunk: int, words: npt.NDArray[np.uint64]) -> None:
-        """A chunk of all sets, those of one set in each row; chunks are counted while they are in the cache.
+        """Add a chunk of all sets, one row of words for each set; runs are counted while the words are in the cache.
 
-        Of sets that are not stored as runs not all runs are counted.
+        For sets that are not stored as runs, not all runs are counted.
         """
         self._words[:, chunk] = words
         self._sizes[:, chunk] = np.bitwise_count(words).sum(axis=1, dtype=np.uint32)
-        # Most sets have in their first words more runs already than a container of runs can have.
+        # Most sets have more runs in their first words than a run container may have.
         self._runs[:, chunk] = _run_counts(words[:, :_FIRST_WORDS])
         unknown = np.flatnonzero(_are_shorter_as_runs(self._runs[:, chunk], self._sizes[:, chunk]))
         if unknown.size:
             self._runs[unknown, chunk] = _run_counts(words[unknown])
 
     def parts(self) -> list[Parts]:
-        """The stored form of each set; the parts hold on to these sets."""
+        """Return the stored form of each set; the parts reference the memory of these sets."""
         has_runs = _are_shorter_as_runs(self._runs, self._sizes)
         are_bitmaps: list[bool] = np.all((self._sizes > _ARRAY_ROWS) & ~has_runs, axis=1).tolist()
         every, lengths = np.arange(self.chunk_count), np.full(self.chunk_count, _BITMAP_BYTES)
@@ -195,7 +195,7 @@ class PackedSets:
 
 
 def empty_parts() -> Parts:
-    """The stored form of no position."""
+    """Return the stored form of the empty set."""
     nothing = np.zeros(0, np.int64)
     return _assembled(nothing, nothing, np.zeros(0, np.bool_), [])
 
@@ -206,7 +206,7 @@ def _few_rows(words: npt.NDArray[np.uint64], *, is_run: bool) -> bytes:
     if not is_run:
         return _positions(words).astype("<u2").tobytes()
     firsts = _positions(_run_starts(words[None])[0])
-    # From the other end the last row of a run is its first one.
+    # In reverse order, the last row of a run is its first.
     after = words >> _ONE
     after[:-1] |= words[1:] << _LAST
     lasts = _positions(words & ~after)
@@ -214,22 +214,22 @@ def _few_rows(words: npt.NDArray[np.uint64], *, is_run: bool) -> bytes:
 
 
 def _positions(words: npt.NDArray[np.uint64]) -> Ints:
-    """The bits that are set, of words few of which have any."""
+    """Return the positions of the set bits of words, few of which are nonzero."""
     places = np.flatnonzero(words)
-    # Of truth values numpy finds those that are set much faster than of numbers.
+    # numpy finds nonzero values much faster among booleans than among numbers.
     found = np.flatnonzero(np.unpackbits(words[places].view(np.uint8), bitorder="little").view(np.bool_))
     rows: Ints = places[found >> _WORD_SHIFT] << _WORD_SHIFT | found & _WORD_BITS - 1
     return rows
 
 
 def _run_counts(words: npt.NDArray[np.uint64]) -> Ints:
-    """How many runs of bits begin in each row of words."""
+    """Return the number of runs of bits that begin in each row of words."""
     counts: Ints = np.bitwise_count(_run_starts(words)).sum(axis=1, dtype=np.uint32).astype(np.int64)
     return counts
 
 
 def _run_starts(words: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """The bits whose lower neighbour is not set."""
+    """Return the bits whose lower neighbour is not set."""
     before = words << _ONE
     before[:, 1:] |= words[:, :-1] >> _LAST
     np.invert(before, out=before)
@@ -238,7 +238,7 @@ def _run_starts(words: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
 
 
 def _are_shorter_as_runs(runs: Ints, sizes: Ints) -> Mask:
-    """Of containers with so many runs and rows, which are stored as runs."""
+    """Return a mask of the containers that are shorter when stored as runs."""
     found: Mask = 2 + 4 * runs < np.where(sizes <= _ARRAY_ROWS, 2 * sizes, _BITMAP_BYTES)
     return found
 
@@ -258,7 +258,7 @@ def _assembled(chunks: Ints, sizes: Ints, has_runs: Mask, bodies: Sequence[bytes
 
 
 def _head(chunks: Ints, sizes: Ints, has_runs: Mask, lengths: Ints) -> bytes:
-    """What comes before containers that take so many bytes each."""
+    """Return the head of a bitmap whose containers have these lengths in bytes."""
     count = len(chunks)
     if has_runs.any():
         head = struct.pack("<I", _COOKIE_WITH_RUNS | (count - 1) << 16)
@@ -273,10 +273,10 @@ def _head(chunks: Ints, sizes: Ints, has_runs: Mask, lengths: Ints) -> bytes:
 
 
 def check_bitmap_begins(payload: Payload, at: int) -> None:
-    """Look at the first bytes of a stored bitmap.
+    """Check the first bytes of a stored bitmap.
 
     Raises:
-        BadEncoding: none begins there.
+        BadEncoding: no bitmap begins there.
     """
     cookie = int.from_bytes(payload.read(at, _COOKIE_BYTES), "little")
     if cookie != _COOKIE and cookie & 0xFFFF != _COOKIE_WITH_RUNS:
@@ -285,10 +285,10 @@ def check_bitmap_begins(payload: Payload, at: int) -> None:
 
 
 def stored_length(data: bytes, at: int, payload: Payload) -> int:
-    """The number of bytes of the stored bitmap that begins there: streams of them state no lengths.
+    """Return the size in bytes of the stored bitmap at ``at``; sequences of bitmaps do not contain their sizes.
 
     Raises:
-        BadEncoding: there is none, or it goes beyond the end.
+        BadEncoding: no bitmap begins there, or it extends beyond the end.
     """
     try:
         length = _stored_length(data, at)
@@ -324,7 +324,7 @@ def _stored_length(data: bytes, at: int) -> int:
     if not is_run or count >= _OFFSETS_FROM:
         end += 4 * count
     if not is_run and count <= _FEW_CONTAINERS:
-        # Most bitmaps of a file: arrays would take longer.
+        # Most bitmaps of a file take this path, because numpy arrays would take longer.
         sizes = struct.unpack(f"<{2 * count}H", _part(data, described, 4 * count))[1::2]
         return end - at + sum(2 * size + 2 if size < _ARRAY_ROWS else _BITMAP_BYTES for size in sizes)
     numbers = np.frombuffer(data, "<u2", 2 * count, described)[1::2].astype(np.int64) + 1
@@ -344,15 +344,15 @@ def _part(data: bytes, at: int, length: int) -> bytes:
 
 
 def read_rows(data: bytes, payload: Payload, row_count: int) -> BitMap:
-    """The rows of a stored bitmap, all of a file with that many.
+    """Decode a stored bitmap of a file with ``row_count`` rows.
 
     Raises:
-        BadEncoding: it is damaged, or names a row beyond the file.
+        BadEncoding: the bitmap is damaged, or contains a row beyond the file.
     """
     try:
         found = BitMap.deserialize(data)
     except (ValueError, IndexError) as error:
-        message = f"no sound bitmap in {len(data)} bytes: {error}"
+        message = f"not a valid bitmap in {len(data)} bytes: {error}"
         raise payload.damaged(message) from error
     if found and found.max() >= row_count:
         message = f"row {found.max()} is beyond the {row_count} rows of the data file"

@@ -1,4 +1,4 @@
-"""The order of many texts: by the first eight bytes in which they differ, and by all bytes where these are equal."""
+"""Sorts many texts: by the first eight bytes in which they differ, and by all bytes if these are equal."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from table_format.model.types import VarBinaryType
 
 _WORD_BYTES: Final = 8
 _FEW_TEXTS: Final = 1000
-"""So many are compared as quickly as a dictionary of them is made."""
+"""Up to this many texts, comparing them is as fast as building a dictionary."""
 _KEPT: Final = np.array([(1 << 8 * kept) - 1 for kept in range(_WORD_BYTES + 1)], np.uint64)
-"""Masks of the first bytes of a word that is read with the lowest byte first."""
+"""Masks of the first bytes of a little-endian word."""
 
 
 def text_order(texts: pa.Array) -> npt.NDArray[np.int64]:
-    """The places of binary values, none of them null, in the ascending order of their bytes.
+    """Return the positions of non-null binary values in ascending order of their bytes.
 
     >>> text_order(pa.array([b"b", b"a\\0", b"a"])).tolist()
     [2, 1, 0]
@@ -31,7 +31,7 @@ def text_order(texts: pa.Array) -> npt.NDArray[np.int64]:
 
 
 def distinct_text_order(texts: pa.Array) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
-    """The same, where equal texts keep their order, and which of the ordered ones differ from the one before.
+    """Return the stable order, and a mask of the ordered texts that differ from the previous one.
 
     >>> [found.tolist() for found in distinct_text_order(pa.array([b"b", b"a", b"b"]))]
     [[1, 0, 2], [True, True, False]]
@@ -48,7 +48,7 @@ def distinct_text_order(texts: pa.Array) -> tuple[npt.NDArray[np.int64], npt.NDA
     if repeated is not None:
         return repeated
     if is_tied.any():
-        # Those of one word stand together, in places that are theirs in the order of all bytes as well.
+        # Texts with equal words are adjacent, at the positions that they also have in the order of all bytes.
         order = order.copy()
         tied = order[is_tied]
         found = texts.take(tied)
@@ -61,7 +61,7 @@ def distinct_text_order(texts: pa.Array) -> tuple[npt.NDArray[np.int64], npt.NDA
 
 
 def _by_dictionary(texts: pa.Array) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]] | None:
-    """The same for texts of which each occurs twice on average: only the distinct ones are compared; else ``None``."""
+    """Return the same for texts that occur at least twice on average, comparing distinct ones only; else ``None``."""
     encoded = texts.dictionary_encode()
     if 2 * len(encoded.dictionary) > len(texts):
         return None
@@ -75,7 +75,7 @@ def _by_dictionary(texts: pa.Array) -> tuple[npt.NDArray[np.int64], npt.NDArray[
 
 
 def _first_words(texts: pa.Array) -> npt.NDArray[np.uint64]:
-    """The bytes of each text behind what all begin with, in a number of the same order."""
+    """Return the bytes of each text after the common prefix, as a number of the same order."""
     bounds = pc.min_max(texts)
     skipped = _shared(bounds["min"].as_py(), bounds["max"].as_py())
     stored = column_words(VarBinaryType(), texts)
@@ -86,6 +86,6 @@ def _first_words(texts: pa.Array) -> npt.NDArray[np.uint64]:
 
 
 def _shared(smallest: bytes, largest: bytes) -> int:
-    """How many bytes two texts, and all between them, begin with."""
+    """Return the length of the common prefix of two texts, which all texts between them share."""
     length = min(len(smallest), len(largest))
     return next((at for at in range(length) if smallest[at] != largest[at]), length)

@@ -1,7 +1,7 @@
-"""Strings that differ only in at most eight adjacent bytes, as integers of the same order.
+"""Converts strings that differ in at most eight adjacent bytes to integers of the same order.
 
-Codes of equal length, dates, and numbers with leading zeros are such strings. Grouping integers takes a fraction of
-the time of grouping with a dictionary of strings.
+Codes of equal length, dates, and numbers with leading zeros are such strings. Grouping integers is much faster than
+grouping with a dictionary of strings.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ Mask: TypeAlias = npt.NDArray[np.bool_]
 
 _WORD_BYTES: Final = 8
 _MAX_TEXT_BYTES: Final = 64
-"""Longer texts take as long to compare as to gather in a dictionary."""
+"""Comparing longer texts takes as long as collecting them in a dictionary."""
 _SAMPLE_ROWS: Final = 4096
 _SIGN: Final = np.uint64(1 << 63)
 
 
 @dataclass(frozen=True, slots=True)
 class TextShape:
-    """Texts as long as ``template``, and equal to it but for ``width`` bytes from ``at`` on."""
+    """Texts with the length of ``template`` that equal it except for ``width`` bytes from ``at`` on."""
 
     template: bytes
     at: int
     width: int
 
     def words_of(self, texts: pa.Array) -> Ints | None:
-        """The integer of each text, none of them null; ``None`` where one has another shape.
+        """Return the integer of each non-null text; ``None`` if one has another shape.
 
         >>> shape = TextShape(b"item-07", 0, 7)
         >>> shape.words_of(pa.array([b"item-08", b"item-07"])).argsort().tolist()
@@ -65,7 +65,7 @@ class TextShape:
         return words.view(np.int64)
 
     def texts_of(self, words: Ints) -> pa.Array:
-        """The texts that integers stand for.
+        """Convert integers back to texts.
 
         >>> shape = TextShape(b"item-07", 0, 7)
         >>> shape.texts_of(shape.words_of(pa.array([b"item-21"]))).to_pylist()
@@ -80,7 +80,7 @@ class TextShape:
 
 
 def shape_of(texts: pa.Array) -> TextShape | None:
-    """The shape of the first texts, none of them null; ``None`` where they have none.
+    """Return the common shape of the first texts, which must not be null; ``None`` if there is none.
 
     >>> shape_of(pa.array([b"order-000000007", b"order-000000012"]))
     TextShape(template=b'order-000000007', at=7, width=8)
@@ -96,13 +96,13 @@ def shape_of(texts: pa.Array) -> TextShape | None:
     if varied.size and varied[-1] - varied[0] >= _WORD_BYTES:
         return None
     width = min(_WORD_BYTES, length)
-    # Numbers grow to the left.
+    # Larger numbers also differ in bytes further left.
     end = max(int(varied[-1]) + 1, width) if varied.size else length
     return TextShape(template, end - width, width)
 
 
 class TextWords:
-    """Takes texts piece by piece as long as all have one shape."""
+    """Collects texts in pieces, as long as all have the same shape."""
 
     def __init__(self) -> None:
         self._shape: TextShape | None = None
@@ -110,7 +110,7 @@ class TextWords:
         self._present: list[Mask] = []
 
     def add(self, texts: pa.Array) -> bool:
-        """Take binary values, some of which may be null; whether they had the shape, and were taken."""
+        """Add binary values, which may be null. Return whether they have the shape and were added."""
         known = texts.drop_null() if texts.null_count else texts
         if not len(known):
             words: Ints | None = np.empty(0, np.int64)
@@ -124,17 +124,17 @@ class TextWords:
         return True
 
     def gathered(self) -> tuple[Ints, Mask]:
-        """The integers of all texts that are not null, and which of all are not."""
+        """Return the integers of all non-null texts, and a mask of the non-null texts."""
         return np.concatenate([np.empty(0, np.int64), *self._words]), np.concatenate(
             [np.empty(0, np.bool_), *self._present]
         )
 
     def texts_of(self, words: Ints) -> pa.Array:
-        """The texts that integers stand for."""
+        """Convert integers back to texts."""
         return arrow_array([], pa.binary()) if self._shape is None else self._shape.texts_of(words)
 
     def pieces(self) -> Iterator[pa.Array]:
-        """The texts that were taken."""
+        """Yield the added texts."""
         for words, present in zip(self._words, self._present, strict=True):
             texts = self.texts_of(words)
             if present.all():
@@ -145,7 +145,7 @@ class TextWords:
 
 
 def _texts_of_length(texts: pa.Array, length: int) -> Bytes | None:
-    """The bytes of texts one after the other; ``None`` where one has another length."""
+    """Return the concatenated bytes of texts; ``None`` if one has another length."""
     _, offset_buffer, data_buffer = texts.buffers()
     offsets = frombuffer(offset_buffer, np.int32, len(texts) + 1, texts.offset * 4)
     if int(offsets[-1]) - int(offsets[0]) != len(texts) * length or not (np.diff(offsets) == length).all():
@@ -154,7 +154,7 @@ def _texts_of_length(texts: pa.Array, length: int) -> Bytes | None:
 
 
 def _pieces(start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Bytes from ``start`` to ``end`` as words of eight, four, two and one, and where each begins."""
+    """Yield the start and size of words of eight, four, two and one bytes from ``start`` to ``end``."""
     size = _WORD_BYTES
     while start < end:
         while size > end - start:
@@ -164,5 +164,5 @@ def _pieces(start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def _loaded(data: Bytes, length: int, at: int, size: int) -> npt.NDArray[np.unsignedinteger]:
-    """So many bytes from there on in each text of that length, lowest byte first; not a copy."""
+    """Return ``size`` bytes from ``at`` of each text of this length, lowest byte first, without a copy."""
     return np.ndarray((len(data) // length,), f"<u{size}", data.data, at, (length,))

@@ -1,4 +1,4 @@
-"""The order of many words of 64 bits, by counting their digits instead of comparing them."""
+"""Sorts many 64-bit words by counting their digits instead of comparing them."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ Ints = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64] | npt.NDArray[np.uint32] | npt.NDArray[np.uint16]
 
 _DIGIT_BITS: Final = 12
-"""Arrow counts numbers of so small a range, and compares those of a larger one."""
+"""The range up to which Arrow sorts numbers by counting; it compares those of a larger range."""
 _DIGIT: Final = np.uint16((1 << _DIGIT_BITS) - 1)
 _SPARE_BITS: Final = 6
-"""Of random words that are ordered by the bits of their number and so many more, about 1 in 64 ties with another."""
+"""Additional bits: of random words sorted by the bits of their count and these, about 1 in 64 ties with another."""
 
 
 def word_order(words: Words) -> Ints:
-    """The places of words in ascending order; equal ones keep theirs.
+    """Return the positions of words in ascending order; equal words keep their order.
 
     >>> word_order(np.array([3, 1, 2, 1], np.uint64)).tolist()
     [1, 3, 2, 0]
@@ -38,7 +38,7 @@ def word_order(words: Words) -> Ints:
 
 
 def _by_digit(words: Words, at: int, order: Ints | None) -> Ints:
-    # The cast drops the bits beyond 16 before the others are masked: arrays of two bytes cost a fraction.
+    # The cast drops the bits beyond 16 before the others are masked, because two-byte arrays are much faster.
     digits = (words >> words.dtype.type(at) if at else words).astype(np.uint16)
     digits &= _DIGIT
     found: Ints = pc.array_sort_indices(arrow_array(digits if order is None else digits[order])).to_numpy()
@@ -47,11 +47,11 @@ def _by_digit(words: Words, at: int, order: Ints | None) -> Ints:
 
 
 def _with_ties_ordered(words: Words, order: Ints, lowest: int) -> Ints:
-    """Words that agree in all bits from ``lowest`` on stand together, and are ordered by all bits."""
+    """Order words that agree in all bits from ``lowest`` on, which are adjacent, by all bits."""
     ordered = words[order] >> words.dtype.type(lowest)
     is_next_equal = np.append(ordered[1:] == ordered[:-1], False)
     if is_next_equal.any():
-        order = order.copy()  # Arrow's is not to be changed.
+        order = order.copy()  # Arrow's array must not be changed.
         is_tied = is_next_equal | np.append(False, is_next_equal[:-1])
         tied = order[is_tied]
         order[is_tied] = tied[np.argsort(words[tied], kind="stable")]

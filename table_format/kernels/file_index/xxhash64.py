@@ -1,7 +1,7 @@
-"""xxHash64 with seed 0 of every value of a column of text or bytes.
+"""Computes xxHash64 with seed 0 of every value of a column of text or bytes.
 
-Values of one length, and values shorter than a stripe of 32 bytes, are hashed together, step by step, in numpy; the
-hash of any other is a call of the C library, whose cost its length makes up for.
+Values of equal length, and values shorter than a stripe of 32 bytes, are hashed together, step by step, with numpy.
+Other values are hashed by calls of the C library, whose overhead is small compared with their length.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ _P5: Final = np.uint64(0x27D4EB2F165667C5)
 _LANE_SEEDS: Final = (np.uint64(0x60EA27EEADC0B5D6), _P2, np.uint64(0), np.uint64(0x61C8864E7A143579))
 """``_P1 + _P2``, ``_P2``, 0 and ``-_P1``."""
 _MAX_EQUAL: Final = 4096
-"""Longer values are hashed faster by calls."""
+"""Longer values are hashed faster by calls of the C library."""
 _FEW_ROWS: Final = 64
-"""Array operations on fewer rows than this cost more than calls."""
+"""For fewer rows, array operations take longer than calls."""
 
 
 def xxhash64(column: pa.Array) -> UInt64s:
-    """The hash of each value of an array of text or bytes without nulls.
+    """Return the hash of each value of an array of text or bytes without nulls.
 
     >>> [hex(h) for h in xxhash64(pa.array(["hello", ""])).tolist()]
     ['0x26c7827d889f6da3', '0xef46db3751d8e999']
@@ -53,7 +53,7 @@ def xxhash64(column: pa.Array) -> UInt64s:
 
 
 def _hash_equal(column: pa.Array) -> UInt64s | None:
-    """The hashes of values that all have the same length; ``None`` where they do not, or are very long."""
+    """Return the hashes of values of equal length; ``None`` if lengths differ, or the values are very long."""
     _, offset_buffer, data_buffer = column.buffers()
     offsets = frombuffer(offset_buffer, np.int32, len(column) + 1, column.offset * 4)
     length = int(offsets[1] - offsets[0])
@@ -62,16 +62,16 @@ def _hash_equal(column: pa.Array) -> UInt64s | None:
     data = frombuffer(data_buffer, np.uint8, len(column) * length, int(offsets[0]))
 
     def part(at: int, size: int) -> UInt64s:
-        """So many bytes from there on in each value, as a number."""
+        """Return ``size`` bytes from ``at`` of each value as a number."""
         return np.ndarray((len(column),), f"<u{size}", data, at, (length,)).astype(np.uint64)
 
     def next_part(hashes: UInt64s, at: int, size: int) -> UInt64s:
-        """The same; one number while the hashes are one number, and what follows is equal in all values as well."""
+        """Return the same, but a single number while the values so far, and this part, are equal in all rows."""
         found = part(at, size)
         is_constant = len(hashes) == 1 and found[0] == found[-1] and bool((found == found[0]).all())
         return found[:1] if is_constant else found
 
-    # Values of one length often begin alike, and the hash of that is worked out once.
+    # Values of equal length often have a common prefix, whose hash is computed only once.
     hashes, at = _stripes(part, length) if length >= _STRIPE else (np.full(1, _P5), 0)
     hashes += np.uint64(length)
     while at + 8 <= length:
@@ -91,7 +91,7 @@ def _hash_equal(column: pa.Array) -> UInt64s | None:
 
 
 def _step(hashes: UInt64s, words: UInt64s, bits: int, factor: np.uint64, term: np.uint64 | None) -> UInt64s:
-    """Take words into hashes, one into all or each into one, rotate, multiply and add; in place of the words."""
+    """Mix words into hashes, one into all or each into one; rotate, multiply and add. The words are overwritten."""
     words ^= hashes
     _rotate(words, bits, np.empty_like(words))
     words *= factor
@@ -101,7 +101,7 @@ def _step(hashes: UInt64s, words: UInt64s, bits: int, factor: np.uint64, term: n
 
 
 def _stripes(part: Callable[[int, int], UInt64s], length: int) -> tuple[UInt64s, int]:
-    """The hashes of the whole stripes of values of one length, and where these end."""
+    """Return the hashes of the complete stripes of values of equal length, and the end of the stripes."""
     end = length - length % _STRIPE
     lanes = []
     for lane, seed in enumerate(_LANE_SEEDS):
@@ -118,7 +118,7 @@ def _stripes(part: Callable[[int, int], UInt64s], length: int) -> tuple[UInt64s,
 
 
 def _round(words: UInt64s, rest: UInt64s) -> UInt64s:
-    """What a word of 8 bytes adds, in place."""
+    """Return the contribution of a word of 8 bytes, in place."""
     words *= _P2
     _rotate(words, 31, rest)
     words *= _P1
@@ -151,7 +151,7 @@ def _hash_block(words: BytesWords) -> UInt64s:
 
 
 def _hash_short(words: BytesWords) -> UInt64s:
-    """Values of less than 32 bytes: what is left of 8 bytes, then of 4, then of single ones."""
+    """Hash values of less than 32 bytes: pieces of 8 bytes, then of 4, then single bytes."""
     lengths = words.lengths
     hashes = lengths.view(np.uint64) + _P5
     at = words.starts.copy()
@@ -178,7 +178,7 @@ def _hash_short(words: BytesWords) -> UInt64s:
 
 
 def _mixed(hashes: UInt64s) -> UInt64s:
-    """The last step, in place."""
+    """Apply the last step, in place."""
     shifted = np.empty_like(hashes)
     hashes ^= np.right_shift(hashes, np.uint64(33), out=shifted)
     hashes *= _P2
@@ -189,7 +189,7 @@ def _mixed(hashes: UInt64s) -> UInt64s:
 
 
 def _rows(mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64] | slice | None:
-    """The rows of a mask, cheaply when it is all of them or none."""
+    """Return the rows of a mask in a form that is cheap if it selects all or none."""
     count = int(np.count_nonzero(mask))
     if count == 0:
         return None

@@ -1,1 +1,1 @@
-"""The commit: proposals, conflict checks, the attempt loop and the link to the history before."""
+"""The commit: proposals, conflict checks, the attempt loop, and the link to the earlier history."""

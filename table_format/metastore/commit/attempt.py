@@ -26,7 +26,7 @@ from table_format.model.snapshot import Snapshot
 
 @dataclass(frozen=True, slots=True)
 class WrittenChanges:
-    """Changes and the lists that name their manifests."""
+    """Changes, and the manifest lists that name their manifests."""
 
     changes: FileChanges
     delta: WrittenList
@@ -36,7 +36,7 @@ class WrittenChanges:
 class AttemptFiles:
     """The files written by attempts at one job, for reuse or deletion.
 
-    ``are_requested`` says that a snapshot with some of them was requested, with any outcome.
+    ``are_requested`` is true after a snapshot with some of them was requested, whatever the outcome.
     """
 
     def __init__(self, store: TableStore) -> None:
@@ -54,16 +54,16 @@ class AttemptFiles:
         files.paths.clear()
 
     def discard_all(self) -> None:
-        """Delete everything: the job has certainly failed."""
+        """Delete everything, because the job has certainly failed."""
         for files in (self.passing, self.merging, self.lasting):
             self.discard(files)
 
 
 def prepare(c: CommitContext, job: CommitJob, files: AttemptFiles, latest: Snapshot | None) -> Snapshot:
-    """Propose, check and write all that the next snapshot names; the snapshot itself is not written.
+    """Propose and check changes, and write all files that the next snapshot names, but not the snapshot itself.
 
     Raises:
-        ConflictError: the job does not fit the latest snapshot, or another table has replaced this one.
+        ConflictError: the job conflicts with the latest snapshot, or another table has replaced this one.
         TableNotFound: the table was dropped or renamed.
         CorruptionError: the table's metadata cannot be read.
         OSError: the store failed.

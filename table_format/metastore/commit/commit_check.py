@@ -1,4 +1,4 @@
-"""The checks before a commit is published: schema, hash indexes, keys, and the files of the latest snapshot.
+"""Checks a commit before it is published: schema, hash indexes, keys, and the files of the latest snapshot.
 
 This module reads the facts; ``schema_fit``, ``key_changes`` and ``conflicts`` decide. A conflict is final for the
 finished work.
@@ -31,7 +31,7 @@ def check_fit(
     """Check changes against the latest snapshot and schema. Return the index files that are live after the commit.
 
     Raises:
-        ConflictError: they do not fit.
+        ConflictError: the changes conflict with the latest snapshot or schema.
         CorruptionError: the table's metadata cannot be read.
     """
     changes = proposal.changes
@@ -53,7 +53,7 @@ def check_fit(
 def find_lost_buckets(
     c: CommitContext, job: CommitJob, messages: Iterable[CommitMessage]
 ) -> dict[BucketId, ConflictError]:
-    """Return the buckets whose compaction no longer fits the table, with reasons; none if unknown."""
+    """Return the buckets whose compaction no longer fits the table, with reasons; empty if this is unknown."""
     buckets: dict[BucketId, list[CommitMessage]] = {}
     for message in messages:
         buckets.setdefault(message.bucket_id, []).append(message)
@@ -71,16 +71,16 @@ def find_lost_buckets(
 
 
 def _check_schema(c: CommitContext, job: CommitJob, changes: FileChanges, latest: TableSchema) -> None:
-    """Refuse files whose schema no longer fits the latest one.
+    """Refuse files whose schema is not compatible with the latest one.
 
     Raises:
-        SchemaChanged: names both schemas and what is between them.
+        SchemaChanged: the schemas are not compatible; the message names both and their difference.
         InvalidInputError: a message has an invalid schema id.
     """
     rewritten = changes.rewrites or job.kind is not CommitKind.APPEND
     for schema_id in sorted(whole_number(i, "schema_id") for i in changes.schema_ids - {latest.id}):
         if schema_id > latest.id:
-            misfit: str | None = f"it has no schema {schema_id} any more"
+            misfit: str | None = f"schema {schema_id} does not exist any more"
         else:
             misfit = find_misfit(c.schemas.load(schema_id), latest, rewritten=rewritten)
         if misfit is not None:

@@ -1,4 +1,4 @@
-"""The input of a commit: a job creates one snapshot, and its proposal fits one base."""
+"""The input of a commit: a job that creates one snapshot, and a proposal of changes for one base."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ class CommitContext:
 
     @property
     def bucket_mode(self) -> BucketMode:
-        """How the table spreads its rows over buckets."""
+        """How the table assigns rows to buckets."""
         return bucket_mode(self.schema, self.options.bucket)
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """Changes on top of one snapshot, and the live files of the touched partitions if they are known already."""
+    """Changes for one base snapshot, and the live files of the affected partitions if they are already known."""
 
     changes: FileChanges
     base: Sequence[ManifestEntry] | None = None
@@ -49,7 +49,7 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitJob:
-    """One snapshot to create. ``propose`` is called again when another writer was faster."""
+    """One snapshot to create. ``propose`` is called again if another writer was faster."""
 
     identifier: int
     kind: CommitKind
@@ -60,9 +60,9 @@ class CommitJob:
     statistics: str | None = None
     operation: str | None = None
     files: frozenset[str] = frozenset()
-    """Names of the files that the snapshot adds to the table."""
+    """The names of the files that the snapshot adds to the table."""
 
     @property
     def key(self) -> tuple[int, CommitKind]:
-        """The identity of this snapshot among those of its user."""
+        """The identity of this snapshot among the snapshots of its user."""
         return self.identifier, self.kind

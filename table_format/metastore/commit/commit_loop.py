@@ -1,13 +1,14 @@
 """Publishes one snapshot, with retries (format chapter 10, section 3; Java ``FileStoreCommitImpl.tryCommit``).
 
-One attempt prepares (1 to 5), publishes (6) and confirms (7, 8). These are its effects in order. A crash between any
-two leaves orphan files, but never a broken table:
+One attempt prepares (1 to 5), publishes (6) and confirms (7, 8). Its effects are listed here in order. A crash between
+any two of them leaves orphan files, but never a broken table:
 
 1. delta manifests and their list, 2. changelog manifests and their list, 3. merged manifests, 4. the base list,
 5. the index manifest, 6. ``snapshot-<id>``: the commit point, 7. the link is verified, 8. the hints (advisory).
 
-An interrupt (Ctrl-C, ``MemoryError``, ``SystemExit``) may come between any two of them, and the process may go on. So
-the publication is noted before 6, and nothing it names is deleted before the store was searched (``publications``).
+An interrupt (Ctrl-C, ``MemoryError``, ``SystemExit``) may occur between any two of them, and the process may continue.
+The publication is therefore recorded before 6, and its files are not deleted before the store has been searched
+(``publications``).
 """
 
 from __future__ import annotations
@@ -37,8 +38,8 @@ from table_format.model.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Sna
 class _Attempt:
     """One attempt at a job on top of ``latest``.
 
-    Its snapshot is requested after snapshot ``since`` and until the monotonic time ``give_up_ms``; ``earlier`` is an
-    unsettled publication of the same work.
+    Its snapshot is requested after snapshot ``since`` was the latest, and until the monotonic time ``give_up_ms``.
+    ``earlier`` is an unsettled publication of the same work.
     """
 
     job: CommitJob
@@ -59,13 +60,14 @@ class CommitLoop:
     def note_search(self, snapshot_id: int) -> None:
         """Record that the user's commits were searched up to this snapshot.
 
-        A request of an earlier process of the same user may take effect after that; the next commit with an identifier
-        searches on from here. One that was made ends this: an earlier process left one request at most.
+        A request of an earlier process of the same user may take effect after that search, so the next commit with an
+        identifier continues the search from here. Once a commit is published, this is no longer necessary, because an
+        earlier process left at most one request.
         """
         self._searched_up_to = snapshot_id
 
     def publish(self, job: CommitJob) -> Snapshot:
-        """Publish the snapshot of a job, or find that an earlier attempt has published it.
+        """Publish the snapshot of a job, or find the snapshot that an earlier attempt has published.
 
         Raises:
             ConflictError: another commit made this one impossible, or other writers won every attempt; nothing was
@@ -87,7 +89,7 @@ class CommitLoop:
             files.discard_all()
             if earlier is None:
                 raise
-            # This call has failed; whether the call before it has published the snapshot is not known yet.
+            # This call has failed. It is not known yet whether the previous call has published the snapshot.
             published = self._publications.outcome(job.key)
             if published is None:
                 raise
@@ -102,7 +104,7 @@ class CommitLoop:
         self._publications.leave((identifier, kind))
 
     def named_files(self) -> frozenset[str]:
-        """The names of files that snapshots of this committer name; see ``Publications.named_files``."""
+        """Return the names of the files that snapshots of this committer name; see ``Publications.named_files``."""
         return self._publications.named_files()
 
     # --- the loop ---------------------------------------------------------------------------------------------------
@@ -113,8 +115,8 @@ class CommitLoop:
         options = c.options.commit
         started_ms = clock.monotonic_ms()
         since = self._begin_since(job) if earlier is None else earlier.since
-        # Attempts of this call are known to have failed before the next begins. Another publication of the job
-        # exists only where the user outlives the process, or after an attempt without answer.
+        # An attempt of this call begins only after the previous one is known to have failed. Another publication of the
+        # job exists only if the user outlives the process, or after an attempt without an answer.
         is_new = since is None and job.identifier == BATCH_COMMIT_IDENTIFIER
         retries = 0
         while True:
@@ -144,7 +146,7 @@ class CommitLoop:
             retries += 1
 
     def _begin_since(self, job: CommitJob) -> int | None:
-        """The snapshot after which an earlier process of the user may have made this job's; ``None`` for a new user."""
+        """Return the id after which an earlier process may have published this job; ``None`` for a new user."""
         return None if job.identifier == BATCH_COMMIT_IDENTIFIER else self._searched_up_to
 
     def _note_published(self, job: CommitJob, snapshot: Snapshot, earlier: Publication | None) -> None:
@@ -159,11 +161,11 @@ class CommitLoop:
         c.store.runtime.clock.sleep_ms(int(wait_ms * (1 + 0.2 * c.store.runtime.random.random())))
 
     def _find_published(self, job: CommitJob, since: int, latest_id: int, *, is_new: bool) -> Snapshot | None:
-        """The snapshot of this job after ``since``: of an attempt whose answer was lost, or of an earlier process."""
+        """Return this job's snapshot after ``since``, from an attempt whose answer was lost, or an earlier process."""
         snapshot, expired_id = self._publications.find(job.key, since, latest_id)
         if expired_id is None or is_new:
             return snapshot
-        message = f"the snapshots after {since} have been expired, so it is not known whether it is among them"
+        message = f"the snapshots after {since} have expired, so it cannot be determined whether it was among them"
         raise self._unknown(job, since, expired_id, message)
 
     def _unknown(self, job: CommitJob, since: int, attempted_id: int, why: str) -> CommitOutcomeUnknown:
@@ -205,24 +207,24 @@ class CommitLoop:
             return None
         write_hints(self._context, snapshot)  # 8
         self._context.live.advance(snapshot)
-        # Last: until then a repetition of this call asks the store, and finds the snapshot.
+        # Last: before this, a repeated call searches the store and finds the snapshot.
         publications.published(publication, snapshot)
         return snapshot
 
     def _prepare(self, attempt: _Attempt, files: AttemptFiles) -> Snapshot | None:
-        """Write all that the snapshot names; ``None`` when it is too late to publish on this base."""
+        """Write all files that the snapshot names; return ``None`` if it is too late to publish on this base."""
         c, latest = self._context, attempt.latest
         try:
             snapshot = prepare(c, attempt.job, files, latest)  # 1 to 5
         except CorruptionError:
             if latest is None or not c.snapshots.is_expiring(latest.id):
                 raise
-            return None  # the base was expired while it was read: other writers have gone on
-        # First fence: after so long the next id may have been used and expired. Nothing was published.
+            return None  # the base expired while it was read: other writers have committed
+        # First fence: after this time, the next id may have been used and expired. Nothing was published.
         return None if c.store.runtime.clock.monotonic_ms() >= attempt.give_up_ms else snapshot
 
     def _put(self, attempt: _Attempt, snapshot_id: int, data: bytes) -> bool:
-        """Create the snapshot's file; ``False`` when another writer has created it."""
+        """Create the snapshot's file; return ``False`` if another writer has created it."""
         c = self._context
         put = put_if_absent(c.store, c.store.paths.snapshot(snapshot_id), data, give_up_ms=attempt.give_up_ms)  # 6
         match put.outcome:
@@ -245,6 +247,6 @@ class CommitLoop:
             self._publications.refused(attempt.job.key, attempt.earlier)
             raise
         if confirmed.link is Link.UNKNOWN:
-            why = "it was created, but whether others build on it is not known"
+            why = "it was created, but it is not known whether later snapshots follow it"
             raise self._unknown(attempt.job, attempt.since, snapshot.id, why) from confirmed.error
         return confirmed.link is Link.SOUND

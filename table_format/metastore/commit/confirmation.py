@@ -1,5 +1,6 @@
-"""The steps after the publication of a snapshot: it is confirmed as part of the history, and hints name it. A
-snapshot that is not part of the history is removed.
+"""Confirms that a published snapshot is part of the history, and writes the hints.
+
+A snapshot that is not part of the history is removed.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _LOOK_WAIT_MS: Final = 50
 
 @dataclass(frozen=True, slots=True)
 class Confirmation:
-    """Whether a snapshot is a link of the history; ``error`` is why that is not known, if the store failed."""
+    """Whether a snapshot is part of the history; ``error`` is the store error if this is not known."""
 
     link: Link
     error: OSError | CorruptionError | None = None
@@ -40,7 +41,7 @@ def confirm(c: CommitContext, snapshot: Snapshot) -> Confirmation:
             _require_same_table(c, snapshot)
             link = verify_link(snapshot, c.snapshots, c.manifests)
             if link is Link.FALSE:
-                # Others have gone on without us, on top of the snapshot that had this id before.
+                # Other writers have continued from an earlier snapshot with this id.
                 c.snapshots.delete(snapshot.id)
         except (OSError, CorruptionError) as e:
             error = e
@@ -51,7 +52,7 @@ def confirm(c: CommitContext, snapshot: Snapshot) -> Confirmation:
 
 
 def write_hints(c: CommitContext, snapshot: Snapshot) -> None:
-    """Name a published snapshot in the hints; a hint that cannot be written costs the next reader a listing."""
+    """Write the hints for a published snapshot. If that fails, the next reader needs a listing."""
     hints = c.snapshots.hints
     with suppress(OSError):
         hints.write_latest(snapshot.id)
@@ -63,10 +64,10 @@ def write_hints(c: CommitContext, snapshot: Snapshot) -> None:
 def _require_same_table(c: CommitContext, snapshot: Snapshot) -> None:
     """Remove the snapshot if the table was dropped, or created again, during the publication.
 
-    Then the id may be taken by a snapshot of the other table, which stays.
+    If the other table has a snapshot with this id, that snapshot is kept.
 
     Raises:
-        TableNotFound, TableReplaced: nothing of it is visible.
+        TableNotFound, TableReplaced: the snapshot is not visible.
         OSError: the store failed.
     """
     try:

@@ -1,7 +1,7 @@
 """Checks whether a commit fits the latest snapshot (format chapter 10, section 4; Java ``ConflictDetection``).
 
-Pure: the facts are the live files of the affected partitions and the changes; the verdict is an error or none. A
-conflict is final for the finished work. Only a lost race for the snapshot id is retried.
+The functions are pure: they take the live files of the affected partitions and the changes, and return an error or
+``None``. A conflict is final for the finished work. Only a lost race for the snapshot id is retried.
 """
 
 from __future__ import annotations
@@ -25,12 +25,11 @@ _ADVICE = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitFacts:
-    """The facts for a verdict.
+    """The facts for a conflict check.
 
-    ``base`` are the live files of the touched buckets, and ``bucket_counts`` the numbers of buckets of the touched
-    partitions, at the snapshot ``base_id`` of ``base_user``; ``index`` are
-    the index files that would be alive after the commit, of which it adds ``new_index_files``. ``key_range_of`` is
-    ``None`` for tables without primary key.
+    ``base`` are the live files of the affected buckets, and ``bucket_counts`` the bucket counts of the affected
+    partitions, at the snapshot ``base_id`` of ``base_user``. ``index`` are the index files that would be live after the
+    commit, which include its own ``new_index_files``. ``key_range_of`` is ``None`` for tables without a primary key.
     """
 
     base: Sequence[ManifestEntry]
@@ -47,13 +46,13 @@ class CommitFacts:
 
 
 def find_conflict(facts: CommitFacts) -> ConflictError | None:
-    """The reason why the commit cannot be published on its base, if there is one."""
+    """Return the error if the commit cannot be published on its base, else ``None``."""
     if facts.kind is not CommitKind.OVERWRITE:
         changed = find_bucket_change(facts.bucket_counts, facts.delta, facts.partitions)
         if changed is not None:
             return changed
     try:
-        # A file added and removed in one delta would cancel out, and be lost.
+        # The entries of a file that is added and removed in one delta would cancel out, and its rows would be lost.
         if len(merge_entries(facts.delta)) != len(facts.delta):
             return FileConflict(_message("File deletion conflicts detected!", facts, "A file is added and removed"))
         live = live_entries(merge_entries(facts.delta, merge_entries(facts.base)))
@@ -65,9 +64,9 @@ def find_conflict(facts: CommitFacts) -> ConflictError | None:
 def find_bucket_change(
     counts: Mapping[bytes, set[int]], delta: Iterable[ManifestEntry], partitions: Partitions
 ) -> BucketCountChanged | None:
-    """A new file whose bucket count is not that of its partition.
+    """Return the error if a new file has a different bucket count than its partition, else ``None``.
 
-    Only additions count: files a compaction removes may still have been written with another number.
+    Only additions are checked, because files that a compaction removes may have been written with another count.
     """
     known = {partition: set(numbers) for partition, numbers in counts.items()}
     for entry in delta:
@@ -111,7 +110,7 @@ def _find_dangling_vector(live: Iterable[ManifestEntry], facts: CommitFacts) -> 
         is_new = entry.index_file.file_name in facts.new_index_files
         for vector in entry.index_file.deletion_vector_ranges or ():
             key = (entry.partition, vector.data_file)
-            # Only what this commit would leave dangling is its fault.
+            # Report only vectors that this commit itself would leave without a data file.
             if key in names or not (is_new or key in gone):
                 continue
             data_file = vector.data_file
@@ -133,6 +132,6 @@ def _of_overlap(left: ManifestEntry, right: ManifestEntry, facts: CommitFacts) -
 
 def _message(headline: str, facts: CommitFacts, what: str) -> str:
     return (
-        f"{headline} Give up committing. {what}. The commit of user '{facts.commit_user}' ({facts.kind.value}) met "
-        f"snapshot {facts.base_id} of user '{facts.base_user}'. {_ADVICE}."
+        f"{headline} Give up committing. {what}. The commit of user '{facts.commit_user}' ({facts.kind.value}) "
+        f"conflicts with snapshot {facts.base_id} of user '{facts.base_user}'. {_ADVICE}."
     )

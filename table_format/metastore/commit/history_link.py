@@ -1,8 +1,8 @@
-"""Checks whether a new snapshot is a link of the table's history (the second fence of a commit).
+"""Checks whether a new snapshot is part of the table's history (the second fence of a commit).
 
-With put-if-absent alone, a writer that slept could take an id that was used and has expired in the meantime. Expiry
-removes the oldest first, so the link is valid while the base snapshot exists; otherwise the successor must build on
-the new snapshot.
+With put-if-absent alone, a delayed writer could create a snapshot with an id that was used and has expired in the
+meantime. Expiry removes the oldest snapshots first, so the link is valid while the base snapshot exists. Otherwise the
+next snapshot must follow the new one.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from table_format.model.snapshot import Snapshot
 
 
 class Link(StrEnum):
-    """Whether a snapshot is part of the history: its successor builds on it, does not, or it cannot be told."""
+    """Whether a snapshot is part of the history: the next snapshot follows it, does not, or this is unknown."""
 
     SOUND = "sound"
     FALSE = "false"
@@ -25,7 +25,7 @@ class Link(StrEnum):
 
 
 def verify_link(snapshot: Snapshot, snapshots: SnapshotStore, manifests: ManifestStore) -> Link:
-    """Whether others see the snapshot as part of the history.
+    """Return whether a new snapshot is part of the history.
 
     Raises:
         OSError: the store does not answer.
@@ -39,15 +39,15 @@ def verify_link(snapshot: Snapshot, snapshots: SnapshotStore, manifests: Manifes
         if successor is not None:
             return _built_upon(snapshot, successor, manifests)
         if not snapshots.exists(snapshot.id):
-            # Expired with its history, or deleted beside it: only the latest state can show which.
+            # Either it expired with its history, or it was never a part of it: only the latest state can show which.
             latest = snapshots.latest()
             is_confirmed = latest is not None and _built_upon(snapshot, latest, manifests) is Link.SOUND
             return Link.SOUND if is_confirmed else Link.UNKNOWN
         if higher_was_seen:
             return Link.FALSE
-        # Expiry never removes the latest: if we are the highest, no other snapshot can have had our id before. If we
-        # are not, the successor may have come between the two looks; only when it is missing below a higher one are we
-        # beside the history.
+        # Expiry never removes the latest snapshot. If ours is the highest, no other snapshot can have had its id
+        # before. If it is not, the next one may have been created between the two checks. Ours is outside the history
+        # only if the next one is missing below a higher one.
         if (snapshots.highest_id() or 0) <= snapshot.id:
             return Link.SOUND
         higher_was_seen = True
@@ -61,7 +61,7 @@ def _built_upon(snapshot: Snapshot, successor: Snapshot, manifests: ManifestStor
     delta = manifests.delta_entries(snapshot)
     added = {entry.identifier for entry in delta if entry.kind is FileKind.ADD}
     try:
-        # The successor may have merged our manifests into others.
+        # The next snapshot may have merged our manifests into others.
         live = {entry.identifier for entry in live_entries(merge_entries(e for m in base for e in manifests.read(m)))}
     except ReplayError:
         return Link.UNKNOWN

@@ -1,12 +1,12 @@
 """Finds changes by others to the keys of a commit since its base snapshot.
 
 Two kinds of work depend on a snapshot key by key: placed rows of a cross-partition table, and rows that a DELETE,
-UPDATE or MERGE has found and changed. Both are outdated once another commit has written one of their keys. Upserts
-also depend on a snapshot, from which their sequence numbers continue: a statement that has changed one of their keys
-since then used the same numbers, and could win although it came first.
+UPDATE or MERGE has found and changed. Both are outdated once another commit has written one of their keys. Upserts also
+depend on a snapshot, from which their sequence numbers continue: a statement that has changed one of their keys since
+then used the same numbers, and could win although it was committed first.
 
 This module compares files by their first and last key, which only reads the manifests of the commits in between.
-``table/write/rebase.py`` reads the rows to find out whether a file really holds one of the keys.
+``table/write/rebase.py`` reads the rows to determine whether a file really contains one of the keys.
 """
 
 from __future__ import annotations
@@ -31,17 +31,18 @@ from table_format.model.schema import TableSchema
 from table_format.model.snapshot import CommitKind, Snapshot
 
 STATEMENTS: Final = frozenset(("DELETE", "UPDATE", "MERGE"))
-"""Operations of snapshots whose rows rest on those before them."""
+"""Operations whose new rows depend on earlier rows."""
 
 _Place: TypeAlias = BucketId | bytes | None
-"""Where files can share keys: a bucket, a partition, or anywhere."""
+"""The part of a table in which files can share keys: a bucket, a partition, or the whole table."""
 
 
 @dataclass(frozen=True, slots=True)
 class Meeting:
-    """A file that a snapshot added or removed, and whose keys may be those of the commit.
+    """A file that a snapshot added or removed, and that may contain keys of the commit.
 
-    ``is_readable`` says that its rows have the keys that the snapshot wrote. What an overwrite removes has not.
+    ``is_readable`` is true if its rows contain the keys that the snapshot wrote, which is not so for files that an
+    overwrite removed.
     """
 
     snapshot: Snapshot
@@ -51,7 +52,7 @@ class Meeting:
 
 @dataclass(frozen=True, slots=True)
 class _Spans:
-    """Key ranges in order of their first keys, with the largest last key up to each of them."""
+    """Key ranges ordered by first key, each with the largest last key of all ranges up to it."""
 
     firsts: tuple[Key, ...]
     largest: tuple[Key, ...]
@@ -62,7 +63,7 @@ class _Spans:
         return cls(tuple(first for first, _ in ordered), tuple(accumulate((last for _, last in ordered), max)))
 
     def meets(self, first: Key, last: Key) -> bool:
-        """Whether a range has a key between these two.
+        """Return whether a range overlaps the keys from ``first`` to ``last``.
 
         >>> spans = _Spans.of([(((1, 1),), ((1, 3),)), (((1, 8),), ((1, 9),))])
         >>> [spans.meets(((1, k),), ((1, k),)) for k in (0, 2, 5, 9)]
@@ -74,7 +75,7 @@ class _Spans:
 
 @dataclass(frozen=True, slots=True)
 class _Places:
-    """Where files lie, where some of them hold postponed rows, and the key ranges of all others."""
+    """The places of files, the places with postponed rows, and the key ranges in all other places."""
 
     places: frozenset[_Place]
     postponed: frozenset[_Place]
@@ -82,10 +83,10 @@ class _Places:
 
 
 class KeySpans:
-    """The key ranges of new files, and which other files may hold the same keys.
+    """The key ranges of new files, to find other files that may contain the same keys.
 
-    Where keys may change their partition a key is the same anywhere, else in its partition. In the same partition a
-    key keeps its bucket until an overwrite. What files with postponed rows hold is not known.
+    If keys may change their partition, keys of the whole table are compared, otherwise those of one partition. Within a
+    partition, a key keeps its bucket until an overwrite. The keys of files with postponed rows are unknown.
     """
 
     def __init__(self, schema: TableSchema, entries: Iterable[ManifestEntry]) -> None:
@@ -94,7 +95,7 @@ class KeySpans:
         self._entries = entries
 
     def may_hold(self, entry: ManifestEntry, *, in_any_bucket: bool = False) -> bool:
-        """Whether a file may hold one of the keys; ``in_any_bucket`` where rows were given other buckets."""
+        """Return whether a file may contain one of the keys; ``in_any_bucket`` if rows were moved to other buckets."""
         known = self._known
         in_partition = in_any_bucket or entry.bucket == POSTPONE_BUCKET
         place = None if self._crosses else entry.partition if in_partition else entry.bucket_id
@@ -107,7 +108,7 @@ class KeySpans:
 
     @cached_property
     def _known(self) -> _Places:
-        # Only when a file has to be compared: most commits meet none, and have many files.
+        # Computed on demand, because most commits have many files and compare none.
         places: set[_Place] = set()
         postponed: set[_Place] = set()
         found: dict[_Place, list[tuple[Key, Key]]] = {}
@@ -136,9 +137,9 @@ def meetings(
     *,
     of_statements: bool = False,
 ) -> list[Meeting] | None:
-    """The files by which commits after ``base`` may have written the keys; ``None`` when that is not known.
+    """Return the files with which commits after ``base`` may have written the keys; ``None`` if this is not known.
 
-    ``of_statements`` gives only those of a DELETE, UPDATE or MERGE.
+    ``of_statements`` limits the result to the files of DELETE, UPDATE and MERGE.
     """
     steps = snapshots_since(base, latest, snapshots)
     if steps is None:
@@ -151,7 +152,7 @@ def meetings(
         try:
             entries = manifests.delta_entries(step)
         except CorruptionError:
-            return None  # expired meanwhile; what is damaged is found by the reads that follow
+            return None  # expired in the meantime; later reads detect damage
         found.extend(
             Meeting(step, entry, is_readable=not replaces and entry.kind is FileKind.ADD)
             for entry in entries
@@ -167,7 +168,7 @@ def find_key_change(
     snapshots: SnapshotStore,
     manifests: ManifestStore,
 ) -> ConflictError | None:
-    """The conflict of changes that rest on a snapshot after which others may have written their keys."""
+    """Return the conflict if other commits may have written keys after the snapshot on which the changes are based."""
     if not changes.bases.are_keys:
         return None
     spans = KeySpans(schema, changes.entries)
@@ -180,7 +181,7 @@ def find_key_change(
             if meetings(spans, base, latest, snapshots, manifests) != []:
                 return error(base, latest)
     for base in sorted(changes.bases.sequence_numbers):
-        # A history that is not known any more is no reason to refuse an upsert.
+        # Do not refuse an upsert if the history is not known any more.
         if meetings(spans, base, latest, snapshots, manifests, of_statements=True):
             return numbers_used(base, latest)
     return None

@@ -1,7 +1,7 @@
-"""The snapshot by which rows were placed, and whether its keys still have the same places.
+"""Checks whether keys still have the places that they had in the snapshot with which rows were placed.
 
-For tables whose primary key lacks partition columns (format chapter 11, section 2). The reference documents that only
-one writer is allowed. Here the messages record the snapshot, and a commit on top of later rows is a conflict.
+This is for cross-partition tables (format chapter 11, section 2). The reference documents that only one writer is
+allowed. Here, messages record the snapshot, and a commit after later rows is a conflict.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ NO_SNAPSHOT: Final = "0:"
 """The identity of a table without snapshots."""
 
 MOVES_NO_KEY: Final = frozenset((CommitKind.COMPACT, CommitKind.ANALYZE))
-"""Kinds of snapshots that leave every key in its place."""
+"""The kinds of snapshots that do not change the place of any key."""
 
 
 def snapshot_identity(snapshot: Snapshot | None) -> str:
-    """The identity of a snapshot, also beside one that has its id after a rollback or in another table.
+    """Return the identity of a snapshot, which is unique even if its id is reused after a rollback or in another table.
 
     >>> snapshot_identity(None)
     '0:'
     """
-    # The name of a manifest list holds a UUID.
+    # The name of a manifest list contains a UUID.
     return NO_SNAPSHOT if snapshot is None else f"{snapshot.id}:{snapshot.delta_manifest_list}"
 
 
 def snapshots_since(identity: str, latest: Snapshot | None, snapshots: SnapshotStore) -> list[Snapshot] | None:
-    """The snapshots after one, up to the latest; ``None`` when it is not in the history, or that is not known."""
+    """Return the snapshots after one up to the latest; ``None`` if it is not, or may not be, in the history."""
     latest_id = 0 if latest is None else latest.id
     known_id = int(identity.partition(":")[0])
     if known_id > latest_id:
@@ -47,13 +47,13 @@ def snapshots_since(identity: str, latest: Snapshot | None, snapshots: SnapshotS
 
 
 def may_have_moved_keys(identity: str, latest: Snapshot | None, snapshots: SnapshotStore) -> bool:
-    """Whether a snapshot after that one may have given a key another place."""
+    """Return whether a later snapshot may have changed the place of a key."""
     steps = snapshots_since(identity, latest, snapshots)
     return steps is None or any(step.commit_kind not in MOVES_NO_KEY for step in steps)
 
 
 def key_places_changed(identity: str, latest: Snapshot | None, *, written: str) -> KeyPlacesChanged:
-    """The conflict of rows that were given their places by a snapshot after which others have ``written`` rows."""
+    """Return the conflict of rows that were placed with a snapshot after which others have ``written`` rows."""
     return KeyPlacesChanged(
         f"{written} were committed after snapshot {identity.partition(':')[0]}, by which these rows got their "
         f"partitions; the latest is {0 if latest is None else latest.id}. A key could end up in two partitions. "

@@ -1,4 +1,4 @@
-"""The files that commit messages would add to a table, and their deletion when the messages are not committed."""
+"""Finds the files that commit messages would add to a table, and deletes them if the messages are not committed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from table_format.model.commit import CommitMessage
 
 @dataclass(frozen=True, slots=True)
 class MessageFiles:
-    """Names of data and index files that messages made, and the paths of these and of the files beside them."""
+    """The names of the data and index files in messages, and the paths of these files and their extra files."""
 
     names: frozenset[str]
     paths: tuple[str, ...]
@@ -22,12 +22,12 @@ class MessageFiles:
 def message_files(
     store: TableStore, partitions: Partitions, messages: Iterable[CommitMessage], *, kept: Collection[str] = ()
 ) -> MessageFiles:
-    """The files that messages made, without those whose names are ``kept``."""
+    """Return the new files in messages, without those whose names are ``kept``."""
     names: set[str] = set()
     found: list[str] = []
     for message in messages:
         text = partitions.text(message.partition)
-        # An upgraded file is input and result of a compaction: it belongs to the table, unless it is new itself.
+        # An upgraded file is both input and result of a compaction. It belongs to the table, unless it is itself new.
         new_names = {file.file_name for file in message.new_files}
         live_files = (*message.compact_before, *message.deleted_files)
         live = {file.file_name for file in live_files} - new_names
@@ -42,7 +42,7 @@ def message_files(
                 names.add(file.file_name)
                 found.extend(store.paths.files_of(text, message.bucket, file))
             elif file.file_name not in kept:
-                # A rewritten index is new beside a file of the table.
+                # A rewritten index is a new extra file of a file of the table.
                 own = [name for name in file.extra_files if name not in beside_live]
                 found.extend(store.paths.beside(text, message.bucket, file, name) for name in own)
         for index in (*message.new_index_files, *message.compact_new_index_files):
@@ -53,5 +53,5 @@ def message_files(
 
 
 def delete_message_files(store: TableStore, partitions: Partitions, messages: Iterable[CommitMessage]) -> None:
-    """Delete all files of messages that were never handed to a commit."""
+    """Delete all files of messages that were never passed to a commit."""
     delete_uncommitted(store.io, message_files(store, partitions, messages).paths)

@@ -1,4 +1,4 @@
-"""The content of the snapshot that a commit publishes (format chapter 03, section 1)."""
+"""Builds the snapshot that a commit publishes (format chapter 03, section 1)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from table_format.model.snapshot import FIRST_SNAPSHOT_ID, Snapshot
 
 @dataclass(frozen=True, slots=True)
 class WrittenFiles:
-    """What was written for one snapshot: the changes, and the lists and the index manifest that name its files."""
+    """The files written for one snapshot: the changes, and the manifest lists and index manifest that name them."""
 
     changes: FileChanges
     delta: WrittenList
@@ -27,7 +27,7 @@ class WrittenFiles:
 def next_snapshot(
     c: CommitContext, job: CommitJob, written: WrittenFiles, latest: Snapshot | None, *, schema_id: int
 ) -> Snapshot:
-    """The snapshot on top of ``latest`` that names the written files."""
+    """Return the snapshot after ``latest`` that names the written files."""
     changes, base = written.changes, written.base
     changed = sum(e.file.row_count if e.kind is FileKind.ADD else -e.file.row_count for e in changes.entries)
     before = 0 if latest is None else latest.total_record_count
@@ -46,7 +46,8 @@ def next_snapshot(
         commit_user=c.user,
         commit_identifier=job.identifier,
         commit_kind=job.kind,
-        # Never before the base: time travel searches by halves, and expiry asks for the successor's age.
+        # Not before the time of the base: time travel uses a binary search, and expiry uses the age of the next
+        # snapshot.
         time_millis=now_ms if latest is None else max(now_ms, latest.time_millis),
         total_record_count=None if before is None else before + changed,
         delta_record_count=changed,
@@ -60,7 +61,7 @@ def next_snapshot(
 
 
 def _inherited_statistics(c: CommitContext, latest: Snapshot | None, schema_id: int) -> str | None:
-    """The statistics of the snapshot before: they hold for the schema they were made of, and for no other."""
+    """Return the statistics of the previous snapshot if they were computed with the same schema."""
     if latest is None or latest.statistics is None or latest.schema_id != schema_id:
         return None
     try:

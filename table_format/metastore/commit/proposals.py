@@ -1,6 +1,6 @@
-"""Proposes changes on top of a base: those of an overwrite, a rewrite or a rescale depend on the latest snapshot.
+"""Proposes the changes of an overwrite, a rewrite or a rescale, which depend on the latest snapshot.
 
-Each function is called again when another writer was faster.
+Each function is called again if another writer was faster.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def propose_overwrite(
     new: FileChanges,
     target: frozenset[bytes] | tuple[PartitionSpec, ...],
 ) -> Proposal:
-    """Removal of all that is live in the target now, then the new files."""
+    """Return changes that remove all live files of the target, and then add the new files."""
     if latest is None:
         return Proposal(new, ())
     index = c.manifests.index_entries(latest)
@@ -44,15 +44,15 @@ def propose_rewrite(
     base: Snapshot,
     before: frozenset[FileIdentifier | str],
 ) -> Proposal:
-    """Removal of all that partitions hold in their buckets, then the new files.
+    """Return changes that remove all files in the buckets of partitions, and then add the new files.
 
     Raises:
-        FileConflict: the partitions do not hold what they held ``before``, at the snapshot ``base``.
+        FileConflict: the files of the partitions are not those ``before``, at the snapshot ``base``.
     """
     if latest is None or bucket_contents(c, latest, partitions) != before:
         shown = ", ".join(sorted(c.partitions.shown(p) for p in partitions)[:3])
         message = (
-            f"Another commit changed what was being rewritten ({shown}) after snapshot {base.id}; nothing was "
+            f"Another commit changed the files to rewrite ({shown}) after snapshot {base.id}; nothing was "
             "rewritten. Start again, preferably when nobody writes there"
         )
         raise FileConflict(message)
@@ -60,10 +60,10 @@ def propose_rewrite(
 
 
 def propose_rescale(c: CommitContext, latest: Snapshot | None, changes: FileChanges) -> Proposal:
-    """A compaction that gives rows other buckets, and so has to remove every file of the partitions it touches.
+    """Return the changes of a compaction that moves rows to other buckets.
 
     Raises:
-        FileConflict: another commit added a file there.
+        FileConflict: another commit added a file to such a partition.
     """
     base = () if latest is None else c.live.files(latest, changes.partitions)
     removed = {file_key(entry) for entry in changes.entries if entry.kind is FileKind.DELETE}
@@ -71,7 +71,7 @@ def propose_rescale(c: CommitContext, latest: Snapshot | None, changes: FileChan
         if file_key(entry) not in removed:
             where = c.partitions.shown(entry.partition)
             message = (
-                f"another commit added '{entry.file.file_name}' to {where}, whose rows were to get other buckets. "
+                f"another commit added '{entry.file.file_name}' to {where}, whose rows were to change their buckets. "
                 "Nothing was committed; read again and redo the work"
             )
             raise FileConflict(message)
@@ -81,7 +81,7 @@ def propose_rescale(c: CommitContext, latest: Snapshot | None, changes: FileChan
 def bucket_contents(
     c: CommitContext, snapshot: Snapshot, partitions: frozenset[bytes]
 ) -> frozenset[FileIdentifier | str]:
-    """What partitions hold in their buckets: data files, and index files by name."""
+    """Return the files in the buckets of partitions: data files, and index files by name."""
     files = {e.identifier for e in c.live.files(snapshot, partitions) if e.bucket >= 0}
     index = c.manifests.index_entries(snapshot)
     return frozenset(files) | {e.index_file.file_name for e in index if e.partition in partitions}
@@ -103,5 +103,5 @@ def _replacement(
 
 
 def _is_in_table(c: CommitContext, entry: ManifestEntry) -> bool:
-    # Files not yet in a bucket are no part of the state of a table with buckets; a postpone table has only those.
+    # Postponed files are not part of the state, unless the table has only postponed files.
     return entry.bucket >= 0 or isinstance(c.bucket_mode, Postponed)

@@ -17,19 +17,19 @@ from table_format.model.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Sna
 from table_format.runtime import Clock
 
 REMEMBERED: Final = 8
-"""Publications whose files are remembered after they have ended; one commit makes two at most."""
+"""The number of ended publications whose files are remembered; one commit creates at most two."""
 
 Key: TypeAlias = tuple[int, CommitKind]
-"""Identifier and kind: one snapshot of a user."""
+"""Commit identifier and kind, which identify one snapshot of a user."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Publication:
     """One snapshot whose creation was requested.
 
-    ``files`` are the names of the files it adds to the table. It was first requested after snapshot ``since`` and last
-    as ``attempted_id``; no request takes effect after the monotonic time ``last_effect_ms``. ``is_reported`` says that
-    an error said that the outcome is unknown.
+    ``files`` are the names of the files that it adds to the table. It was first requested after snapshot ``since`` and
+    last as ``attempted_id``; no request takes effect after the monotonic time ``last_effect_ms``. ``is_reported`` is
+    true if an error has reported its outcome as unknown.
     """
 
     key: Key
@@ -40,7 +40,7 @@ class Publication:
     is_reported: bool = False
 
     def after(self, before: Publication | None) -> Publication:
-        """This one, where an earlier one of the same key has not ended."""
+        """Return this publication combined with an earlier one of the same key that has not ended."""
         if before is None:
             return self
         return replace(
@@ -52,7 +52,7 @@ class Publication:
 
 
 class Publications:
-    """The publications of one committer: those that may still take effect, and the last ones that have ended."""
+    """The publications of one committer: those that may still take effect, and the last ended ones."""
 
     def __init__(self, snapshots: SnapshotStore, clock: Clock, user: str) -> None:
         self._snapshots = snapshots
@@ -63,46 +63,46 @@ class Publications:
         self._left: deque[Publication] = deque(maxlen=REMEMBERED)
 
     def open(self, key: Key) -> Publication | None:
-        """The publication of that key whose outcome is not settled."""
+        """Return the publication with this key whose outcome is not settled."""
         return self._open.get(key)
 
     def begin(self, publication: Publication) -> None:
-        """Note a publication. To be called before its snapshot is requested."""
+        """Record a publication. Call this before its snapshot is requested."""
         self._open[publication.key] = publication
 
     def refused(self, key: Key, before: Publication | None) -> None:
-        """No request since ``before`` took effect, and none can; ``before`` itself is as uncertain as it was."""
+        """Record that no request since ``before`` took effect or still can; ``before`` itself remains uncertain."""
         if before is None:
             self._open.pop(key, None)
         else:
             self._open[key] = before
 
     def published(self, publication: Publication, snapshot: Snapshot) -> None:
-        """The publication became this snapshot."""
-        # First noted there, then struck out here: an interrupt between the two must find it in one place at least.
+        """Record that the publication became this snapshot."""
+        # First add it there, then remove it here, so that an interrupt in between leaves it in at least one place.
         self._published.append((publication, snapshot))
         self._open.pop(publication.key, None)
 
     def leave(self, key: Key) -> None:
-        """Stop asking what became of a publication; its files stay, named by a snapshot or not."""
+        """Stop tracking a publication; its files stay, whether a snapshot names them or not."""
         if (publication := self._open.get(key)) is not None:
             self._left.append(publication)
             self._open.pop(key, None)
 
     def published_as(self, key: Key, files: frozenset[str]) -> Snapshot | None:
-        """The snapshot that an earlier call made of exactly these files, if it is remembered.
+        """Return the snapshot that an earlier call published with exactly these files, if it is remembered.
 
-        A caller that was interrupted after the snapshot was made repeats the same work.
+        A caller that was interrupted after the publication repeats the same work.
         """
         if not files:
             return None
         return next((snapshot for done, snapshot in self._published if (done.key, done.files) == (key, files)), None)
 
     def begun_before(self, key: Key, files: frozenset[str]) -> Publication | None:
-        """An unsettled publication of the same work.
+        """Return an unsettled publication of the same work.
 
-        The identifier names the work. A user without identifiers is recognised by the files: other files are
-        other work, and the earlier publication is settled first.
+        The commit identifier identifies the work. Without identifiers, the files identify it: different files are
+        different work, and the earlier publication is settled first.
 
         Raises:
             CommitOutcomeUnknown: earlier work without an identifier cannot be settled.
@@ -114,28 +114,28 @@ class Publications:
         return None
 
     def refuse_reported(self) -> None:
-        """Refuse to continue after an error said that the outcome of a commit is unknown.
+        """Refuse to continue after an error reported the outcome of a commit as unknown.
 
         Raises:
-            CommitOutcomeUnknown: for the first such commit.
+            CommitOutcomeUnknown: there is such a commit; the error is about the first one.
         """
         for publication in self._open.values():
             if publication.is_reported:
                 raise self._unknown(publication, "ask filter_committed")
 
     def outcome(self, key: Key) -> Snapshot | None:
-        """The snapshot that an unsettled publication became; ``None`` when it surely became none.
+        """Return the snapshot that an unsettled publication became; ``None`` if it certainly had no effect.
 
         Raises:
-            CommitOutcomeUnknown: that is not known.
+            CommitOutcomeUnknown: the outcome is not known.
         """
         publication = self._open.get(key)
         return None if publication is None else self._settle(publication)
 
     def named_files(self) -> frozenset[str]:
-        """The files of this committer that a snapshot names; every other file it has made is in no snapshot.
+        """Return the files of this committer that a snapshot names; its other files are not in any snapshot.
 
-        Asks the store about publications that were interrupted.
+        The store is searched for interrupted publications.
 
         Raises:
             CommitOutcomeUnknown: the outcome of one of them is not known.
@@ -147,7 +147,7 @@ class Publications:
         return frozenset(name for publication in ended for name in publication.files)
 
     def find(self, key: Key, since: int, latest_id: int) -> tuple[Snapshot | None, int | None]:
-        """The user's snapshot of that key after ``since``, or the id of one that was expired before it was found."""
+        """Return the user's snapshot with this key after ``since``, or the id of one that expired before that."""
         for snapshot_id in range(latest_id, since, -1):
             snapshot = self._snapshots.find(snapshot_id)
             if snapshot is None:
@@ -157,10 +157,10 @@ class Publications:
         return None, None
 
     def _settle(self, publication: Publication) -> Snapshot | None:
-        """Find out which snapshot an interrupted publication became, if any.
+        """Return the snapshot that an interrupted publication became, if any.
 
         Raises:
-            CommitOutcomeUnknown: that is not known.
+            CommitOutcomeUnknown: the outcome is not known.
         """
         try:
             latest_id = self._snapshots.latest_id() or 0
@@ -172,7 +172,7 @@ class Publications:
             return snapshot
         if expired_id is not None:
             raise self._unknown(publication, f"snapshot {expired_id} has expired in the meantime")
-        # Where another snapshot has the id no request can take effect any more.
+        # If another snapshot has the id, no request can take effect any more.
         if publication.attempted_id > latest_id and self._clock.monotonic_ms() <= publication.last_effect_ms:
             raise self._unknown(publication, "the request may still take effect")
         self._open.pop(publication.key, None)

@@ -1,13 +1,13 @@
-"""Decides whether files of an older schema may be committed under the latest schema. Pure.
+"""Decides whether files with an older schema may be committed to a table with a newer latest schema. Pure.
 
 New rows may have an older schema if their meaning is the same: columns were renamed, moved, widened, dropped or added
 as nullable. Rows that were read and written back must not, if the latest schema has columns or types that the older
-one lacks: values that others have written there would be lost. The options that decide how rows are placed and merged
-must be equal.
+one lacks: values that others have written there would be lost. The options that determine how rows are placed and
+merged must be equal.
 
-Between this decision and the publication of a snapshot the schema may change once more. That loses nothing: rows of the
-newer schema become visible by a snapshot, which takes the id that this commit wants, so that it is decided again; and
-no file of a newer schema was among those that were read (``formats.newer_schemas``).
+Between this decision and the publication, the schema may change again. Nothing is lost then: rows of the newer schema
+become visible with a snapshot, which takes the id of this commit, so the check is repeated. And files of a newer schema
+were not read (``formats.newer_schemas``).
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ _DECIDING: Final[tuple[AnyOption, ...]] = (
     PARTITION_DEFAULT_NAME,
     PARTITION_LEGACY_NAME,
 )
-"""Options under which rows written under another value would lie elsewhere, or win or lose against others."""
+"""The options that affect the place of a row, or whether it wins over other rows."""
 
 _PASSING_NAME: Final = "\0{}"
-"""No column has such a name: columns may swap theirs."""
+"""A temporary name that no column has, because columns may have swapped their names."""
 
 
 def find_misfit(written: TableSchema, latest: TableSchema, *, rewritten: bool) -> str | None:
-    """Why files of the schema ``written`` cannot join the table under its latest; ``None`` when they can.
+    """Return why files with the schema ``written`` cannot be committed under ``latest``; ``None`` if they can.
 
-    ``rewritten`` says that rows, or what decides about them, were read from the table.
+    ``rewritten`` is true if the new rows depend on rows that were read from the table.
     """
     if written.id == latest.id:
         return None
@@ -83,7 +83,7 @@ def _ids(schema: TableSchema, names: Sequence[str]) -> list[int]:
 
 
 def _under_new_names(written: TableSchema, latest: TableSchema) -> Mapping[str, str]:
-    """The options of the older schema, which name columns, as if it had the names of the latest."""
+    """Return the options of the older schema with its column names replaced by those of the latest."""
     new_names = {field.id: field.name for field in latest.fields}
     renamed = {f.name: new_names[f.id] for f in written.fields if new_names.get(f.id, f.name) != f.name}
     options = written.options

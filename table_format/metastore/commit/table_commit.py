@@ -44,7 +44,7 @@ from table_format.model.statistics import Statistics
 from table_format.options.table_options import TableOptions
 
 OnDrop: TypeAlias = Callable[[bytes, int, ConflictError], None]
-"""A callback for a bucket whose compaction is dropped: its partition, its number, and the reason."""
+"""A callback for a bucket whose compaction is dropped; takes the partition, the bucket number, and the reason."""
 
 
 class TableCommit:
@@ -80,8 +80,9 @@ class TableCommit:
     # --- what was committed -----------------------------------------------------------------------------------------
 
     def latest_id(self) -> int:
-        """Return the id of the latest snapshot, 0 if there is none: the argument ``since`` of ``filter_committed``
-        after a restart.
+        """Return the id of the latest snapshot, or 0 if there is none.
+
+        Use it as the argument ``since`` of ``filter_committed`` after a restart.
         """
         return self._context.snapshots.latest_id() or 0
 
@@ -92,7 +93,7 @@ class TableCommit:
         have all expired counts as new.
 
         Raises:
-            CommitOutcomeUnknown: the history after ``since`` has been expired in part, so it is not known.
+            CommitOutcomeUnknown: a part of the history after ``since`` has expired, so it is not known.
         """
         uncertain = tuple(sorted(identifiers))
         if not uncertain:
@@ -152,9 +153,10 @@ class TableCommit:
         return (*snapshots, *self._commit_compaction(committable, snapshots, on_drop=on_drop, whole=whole))
 
     def rearrange(self, committable: Committable) -> tuple[Snapshot, ...]:
-        """Publish a compaction that gives rows other buckets; at most one snapshot.
+        """Publish a compaction that moves rows to other buckets. Return at most one snapshot.
 
-        It removes all files of each partition it touches: beside a file added meanwhile a key could be in two buckets.
+        It removes all files of each affected partition. If another commit had added a file to such a partition, a key
+        could be in two buckets.
 
         Raises:
             FileConflict: another commit changed such a partition; nothing is visible.
@@ -175,13 +177,13 @@ class TableCommit:
     ) -> tuple[Snapshot, ...]:
         """Replace the rows of partitions by new files. Return the new snapshots, at most two.
 
-        A dynamic overwrite replaces the partitions in which there are new files, and does nothing without any. A static
-        one replaces all partitions that have the values of ``partition``, or of one of several: the whole table for
-        ``None``. ``dynamic`` is by default the table's option for partitioned tables without ``partition``. Changelog
-        files are not committed.
+        A dynamic overwrite replaces the partitions that have new files, and does nothing without new files. A static
+        overwrite replaces all partitions with the values of ``partition`` (or of one of several), or the whole table
+        for ``None``. ``dynamic`` is by default the table's option for partitioned tables without ``partition``.
+        Changelog files are not committed.
 
         Raises:
-            InvalidInputError: a new file lies outside ``partition``.
+            InvalidInputError: a new file is outside ``partition``.
             ConflictError, CommitOutcomeUnknown, OSError: as for ``commit``.
         """
         c = self._context
@@ -205,10 +207,10 @@ class TableCommit:
     def rewrite(self, committable: Committable, base: Snapshot, partitions: frozenset[bytes]) -> Snapshot:
         """Replace all files in the buckets of some partitions, in one OVERWRITE snapshot.
 
-        They must hold the same as at the snapshot ``base``, on which the work is based.
+        The partitions must have the same files as at the snapshot ``base``, on which the work is based.
 
         Raises:
-            FileConflict: another commit changed one of the partitions meanwhile; nothing is visible.
+            FileConflict: another commit changed one of the partitions in the meantime; nothing is visible.
             ConflictError, CommitOutcomeUnknown, OSError: as for ``commit``.
         """
         new = append_changes(committable.messages).without_changelog()
@@ -241,11 +243,11 @@ class TableCommit:
         return self._remove(tuple(dict(spec) for spec in specs), identifier)
 
     def truncate(self, *, identifier: int = BATCH_COMMIT_IDENTIFIER) -> tuple[Snapshot, ...]:
-        """Remove all rows; raises as ``commit``."""
+        """Remove all rows; raises the same errors as ``commit``."""
         return self._remove(({},), identifier)
 
     def analyze(self, statistics: Statistics, *, identifier: int = BATCH_COMMIT_IDENTIFIER) -> Snapshot:
-        """Publish statistics of the table, in a snapshot without changes; raises as ``commit``."""
+        """Publish statistics of the table in a snapshot without changes; raises the same errors as ``commit``."""
         c = self._context
         name = write_statistics(c.store, statistics)
         nothing = Proposal(FileChanges())
@@ -261,30 +263,31 @@ class TableCommit:
             return self._publish(job)
         except OutcomeUnknownError:
             raise
-        except (OSError, TableFormatError):  # after an interrupt the snapshot may be published
+        except (OSError, TableFormatError):  # after an interrupt, the snapshot may have been published
             delete_uncommitted(c.store.io, (c.store.paths.statistics(name),))
             raise
 
     def abort(self, messages: Iterable[CommitMessage], *, named: Collection[str] = ()) -> None:
         """Delete the files of messages that no commit of this committer has published.
 
-        After an interrupt the store is searched for the commit. Files that are ``named`` stay. What cannot be
-        deleted stays as an orphan.
+        After an interrupt, the store is searched for the commit. Files that are ``named`` stay. Files that cannot be
+        deleted stay as orphans.
 
         Raises:
-            CommitOutcomeUnknown: a commit of this committer with an unknown outcome may hold them; nothing is deleted.
+            CommitOutcomeUnknown: a commit of this committer with an unknown outcome may contain them; nothing is
+                deleted.
         """
         self._delete_unpublished(messages, self._loop.named_files().union(named))
 
     def abandon(self, messages: Iterable[CommitMessage]) -> None:
-        """``abort`` on the way out of an error: with an unknown outcome all files stay, and nothing is raised."""
-        # What stopped the work is what the caller has to know; files that stay are orphans at worst.
+        """Abort while another error is handled: if an outcome is unknown, all files stay, and nothing is raised."""
+        # The caller must see the original error; files that stay are at worst orphans.
         with suppress(TableFormatError, OSError):
             self.abort(messages)
 
     def _delete_unpublished(self, messages: Iterable[CommitMessage], named: frozenset[str]) -> None:
         files = message_files(self._context.store, self._context.partitions, messages, kept=named)
-        # Noted first: an interrupt must not let a message be committed whose files are deleted in part.
+        # Recorded first, so that after an interrupt no message is committed whose files are partly deleted.
         self._deleted |= files.names
         delete_uncommitted(self._context.store.io, files.paths)
 
@@ -334,7 +337,8 @@ class TableCommit:
                 left = tuple(m for m in messages if m.bucket_id not in lost)
                 if not before and not (lost and (on_drop is not None or not compact_changes(left).is_empty)):
                     raise
-                # The rows are published, and a compaction changes none: an error would have them written twice.
+                # The rows are published, and a compaction does not change them: after an error, the caller would write
+                # them twice.
                 if isinstance(e, OutcomeUnknownError):
                     self._loop.leave_unresolved(committable.identifier, CommitKind.COMPACT)
                     return ()
@@ -349,7 +353,7 @@ class TableCommit:
         return ()
 
     def _drop_compaction(self, messages: Iterable[CommitMessage]) -> None:
-        # Files of the part that was published stay, also where the compaction only gave them another level.
+        # Files of the published part stay, also if the compaction only moved them to another level.
         results = [
             replace(
                 m,
@@ -360,7 +364,7 @@ class TableCommit:
             )
             for m in messages
         ]
-        # The rows are published, whatever became of earlier commits: the files stay then.
+        # The rows are published, whatever the outcome of earlier commits; the files then stay.
         with suppress(CommitOutcomeUnknown):
             self._delete_unpublished(results, self._loop.named_files())
 
@@ -386,7 +390,7 @@ class TableCommit:
         for entry in new.entries:
             if not any(c.partitions.matches(spec, entry.partition) for spec in specs):
                 message = (
-                    f"new file '{entry.file.file_name}' lies in {c.partitions.shown(entry.partition)}, outside the "
+                    f"new file '{entry.file.file_name}' is in {c.partitions.shown(entry.partition)}, outside the "
                     f"partitions to overwrite, {', '.join(map(str, specs))}"
                 )
                 raise InvalidInputError(message)

@@ -40,7 +40,7 @@ from table_format.options.table_options import TableOptions
 
 @dataclass(frozen=True, slots=True)
 class BranchHistory:
-    """All that a branch keeps: its snapshots with ascending ids, its long-lived changelogs, its tags."""
+    """The states that a branch keeps: snapshots with ascending ids, long-lived changelogs, and tags."""
 
     branch: TableStore
     snapshots: tuple[Snapshot, ...]
@@ -49,9 +49,10 @@ class BranchHistory:
 
     @classmethod
     def of(cls, branch: TableStore, *, without_tag: str | None = None) -> BranchHistory:
-        """What there is now, but for a tag.
+        """Read the current history of a branch, optionally without a tag.
 
-        In this order: an expiry makes the changelog before the snapshot goes, and so does who tags it.
+        The order of reading matters: an expiry creates the changelog, and a user the tag, before the snapshot is
+        deleted.
 
         Raises:
             CorruptionError: one of the files is broken.
@@ -69,39 +70,40 @@ class BranchHistory:
 
     @property
     def identities(self) -> frozenset[tuple[str, int, str]]:
-        """The identities of its states; ids may be used again after a rollback."""
+        """The identities of the states; ids may be reused after a rollback."""
         branch = self.branch.paths.branch
         states = (*self.snapshots, *self.changelogs, *self.tagged)
         return frozenset((branch, state.id, state.delta_manifest_list) for state in states)
 
 
 def needs_of_other_branches(store: TableStore, manifests: ManifestStore) -> NeededFiles:
-    """What all branches but the store's own need.
+    """Return the files that all branches except the store's own need.
 
-    Missing files that a snapshot names are passed over where an expiry has announced its deletion.
+    Missing files of a snapshot are ignored if an expiry has announced its deletion.
 
     Raises:
-        CorruptionError: a branch holds a broken file, or lacks one, so what it needs is not known. A tag with one
-            damaged bit may name another file.
+        CorruptionError: a branch has a broken or missing file, so its needs are unknown. A tag with one damaged bit may
+            name another file.
     """
     found = (h for h in histories(store) if h.branch.paths.branch != store.paths.branch)
     return needs_of(found, manifests, strict=True)
 
 
 def needs_of_all_branches(store: TableStore, manifests: ManifestStore) -> NeededFiles:
-    """What all branches need, the store's own too; raises as ``needs_of_other_branches``."""
+    """Return the files that all branches need, including the store's own; raises as ``needs_of_other_branches``."""
     return needs_of(histories(store), manifests, strict=True)
 
 
 def needs_beside_tag(
     store: TableStore, manifests: ManifestStore, name: str | None, wanted: frozenset[str]
 ) -> NeededFiles:
-    """What everything needs but a tag of the store's own branch, of data files only those with the names ``wanted``.
+    """Return the files that everything except one tag of the store's own branch needs.
 
-    Every snapshot that is listed counts, whatever hints and notices say of it.
+    Of data files, only those with the names ``wanted`` are returned. All listed snapshots count, whatever hints and
+    notices say.
 
     Raises:
-        CorruptionError: what is needed cannot be determined.
+        CorruptionError: the needed files cannot be determined.
     """
     own = store.paths.branch
     found = (
@@ -112,7 +114,7 @@ def needs_beside_tag(
 
 
 def needs_of_changelogs(store: TableStore, manifests: ManifestStore) -> NeededFiles:
-    """What the long-lived changelogs of the store's own branch need; raises as ``needs_of_other_branches``."""
+    """Return the needs of the long-lived changelogs of the store's branch; raises as ``needs_of_other_branches``."""
     needs = _Needs(manifests)
     changelogs = tuple(ChangelogStore(store).all())
     if changelogs:
@@ -127,12 +129,12 @@ def needs_of(
     wanted: frozenset[str] | None = None,
     strict: bool = False,
 ) -> NeededFiles:
-    """What some branches need, of data files only those with the names ``wanted``.
+    """Return the files that some branches need; of data files, only those with the names ``wanted``.
 
-    ``strict`` takes nothing for gone that a snapshot names which no expiry has announced to delete.
+    With ``strict``, a missing file is an error unless an expiry has announced the deletion of its snapshot.
 
     Raises:
-        CorruptionError: what is needed cannot be determined.
+        CorruptionError: the needed files cannot be determined.
     """
     needs = _Needs(manifests, wanted, strict=strict)
     for history in found:
@@ -143,7 +145,7 @@ def needs_of(
 
 
 def histories(store: TableStore) -> Iterator[BranchHistory]:
-    """All branches of the table, the main one first; raises as ``BranchHistory.of``."""
+    """Yield the histories of all branches of the table, the main branch first; raises as ``BranchHistory.of``."""
     yield from map(BranchHistory.of, _branches(store))
 
 
@@ -153,10 +155,10 @@ def _branches(store: TableStore) -> Iterator[TableStore]:
 
 
 def branch_names(store: TableStore) -> tuple[str, ...]:
-    """All branches that have a directory, sorted, without the main one.
+    """Return the names of all branches that have a directory, sorted, without the main branch.
 
     Raises:
-        BadEncoding: a branch is a link that leads nowhere, so what it needs is not known.
+        BadEncoding: a branch is a broken symbolic link, so its needs are unknown.
     """
     directory = store.paths.branch_directory
     children = store.io.list(directory)
@@ -170,7 +172,7 @@ def branch_names(store: TableStore) -> tuple[str, ...]:
 
 
 def _reads_deltas(branch: TableStore) -> bool:
-    """Whether the changes of a branch are what commits wrote, and not changelog files."""
+    """Return whether the changes of a branch are read from deltas instead of changelog files."""
     options = TableOptions.parse(SchemaStore(branch).latest().options)
     return options.stream.changelog_producer is ChangelogProducer.NONE
 
@@ -184,7 +186,7 @@ def _is_untagged(tags: TagStore, snapshot_id: int) -> bool:
 
 
 def _is_unconfirmed(branch: TableStore, snapshot_id: int) -> bool:
-    """Whether the process that made the branch of a tag with that snapshot died before it was confirmed."""
+    """Return whether the branch was created from a tag of this snapshot, but never confirmed because of a crash."""
     tags = TagStore(branch)
     is_other = branch.paths.branch != MAIN_BRANCH
     return is_other and any(tags.is_being_deleted(name) for name in tags.keeping(snapshot_id))
@@ -195,7 +197,7 @@ def _is_let_go(snapshots: SnapshotStore, branch: TableStore, snapshot_id: int) -
 
 
 class _Needs:
-    """Gathers what is needed."""
+    """Collects needed files."""
 
     def __init__(self, manifests: ManifestStore, wanted: frozenset[str] | None = None, *, strict: bool = False) -> None:
         self._manifests = manifests
@@ -209,10 +211,10 @@ class _Needs:
         return NeededFiles(self._names, frozenset(self._files), frozenset(self._extra))
 
     def add_states(self, history: BranchHistory) -> None:
-        """The files of every snapshot and tag of a branch.
+        """Add the files of every snapshot and tag of a branch.
 
-        In a run of snapshots these are the files of the first and what was added since; the last is read as well.
-        While the history is being replaced by another a snapshot need not follow the one before it.
+        For a run of snapshots, these are the files of the first, the files added since, and the files of the last.
+        While the history is being replaced by another, a snapshot need not follow the previous one.
         """
         tags = TagStore(history.branch)
         for tagged in history.tagged:
@@ -221,7 +223,7 @@ class _Needs:
         is_linear = bool(history.snapshots) and not snapshots.rewriting.exists()
         run = last_run([snapshot.id for snapshot in history.snapshots])
         for snapshot in history.snapshots:
-            # A snapshot below a gap may be left of a lost race: files that it lacks have never existed.
+            # A snapshot below a gap may be left from a lost race; then its missing files have never existed.
             is_removed = (
                 partial(_is_let_go, snapshots, history.branch, snapshot.id) if snapshot.id >= run[0] else _always
             )
@@ -234,7 +236,7 @@ class _Needs:
             follower = snapshot.id + 1 if is_whole and is_linear else None
 
     def add_changelogs(self, changelogs: Iterable[Snapshot], *, with_deltas: bool) -> None:
-        """What the commits wrote whose changes are kept; what compactions did is of no more use."""
+        """Add the files that commits of kept changelogs wrote; files of compactions are not needed any more."""
         for changelog in changelogs:
             kept = as_changelog(changelog, with_deltas=with_deltas)
             self._names.add(metadata_names(kept, self._manifests, passing_over=MissingFile))
@@ -247,7 +249,7 @@ class _Needs:
         try:
             self._add_files(live_entries(merge_entries(entries)))
         except ReplayError:
-            # Something is missing or wrong: everything that may have been there stays.
+            # Something is missing or damaged: keep everything that may have been there.
             self._add_files(entry for entry in entries if entry.kind is FileKind.ADD)
             return False
         return is_whole
@@ -255,7 +257,7 @@ class _Needs:
     def _read(
         self, snapshot: Snapshot, lists: Sequence[str], is_removed: Callable[[], bool]
     ) -> tuple[list[ManifestEntry], bool]:
-        """The entries of lists, and whether they are all; the names of metadata are noted."""
+        """Return the entries of lists, and whether they are complete. Collect the names of metadata."""
         try:
             self._names.add(metadata_names(snapshot, self._manifests))
             sized = ((name, snapshot.list_size(name)) for name in lists)
@@ -275,7 +277,7 @@ class _Needs:
 
     def _entries(self, name: str | None) -> Iterator[ManifestEntry]:
         for manifest in self._manifests_of(name) if name else ():
-            with suppress(MissingFile):  # gone already: there is nothing left to protect
+            with suppress(MissingFile):  # already deleted: nothing is left to protect
                 yield from self._manifests.read(manifest)
 
     def _manifests_of(self, name: str) -> Sequence[ManifestFileMeta]:

@@ -1,6 +1,7 @@
-"""The states that can expire: snapshots of a branch, and long-lived changelogs that outlive them. Both expire oldest
-first, by the same steps (``expire``). This module has the differences: which ids may expire, which files they take
-along, and how it is announced.
+"""The states that can expire: snapshots of a branch, and long-lived changelogs that outlive them.
+
+Both expire oldest first, in the same steps (``expire``). This module contains the differences: which ids may expire,
+which files are deleted with them, and how the deletion is announced.
 """
 
 from __future__ import annotations
@@ -30,24 +31,24 @@ class Expirable(Protocol):
 
     @property
     def history(self) -> TableHistory:
-        """The history they belong to."""
+        """The history to which the states belong."""
         ...
 
     @property
     def is_announced(self) -> bool:
-        """Whether a notice has to announce the deletion, because others rely on the states."""
+        """Whether a notice must announce the deletion, because others rely on the states."""
         ...
 
     def choose(self, rules: Retention) -> ExpiryRange | None:
-        """The ids that may go; ``None`` when there are no states."""
+        """Return the ids that may expire; ``None`` if there are no states."""
         ...
 
     def removal(self, chosen: ExpiryRange) -> Removal:
-        """What the removal of these ids means. Raises ``CorruptionError`` when a state cannot be read."""
+        """Return what the expiry of these ids removes. Raises ``CorruptionError`` if a state cannot be read."""
         ...
 
     def other_needs(self) -> NeededFiles:
-        """What other branches and changelogs need. Raises ``CorruptionError`` when that cannot be read."""
+        """Return the needs of other branches and of changelogs. Raises ``CorruptionError`` if they cannot be read."""
         ...
 
     def delete(self, plan: ExpiryOutcome) -> None:
@@ -55,15 +56,15 @@ class Expirable(Protocol):
         ...
 
     def state_files(self, ids: Iterable[int]) -> FileDeletions:
-        """The files of the states themselves."""
+        """Return the files of the states themselves, such as the snapshot files."""
         ...
 
     def write_hints(self, earliest_id: int) -> None:
-        """Name the earliest id that is left. Raises ``OSError``."""
+        """Write the earliest remaining id to the hint. Raises ``OSError``."""
         ...
 
     def is_overtaken(self, chosen: ExpiryRange) -> bool:
-        """Whether files may be missing because another expiry, or the deletion of a tag, is at work."""
+        """Return whether files may be missing because another expiry, or the deletion of a tag, is running."""
         ...
 
 
@@ -75,16 +76,16 @@ class ExpirableSnapshots:
 
     @property
     def is_announced(self) -> bool:
-        """Tags and readers rely on snapshots."""
+        """Always true: tags and readers rely on snapshots."""
         return True
 
     @property
     def kept_changes(self) -> KeptChanges:
-        """What of a snapshot stays as a long-lived changelog."""
+        """The part of a snapshot that is kept as a long-lived changelog."""
         return KeptChanges.by(self.history.options)
 
     def choose(self, rules: Retention) -> ExpiryRange | None:
-        """Chosen from hints, and checked by the listing before anything goes."""
+        """Choose the ids from hints, and check them with the listing before anything is deleted."""
         h = self.history
         earliest, latest = h.snapshots.earliest_id(), h.snapshots.latest_id()
         if earliest is None or latest is None:
@@ -97,11 +98,11 @@ class ExpirableSnapshots:
         run = h.snapshots.ids() if chosen.ids else ()
         if not run or run[0] <= chosen.begin:
             return chosen
-        # The hint leads to a snapshot below a gap in the ids.
+        # The hint names a snapshot below a gap in the ids.
         return expiry_range(rules, earliest=run[0], latest=latest, time_of=time_of, first_needed=needed)
 
     def removal(self, chosen: ExpiryRange) -> Removal:
-        """Changelog files go too, unless a changelog keeps them."""
+        """Include changelog files, unless a long-lived changelog keeps them."""
         kept = self.kept_changes
         end = self.history.snapshots.load(chosen.end)
         states = [s for s in map(self.history.snapshots.find, chosen.ids) if s is not None]
@@ -117,7 +118,7 @@ class ExpirableSnapshots:
         )
 
     def other_needs(self) -> NeededFiles:
-        """Changelogs count where no more are made: they stay until they expire by themselves."""
+        """Include long-lived changelogs if no new ones are created: they stay until they expire."""
         h = self.history
         needs = needs_of_other_branches(h.store, h.manifests)
         if self.kept_changes is KeptChanges.NOTHING and h.changelogs.ids():
@@ -127,27 +128,27 @@ class ExpirableSnapshots:
         return needs
 
     def delete(self, plan: ExpiryOutcome) -> None:
-        """Each snapshot becomes a changelog just before it goes, where changes are kept."""
+        """Delete files and snapshots. If changes are kept, create the changelog of each snapshot just before."""
         h = self.history
         if self.kept_changes is KeptChanges.NOTHING:
             plan.deletions.apply(h.store, h.options.expire.delete_threads)
             return
         replace(plan.deletions, snapshots=()).apply(h.store, h.options.expire.delete_threads)
         for snapshot_id in plan.ids:
-            # One by one, as the reference does: a reader of changes finds each in one place or the other.
+            # One by one, as in the reference, so that a reader of changes finds each in one of the two places.
             h.changelogs.keep(snapshot_id)
             h.snapshots.delete(snapshot_id)
 
     def state_files(self, ids: Iterable[int]) -> FileDeletions:
-        """Snapshot files."""
+        """Return the snapshot files."""
         return FileDeletions(snapshots=tuple(map(self.history.store.paths.snapshot, ids)))
 
     def write_hints(self, earliest_id: int) -> None:
-        """Also withdraws the notices of expiries that died."""
+        """Write the hint, and withdraw the notices of crashed expiries."""
         self.history.snapshots.record_earliest(earliest_id)
 
     def is_overtaken(self, chosen: ExpiryRange) -> bool:
-        """Another expiry leaves a notice, and has moved an end of the range when its notice is gone."""
+        """Check for the notice of another expiry, or for a changed range if its notice is already deleted."""
         exists = self.history.snapshots.exists
         return self.history.is_overtaken(chosen.begin) or not all(map(exists, (chosen.begin, chosen.end)))
 
@@ -161,11 +162,11 @@ class ExpirableChangelogs:
 
     @property
     def is_announced(self) -> bool:
-        """No tag relies on a changelog."""
+        """Always false: no tag relies on a long-lived changelog."""
         return False
 
     def choose(self, rules: Retention) -> ExpiryRange | None:
-        """Commits are counted from the latest snapshot, and as in the reference the last changelog stays."""
+        """Count commits from the latest snapshot; as in the reference, the last changelog stays."""
         h = self.history
         if self.everything:
             ids = h.changelogs.ids()
@@ -183,11 +184,11 @@ class ExpirableChangelogs:
         )
 
     def removal(self, chosen: ExpiryRange) -> Removal:
-        """Of the removed files those go that commits wrote; compaction's went with the snapshots."""
+        """Include the removed files that commits wrote. Files of compactions were deleted with the snapshots."""
         h = self.history
         first = h.snapshots.load(next(iter(h.snapshots.ids()), chosen.end))
         states = [c for c in map(h.changelogs.find, chosen.ids) if c is not None]
-        # A manifest that a changelog shares with later ones is named by the next, or by the earliest snapshot.
+        # A manifest that a changelog shares with later ones is also named by the next one, or by the earliest snapshot.
         following = next((i for i in h.changelogs.ids() if i >= chosen.end), chosen.end)
         retained = (h.changelogs.find(following), h.snapshots.find(h.snapshots.earliest_id() or following))
         return Removal(
@@ -203,38 +204,38 @@ class ExpirableChangelogs:
         )
 
     def other_needs(self) -> NeededFiles:
-        """Other branches."""
+        """Return the needs of other branches."""
         return needs_of_other_branches(self.history.store, self.history.manifests)
 
     def delete(self, plan: ExpiryOutcome) -> None:
-        """In the order of the plan."""
+        """Delete in the order of the plan."""
         plan.deletions.apply(self.history.store, self.history.options.expire.delete_threads)
 
     def state_files(self, ids: Iterable[int]) -> FileDeletions:
-        """Changelogs as such, not changelog files."""
+        """Return the files of the long-lived changelogs themselves, not changelog files with rows."""
         return FileDeletions(changelogs=tuple(map(self.history.store.paths.changelog, ids)))
 
     def write_hints(self, earliest_id: int) -> None:
-        """There are no hints without changelogs."""
+        """Write the hint, or delete it if no changelog is left."""
         if self.everything:
             self.history.changelogs.hints.delete()
         else:
             self.history.changelogs.hints.write_earliest(earliest_id)
 
     def is_overtaken(self, chosen: ExpiryRange) -> bool:
-        """Another expiry of changelogs has deleted the first of them."""
+        """Check whether another expiry of changelogs has deleted the first of them."""
         return self.history.is_overtaken(chosen.begin) or self.history.changelogs.find(chosen.begin) is None
 
 
 def _without_kept(snapshot: Snapshot, kept: KeptChanges) -> Snapshot:
-    """The snapshot without what a changelog keeps of it."""
+    """Return the snapshot without the parts that a long-lived changelog keeps."""
     match kept:
         case KeptChanges.NOTHING:
             return snapshot
         case KeptChanges.FILES:
             return without_changelog(snapshot)
         case KeptChanges.DELTAS:
-            # Manifests of the base hold what earlier commits wrote, so they stay as long as the changelog.
+            # Manifests of the base list contain files of earlier commits, so they stay as long as the changelog.
             return replace(without_changelog(snapshot), base_manifest_list="", delta_manifest_list="")
 
 

@@ -3,15 +3,15 @@
 Everything that must stay is read before the first file is deleted; if something cannot be read, nothing is deleted.
 The deletions are first planned; a dry run returns the plan.
 
-Order of effects: 1 a notice says which snapshots go, 2 data files, 3 changelog files, 4 directories, 5 manifests, index
-files and statistics, 6 the lists that name them, 7 snapshots or changelogs, oldest first, 8 the notice goes, 9 the hint
-EARLIEST. A crash between any two leaves enough to find the rest again, and the notice of an expiry that died goes with
-the next. Changelogs need no notice.
+Order of effects: 1 a notice names the snapshots to delete; then it deletes 2 data files, 3 changelog files, 4
+directories, 5 manifests, index files and statistics, 6 the lists that name them, 7 snapshots or changelogs, oldest
+first, and 8 the notice; 9 it writes the hint EARLIEST. A crash between any two steps leaves enough to find the
+remaining files, and the next expiry deletes the notice of a crashed one. Changelogs need no notice.
 
-What goes is chosen from the list of ids, and what stays from all that is listed: tags, branches, changelogs, consumers,
-and snapshots below a gap in the ids, which a rollback may be restoring. Hints decide nothing. Where two expire at
-once, one may find that files it wants to read are gone with the other: it looks again, and leaves to the other what
-that has begun.
+The ids to delete are chosen from the listing, and so is everything that must stay: tags, branches, changelogs,
+consumers, and snapshots below a gap in the ids, which a rollback may be restoring. Hints do not affect the choice. If
+two expiries run at the same time, one may fail to read files that the other has deleted: it then starts again, and
+leaves to the other what that has begun.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from table_format.metastore.references.snapshot_files import file_key
 from table_format.model.snapshot import Snapshot
 
 _TRIES: Final = 4
-_OTHERS: Final = "another expiry, or the deletion of a tag, that is at work"
+_OTHERS: Final = "another running expiry or deletion of a tag"
 
 
 R = TypeVar("R", bound=ExpiryOutcome)
@@ -45,11 +45,11 @@ def expire(
 ) -> R:
     """Delete the oldest states that the rules allow, unless there are fewer than ``at_least``.
 
-    ``report`` makes the outcome from the members of ``ExpiryOutcome``.
+    ``report`` creates the result from the members of ``ExpiryOutcome``.
 
     Raises:
-        CorruptionError: what must stay cannot be determined; nothing was deleted.
-        OSError: the store failed; what was not deleted is deleted the next time.
+        CorruptionError: the files that must stay cannot be determined; nothing was deleted.
+        OSError: the store failed; the next expiry deletes the remaining files.
     """
     for _ in range(_TRIES):
         chosen = what.choose(rules)
@@ -62,7 +62,7 @@ def expire(
         try:
             return _expire(what, chosen, report, dry_run=dry_run)
         except (MissingFile, SnapshotNotFound):
-            # Nothing was deleted. Either another process deletes at this moment, or the table is damaged.
+            # Nothing was deleted. Either another process is deleting files, or the table is damaged.
             if not what.is_overtaken(chosen):
                 raise
     return report(kept_by=_OTHERS, dry_run=dry_run)
@@ -80,7 +80,7 @@ def _expire(what: Expirable, chosen: ExpiryRange, report: Callable[..., R], *, d
     io = what.history.store.io
     notice = what.history.snapshots.notices.announce(chosen.end)
     try:
-        # Tags are read once more after the notice: a later tag finds the notice, and an earlier one is read.
+        # Read the tags again after the notice: a later tag finds the notice, and an earlier tag is read here.
         kept_now = what.history.kept_states()
         if kept_now != kept:
             plan = _plan(what, chosen, kept_now, report)
@@ -116,6 +116,6 @@ def _plan(what: Expirable, chosen: ExpiryRange, kept: Mapping[Keeper, Snapshot],
 
 
 def _bytes(named: NamedFiles, needed: NeededFiles) -> int:
-    """Of the data and changelog files that go."""
+    """Return the total size of the data and changelog files to delete."""
     gone = (e for e in (*named.data, *named.changelog) if file_key(e) not in needed.files)
     return sum({file_key(e): e.file.file_size for e in gone}.values())

@@ -1,8 +1,8 @@
-"""Expiry of long-lived changelogs with the files only they need (format chapter 10, section 9; Java
-``ExpireChangelogImpl``, ``ChangelogDeletion``).
+"""Expiry of long-lived changelogs with the files that only they need.
 
-The steps and their order are those of every expiry (``expire``). With a changelog go its changelog files and, where
-commits are read instead, the files that its delta removed.
+The steps and their order are those of every expiry (``expire``). A changelog is deleted with its changelog files or, if
+changes are read from deltas, with the files that its delta removed. Format chapter 10, section 9; Java
+``ExpireChangelogImpl``, ``ChangelogDeletion``.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from table_format.options.table_options import TableOptions
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangelogExpiryReport(ExpiryOutcome):
-    """What an expiry of long-lived changelogs deleted, or would delete."""
+    """The result of an expiry of long-lived changelogs, or of a dry run."""
 
     @property
     def changelog_ids(self) -> tuple[int, ...]:
-        """The changelogs that went."""
+        """The ids of the deleted changelogs."""
         return self.ids
 
 
@@ -44,14 +44,15 @@ def expire_changelogs(
     snapshots: SnapshotStore | None = None,
     manifests: ManifestStore | None = None,
 ) -> ChangelogExpiryReport:
-    """Delete the oldest long-lived changelogs that the options allow. Arguments override the table options. Commits
-    are counted from the latest snapshot, and as in the reference the last changelog stays. ``everything`` lets
-    all of them go, whatever the options and consumers say.
+    """Delete the oldest long-lived changelogs that the options allow. Arguments override the table options.
+
+    Commits are counted from the latest snapshot. As in the reference, the last changelog stays. ``everything`` deletes
+    all of them, regardless of options and consumers.
 
     Raises:
         InvalidOption: the bounds contradict each other.
-        CorruptionError: what must stay cannot be determined; nothing was deleted.
-        OSError: the store failed; what was not deleted is deleted the next time.
+        CorruptionError: the files that must stay cannot be determined; nothing was deleted.
+        OSError: the store failed; the next expiry deletes the remaining files.
     """
     given = RetentionOverrides(retain_min=retain_min, retain_max=retain_max, older_than_ms=older_than_ms, limit=limit)
     rules = _rules(options, given, store.runtime.clock.now_ms())
@@ -60,7 +61,7 @@ def expire_changelogs(
 
 
 def expirable_changelogs(store: TableStore, options: TableOptions) -> ExpiryRange | None:
-    """The long-lived changelogs that the options let go now; ``None`` without any. Nothing is deleted.
+    """Return the long-lived changelogs that can expire now; ``None`` if there are no changelogs. Nothing is deleted.
 
     Raises:
         BadEncoding: a changelog or a consumer cannot be read.
@@ -75,7 +76,7 @@ def _rules(options: TableOptions, given: RetentionOverrides, now_ms: int) -> Ret
         retain_min=defaults.changelog_num_retained_min,
         retain_max=defaults.changelog_num_retained_max,
         older_than_ms=now_ms - defaults.changelog_retained_ms,
-        floor_ms=now_ms,  # ids of changelogs are never used again
+        floor_ms=now_ms,  # ids of changelogs are never reused
         limit=defaults.limit,
         option=CHANGELOG_NUM_RETAINED_MIN.key,
     )

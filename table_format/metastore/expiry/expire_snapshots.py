@@ -1,9 +1,9 @@
-"""Expiry of old snapshots with the files only they need (format chapter 10, section 9; Java ``ExpireSnapshotsImpl``).
+"""Expiry of old snapshots with the files that only they need.
 
-The steps and their order are those of every expiry (``expire``). Where changes outlive snapshots
-(``changelog.*-retained`` above ``snapshot.*-retained``) a snapshot becomes a long-lived changelog just before it goes,
-and what it needs stays: changelog files with their manifests or, without a changelog-producer, the files that commits
-wrote with all manifests.
+The steps and their order are those of every expiry (``expire``). If changes outlive snapshots (``changelog.*-retained``
+above ``snapshot.*-retained``), a snapshot becomes a long-lived changelog just before it is deleted, and the files of
+its changes stay: changelog files with their manifests or, without a changelog producer, the files that commits wrote
+with all manifests. Format chapter 10, section 9; Java ``ExpireSnapshotsImpl``.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpiryReport(ExpiryOutcome):
-    """The result of an expiry of snapshots, or of a dry run. ``keeps_changelogs`` says that their changes are kept."""
+    """The result of an expiry of snapshots, or of a dry run. With ``keeps_changelogs`` their changes are kept."""
 
     keeps_changelogs: bool = False
 
     @property
     def snapshot_ids(self) -> tuple[int, ...]:
-        """The snapshots that went."""
+        """The ids of the deleted snapshots."""
         return self.ids
 
     @property
     def changelog_ids(self) -> tuple[int, ...]:
-        """The snapshots whose changes are kept as long-lived changelogs."""
+        """The ids of the snapshots whose changes are kept as long-lived changelogs."""
         return self.ids if self.keeps_changelogs else ()
 
 
@@ -61,18 +61,17 @@ def expire_snapshots(
 ) -> ExpiryReport:
     """Delete the oldest snapshots that the options allow. Arguments override the table options.
 
-    ``older_than_ms`` is in milliseconds since 1970: a snapshot expires when its successor is older. Snapshots younger
-    than ``retain_floor_ms`` never expire; pass 0 only if no other process writes to the table. Nothing happens if
-    fewer than ``at_least`` snapshots can expire, so that an expiry after every commit does its work only now and
-    then.
+    ``older_than_ms`` is in epoch milliseconds: a snapshot expires if the next snapshot is older. Snapshots younger than
+    ``retain_floor_ms`` never expire; pass 0 only if no other process writes to the table. Nothing happens if fewer than
+    ``at_least`` snapshots can expire, so that an expiry after every commit rarely has to do work.
 
-    Where more snapshots than ``snapshot.num-retained.max`` stay, because they are younger than the floor, the report
-    counts them, and a warning says so once in a process.
+    If more snapshots than ``snapshot.num-retained.max`` stay, because they are younger than the floor, the report
+    counts them, and a warning is logged once in a process.
 
     Raises:
         InvalidOption: the bounds contradict each other.
-        CorruptionError: what must stay cannot be determined; nothing was deleted.
-        OSError: the store failed; what was not deleted is deleted the next time.
+        CorruptionError: the files that must stay cannot be determined; nothing was deleted.
+        OSError: the store failed; the next expiry deletes the remaining files.
     """
     now_ms = store.runtime.clock.now_ms()
     floor_ms = optional_whole_number(retain_floor_ms, "retain_floor_ms")
@@ -90,9 +89,9 @@ def expire_snapshots(
 
 @lru_cache(maxsize=1024)
 def _warn_of_floor(table: str, retain_max: int, minutes: float) -> None:
-    """Say that a table keeps more snapshots than it should; once, since each commit would say it again."""
+    """Log that a table keeps more snapshots than the option allows; only once, because every commit would repeat it."""
     _log.warning(
-        "%s keeps more than '%s' = %d snapshots: snapshots younger than %g minutes do not expire, since a writer "
+        "%s keeps more than '%s' = %d snapshots: snapshots younger than %g minutes do not expire, because a writer "
         "may still use them; write less often, or lower commit.attempt-timeout and commit.request-timeout",
         table,
         NUM_RETAINED_MAX.key,
@@ -102,7 +101,7 @@ def _warn_of_floor(table: str, retain_max: int, minutes: float) -> None:
 
 
 def expirable_snapshots(store: TableStore, options: TableOptions) -> ExpiryRange | None:
-    """The snapshots that the options let go now; ``None`` for a table without any. Nothing is deleted.
+    """Return the snapshots that can expire now; ``None`` if the table has no snapshot. Nothing is deleted.
 
     Raises:
         BadEncoding: a snapshot or a consumer cannot be read.

@@ -1,6 +1,6 @@
 """Expiry of tags by their retention time (format chapter 10, section 10; Java ``TagTimeExpire``).
 
-Times of tags are local wall clocks without zone, as the reference compares them.
+Times of tags are local wall-clock times without zone; the reference compares them in this way.
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ def expire_tags(
 ) -> tuple[str, ...]:
     """Delete expired tags. Return their names.
 
-    With ``older_than_ms`` (epoch milliseconds) also those made before that time, with and without a time of their own.
+    With ``older_than_ms`` (epoch milliseconds), tags that were created before that time are deleted too, with or
+    without a retention time of their own.
 
     Raises:
-        CorruptionError: what a neighbour of a tag needs cannot be determined.
+        CorruptionError: the files that must stay cannot be determined.
         OSError: the store failed; expire again.
     """
     older_than_ms = optional_whole_number(older_than_ms, "older_than_ms")
@@ -43,7 +44,7 @@ def expire_tags(
 
 
 def is_over(tag: Tag, local_now_ms: int) -> bool:
-    """Whether the tag's time has passed; a tag without a time stays for ever.
+    """Return whether the retention time of a tag has passed; a tag without one never expires.
 
     >>> from table_format.model.tag import Tag
     >>> is_over(Tag(None, create_time_ms=1000, time_retained_ms=500), 1500)
@@ -59,6 +60,6 @@ def is_over(tag: Tag, local_now_ms: int) -> bool:
 def _epoch_ms(store: TableStore, name: str, tag: Tag, offset_ms: int) -> int:
     if tag.create_time_ms is not None:
         return tag.create_time_ms - offset_ms
-    # A tag without a time of its own does not say when it was made; its file does.
+    # A tag without a retention time does not contain its creation time; use that of its file.
     status = store.io.status(store.paths.tag(name))
     return store.runtime.clock.now_ms() if status is None else status.modified_ms

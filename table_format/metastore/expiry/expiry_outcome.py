@@ -1,4 +1,4 @@
-"""What an expiry deleted, or would delete."""
+"""The result of an expiry."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from table_format.metastore.expiry.file_deletions import FileDeletions
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpiryOutcome:
-    """What an expiry deleted, or would delete.
+    """The result of an expiry: what it deleted, or in a dry run would delete.
 
-    ``ids`` are the snapshots or changelogs that went. ``kept_by`` says what keeps the earliest that stays;
-    ``beyond_max`` counts the states beyond the maximum that stay because they are younger than the retain floor.
-    ``unreadable`` are broken files whose states' data files were left alone; ``bytes`` counts data and changelog files.
+    ``ids`` are the deleted snapshots or changelogs. ``kept_by`` is the reason why the earliest remaining one stays.
+    ``beyond_max`` is the number of states beyond the maximum that stay because they are younger than the retain floor.
+    ``unreadable`` are broken files; the data files of their states were not deleted. ``bytes`` is the size of the data
+    and changelog files.
     """
 
     ids: tuple[int, ...] = ()

@@ -1,10 +1,9 @@
-"""Which files are deleted, and in which order (format chapter 10, section 9; Java ``FileDeletionBase``).
+"""Plans and performs the deletion of files (format chapter 10, section 9; Java ``FileDeletionBase``).
 
-Every deletion that follows from history is planned here: expiry of snapshots and changelogs, deletion of tags and
-branches, rollback, fast-forward. Deleted is what the states that go name, without what anything else needs.
-
-Data before metadata, contents before the lists that name them, the snapshot last: a crash between any two deletions
-leaves enough to find the rest again.
+All deletions that depend on the history use this module: expiry of snapshots and changelogs, deletion of tags and
+branches, rollback, fast-forward. They delete the files that the removed states name and that nothing else needs. Data
+is deleted before metadata, contents before the lists that name them, and the snapshot last: a crash between any two
+deletions leaves enough to find the remaining files.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from table_format.model.manifest import ManifestEntry
 class NamedFiles:
     """The files that states of a table name; ``data`` and ``changelog`` are entries of their manifests.
 
-    ``replaced`` are files that lay beside data files which stay, with the entries that named them.
+    ``replaced`` are replaced extra files of data files that stay, with the entries that named them.
     """
 
     metadata: MetadataNames = field(default_factory=MetadataNames)
@@ -35,9 +34,9 @@ class NamedFiles:
 
 @dataclass(frozen=True, slots=True)
 class NeededFiles:
-    """The files that must stay: metadata by name; data files, and those beside them, by key, and the latter by name.
+    """The files that must stay: metadata by name, data files by key, and their extra files by key and by name.
 
-    ``extra_files`` has the names of all that lies beside data files, also where keys are those of some files only.
+    ``extra_files`` has the names of the extra files of all data files, even if the keys are limited to some files.
     """
 
     metadata: MetadataNames
@@ -50,7 +49,7 @@ _IN_ORDER: Final = frozenset({"empty_directories", "changelogs", "snapshots"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileDeletions:
-    """Full paths in the order in which they are deleted, group by group."""
+    """Full paths in groups, in the order of deletion."""
 
     data_files: tuple[str, ...] = ()
     changelog_files: tuple[str, ...] = ()
@@ -65,14 +64,15 @@ class FileDeletions:
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """All files, in order of deletion."""
+        """All files, in the order of deletion."""
         groups = (getattr(self, f.name) for f in fields(self) if f.name != "empty_directories")
         return tuple(path for group in groups for path in group)
 
     def apply(self, store: TableStore, threads: int | None) -> None:
-        """Delete everything, group by group, so many files of a group side by side.
+        """Delete everything, group by group; ``threads`` files of a group are deleted in parallel.
 
-        What a history is made of goes one by one, in order. Raises ``OSError``; what remains can be planned again.
+        The files of the history itself are deleted one by one, in order. Raises ``OSError``; the deletion of the
+        remaining files can be planned again.
         """
         for group in fields(self):
             delete = store.io.delete_empty_directory if group.name == "empty_directories" else store.io.delete
@@ -82,7 +82,7 @@ class FileDeletions:
 def plan_deletions(
     named: NamedFiles, needed: NeededFiles, paths: DataPaths, *, clean_directories: bool = False
 ) -> FileDeletions:
-    """The named files that are not needed; with ``clean_directories`` also the directories that may be empty then."""
+    """Plan to delete named files that are not needed; ``clean_directories`` adds directories that may then be empty."""
     replaced = {key: entry for key, entry in named.replaced.items() if paths.is_own(entry)}
     data_files = (
         *paths.files_of(filter(paths.is_own, named.data), needed.files),

@@ -1,6 +1,6 @@
-"""What keeps a snapshot apart from the retained history: a tag, or a snapshot file below a gap in the ids.
+"""Snapshots that are kept outside the retained history: by a tag, or by a snapshot file below a gap in the ids.
 
-A rollback that was interrupted leaves the second: the snapshot it goes back to.
+An interrupted rollback leaves such a snapshot file: that of its target.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class KeptByTag:
 
 @dataclass(frozen=True, slots=True)
 class KeptByFile:
-    """The snapshot's own file keeps it."""
+    """A snapshot file below a gap keeps the snapshot."""
 
     snapshot_id: int
 
@@ -41,24 +41,24 @@ Keeper: TypeAlias = KeptByTag | KeptByFile
 
 @dataclass(frozen=True, slots=True)
 class KeptApart:
-    """Kept snapshots by their keepers: those with a place in the history before some snapshot, and all others."""
+    """Kept snapshots by keeper: those with a place in the history before some snapshot, and all others."""
 
     before: Mapping[Keeper, Snapshot]
     unplaced: Mapping[Keeper, Snapshot]
 
     @property
     def all(self) -> Mapping[Keeper, Snapshot]:
-        """Both."""
+        """Return all kept snapshots."""
         return {**self.before, **self.unplaced}
 
 
 def place(
     kept: Mapping[Keeper, Snapshot], retained: Mapping[int, Snapshot], end: Snapshot, *, is_rewritten: bool
 ) -> KeptApart:
-    """Where kept snapshots lie in the history before ``end``; those that the history keeps itself are left out.
+    """Return the places of kept snapshots in the history before ``end``, without those that the history itself keeps.
 
-    ``retained`` are the listed snapshots that have the id of a kept one and, where ``is_rewritten`` says that the
-    history is being replaced by another, all from ``end`` on: these need not follow each other then.
+    ``retained`` are the listed snapshots that have the id of a kept one. If the history is being replaced
+    (``is_rewritten``), they include all snapshots from ``end`` on, which then need not follow each other.
     """
     before: dict[Keeper, Snapshot] = {}
     unplaced: dict[Keeper, Snapshot] = {}
@@ -68,7 +68,7 @@ def place(
             if snapshot.id < end.id:
                 before[keeper] = snapshot
         elif present is not None or snapshot.id >= end.id:
-            # It belongs to a history that was given up, or its id is damaged: its neighbours are not known.
+            # It belongs to an abandoned history, or its id is damaged: its neighbours are unknown.
             unplaced[keeper] = snapshot
         else:
             before[keeper] = snapshot
@@ -81,9 +81,10 @@ def place(
 
 
 def nearest_before(kept: Mapping[T, int], ids: Iterable[int]) -> Sequence[T]:
-    """For each snapshot id the keeper of the nearest snapshot before it; each keeper once.
+    """Return, for each snapshot id, the keeper of the nearest snapshot before it; each keeper once.
 
-    A file removed by snapshot n that any earlier tag has is one the nearest has, since no file comes back.
+    If an earlier tag has a file that snapshot n removed, the nearest tag has it too, because removed files never
+    return.
 
     >>> nearest_before({"a": 1, "b": 5, "c": 9}, range(4, 8))
     ['a', 'b']
@@ -99,7 +100,7 @@ def nearest_before(kept: Mapping[T, int], ids: Iterable[int]) -> Sequence[T]:
 
 @contextmanager
 def naming(keeper: Keeper) -> Iterator[None]:
-    """Add to a corruption error which keeper needs the file."""
+    """Add a note to a corruption error that names the keeper that needs the file."""
     try:
         yield
     except CorruptionError as e:

@@ -4,12 +4,12 @@ An orphan is a file in the directories of a table that is old enough not to belo
 no snapshot, tag or long-lived changelog of any branch refers; or a temporary file of that age. Unlike in the
 reference, a retained commit that removed a file does not keep the file.
 
-Symbolic links are neither followed nor deleted: what lies behind one, and under how many names, is not known here, so
-it is never taken for the table's own. The root itself may be a link, and so may the directories above it.
+Symbolic links are neither followed nor deleted: their targets may not belong to the table, or may have several names.
+The root itself may be a link, and so may the directories above it.
 
-Files are listed before the history is read, and the history is read until there is nothing new, so files that are
-committed in the meantime are found. If something that must stay cannot be read, it is an error and nothing is
-deleted.
+Files are listed before the history is read, and the history is read until it does not change any more, so files that
+are committed in the meantime are not deleted. If the needed files cannot be determined, nothing is deleted, and an
+error is raised.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ from table_format.model.schema import TableSchema
 from table_format.options.table_options import TableOptions
 
 GRACE_MS: Final = 24 * 3_600_000
-"""The age below which a file may belong to a commit that is still to come.
+"""The age below which a file may belong to a future commit.
 
-A file is written long before its commit: unlike expiry, whose retain floor covers a commit that is being published,
-this has to cover the whole of a writer's work.
+A file may be written long before its commit. The retain floor of expiry covers only the publication of a commit, but
+this age has to cover the whole work of a writer.
 """
 
 _ROUNDS: Final = 16
@@ -57,7 +57,7 @@ _HINTS: Final = frozenset({"EARLIEST", "LATEST"})
 
 @dataclass(frozen=True, slots=True)
 class OrphanFile:
-    """A file that nothing reaches."""
+    """A file to which nothing refers."""
 
     path: str
     bytes: int
@@ -78,7 +78,7 @@ class OrphanReport:
 
     @property
     def bytes(self) -> int:
-        """Bytes of all orphans."""
+        """The total size of the orphans in bytes."""
         return sum(file.bytes for file in self.files)
 
 
@@ -90,16 +90,16 @@ def remove_orphan_files(
     dry_run: bool = False,
     grace_ms: int = GRACE_MS,
 ) -> OrphanReport:
-    """Delete the orphans last changed before ``older_than_ms`` (epoch time), or longer ago than ``grace_ms``.
+    """Delete the orphans that were last changed before ``older_than_ms`` (epoch time), or more than ``grace_ms`` ago.
 
-    Uncommitted files of a writer look like orphans. So ``older_than_ms`` must be at least ``grace_ms`` ago, which is
-    longer than any writer takes; pass 0 only if no other process writes.
+    Uncommitted files of a writer look like orphans. ``older_than_ms`` must therefore be at least ``grace_ms`` ago,
+    which is longer than any writer takes. Pass 0 for ``grace_ms`` only if no other process writes.
 
     Raises:
-        InvalidInputError: ``older_than_ms`` is later than that; nothing was deleted.
-        CorruptionError: what is reached cannot be determined; nothing was deleted.
-        ConflictError: others commit faster than history can be read; nothing was deleted.
-        OSError: the store failed; what was not deleted is found the next time.
+        InvalidInputError: ``older_than_ms`` is too late; nothing was deleted.
+        CorruptionError: the needed files cannot be determined; nothing was deleted.
+        ConflictError: others commit faster than the history can be read; nothing was deleted.
+        OSError: the store failed; the next call finds the remaining orphans.
     """
     given_ms = optional_whole_number(older_than_ms, "older_than_ms")
     before_ms = _before(store, given_ms, grace_ms)
@@ -131,11 +131,11 @@ def _before(store: TableStore, given_ms: int | None, grace_ms: int) -> int:
 
 
 def reached_names(store: TableStore, options: TableOptions, wanted: frozenset[str]) -> frozenset[str]:
-    """Those of some file names that a snapshot, tag, branch or changelog of the table reaches.
+    """Return the names of ``wanted`` to which a snapshot, tag, branch or changelog of the table refers.
 
     Raises:
-        CorruptionError: what is reached cannot be determined.
-        ConflictError: others commit faster than history can be read.
+        CorruptionError: the needed files cannot be determined.
+        ConflictError: others commit faster than the history can be read.
         OSError: the store failed.
     """
     return wanted & _names(_needs(store, options, wanted))
@@ -147,14 +147,14 @@ def _delete(report: OrphanReport, store: TableStore, paths: DataPaths, places: _
     data = [path for path in report.paths if base_name(parent(path)).startswith(_BUCKET)]
     for directory in paths.directories_of(data):
         store.io.delete_empty_directory(directory)
-    # A draft that another process still fills is not empty.
+    # A draft that another process is still writing is not empty.
     for draft in (*places.drafts(), *places.exchanges()):
         for directory in reversed([draft, *places.directories_below(draft)]):
             store.io.delete_empty_directory(directory)
 
 
 def _needs(store: TableStore, options: TableOptions, wanted: frozenset[str]) -> NeededFiles:
-    """What all branches need of the files with some names, read until history stands still."""
+    """Return the files with these names that all branches need; read until the history does not change any more."""
     seen: set[tuple[str, int, str]] = set()
     names: list[NeededFiles] = []
     for _ in range(_ROUNDS):
@@ -170,7 +170,7 @@ def _needs(store: TableStore, options: TableOptions, wanted: frozenset[str]) -> 
 
 
 def _since(history: BranchHistory, seen: set[tuple[str, int, str]]) -> BranchHistory:
-    """What is new in a history: without the snapshots that were looked at."""
+    """Return a history without the states that have been read."""
     branch = history.branch.paths.branch
     fresh = (s for s in history.snapshots if (branch, s.id, s.delta_manifest_list) not in seen)
     return replace(history, snapshots=tuple(fresh))
@@ -185,7 +185,7 @@ def _sum(needs: list[NeededFiles]) -> NeededFiles:
 
 
 def _names(needs: NeededFiles) -> frozenset[str]:
-    """Names are made of UUIDs, so a name is a file wherever it lies."""
+    """Return the names of all files. Names contain UUIDs, so a name identifies a file in any directory."""
     names = needs.metadata
     metadata = names.manifests | names.manifest_lists | names.index_manifests | names.statistics
     indexes = (base_name(key[2]) for key in names.index_files)
@@ -193,26 +193,26 @@ def _names(needs: NeededFiles) -> frozenset[str]:
 
 
 class _Places:
-    """Where a table keeps its files. What lies elsewhere, or behind a link, is not the table's."""
+    """The places of a table's files. Files elsewhere, or behind a link, do not belong to the table."""
 
     def __init__(self, store: TableStore, schema: TableSchema) -> None:
         self._store = store
         self.links: set[str] = set()
-        """The links that were met."""
+        """The symbolic links that were found."""
         paths = store.paths
         shared = self._own(paths.root, paths.manifest_directory, paths.index_directory, paths.statistics_directory)
         outside = self._outside(schema.partition_keys)
         self._shared = (*shared, *self._data(schema.partition_keys), *outside)
 
     def candidates(self) -> Iterator[tuple[OrphanFile, int]]:
-        """The files that history may reach, with the times they were changed."""
+        """Yield the files to which the history may refer, with their modification times."""
         for directory in self._shared:
             for child in self._children(directory):
                 if not child.is_directory:
                     yield _file(directory, child)
 
     def leftovers(self) -> Iterator[tuple[OrphanFile, int]]:
-        """Temporary files, and what else does not belong among snapshots and changelogs."""
+        """Yield temporary files, and other files that do not belong among snapshots and changelogs."""
         for directory in self._shared:
             yield from self._temporary(directory)
         for paths in self._branches():
@@ -223,13 +223,13 @@ class _Places:
             tags = [child for directory in own_tags for child in self._children(directory)]
             there = {tag_name_of(child.name) for child in tags}
             for child in tags:
-                # The notice of a deletion that has come to its end; another is there as long as its tag.
+                # The notice of a finished deletion; other notices stay as long as their tag.
                 if tag_being_deleted(child.name) is not None and tag_being_deleted(child.name) not in there:
                     yield _file(paths.tag_directory, child)
             for directory in self._own(root, paths.snapshot_directory, paths.changelog_directory):
                 yield from self._temporary(directory)
                 for child in self._children(directory):
-                    # The notice of an expiry is deleted once its process is dead. The notice of a replaced history
+                    # The notice of an expiry is deleted when its process has ended. The notice of a replaced history
                     # stays until the replacement is complete.
                     known = (
                         snapshot_id_of(child.name)
@@ -246,12 +246,12 @@ class _Places:
                 for child in self._everything(directory)
                 if child.is_link or not child.is_directory
             ]
-            # Another process may still be filling it, so it is deleted as a whole or not at all.
+            # Another process may still be writing it, so it is deleted as a whole or not at all.
             newest_ms = max((changed_ms for _, changed_ms in found), default=0)
             yield from ((orphan, newest_ms) for orphan, _ in found)
 
     def drafts(self) -> Sequence[str]:
-        """Directories of branches that were being made, or deleted."""
+        """Return the directories of branches whose creation or deletion was not finished."""
         paths = self._store.paths
         return [
             f"{directory}/{child.name}"
@@ -261,7 +261,7 @@ class _Places:
         ]
 
     def exchanges(self) -> Sequence[str]:
-        """Directories of what tasks of a job handed to each other."""
+        """Return the directories in which tasks of a job exchanged data."""
         paths = self._store.paths
         return [
             f"{directory}/{child.name}"
@@ -271,7 +271,7 @@ class _Places:
         ]
 
     def directories_below(self, directory: str) -> Iterator[str]:
-        """All directories below one, hidden ones too, each before those below it."""
+        """Yield all directories below one, including hidden ones, each before those below it."""
         for child in self._everything(directory):
             if child.is_directory and not child.is_link:
                 path = f"{directory}/{child.name}"
@@ -287,12 +287,12 @@ class _Places:
             yield from (branch for branch in branches if branch.branch_root(branch.branch) in own)
 
     def _own(self, parent_directory: str, *directories: str) -> list[str]:
-        """Those of the directories in another that are there and no links."""
+        """Return the directories that exist in their parent and are not links."""
         own = {f"{parent_directory}/{child.name}" for child in self._children(parent_directory) if child.is_directory}
         return [directory for directory in directories if directory in own]
 
     def _data(self, keys: tuple[str, ...]) -> Iterator[str]:
-        """The bucket directories of all partitions."""
+        """Yield the bucket directories of all partitions."""
         root, directory = self._store.paths.root, self._store.paths.partition_directory("")
         at = root
         for name in directory.removeprefix(root).split("/")[1:]:
@@ -302,7 +302,7 @@ class _Places:
         yield from self._buckets(directory, keys)
 
     def _outside(self, keys: tuple[str, ...]) -> Iterator[str]:
-        """The bucket directories below the external paths that the table has, or had under an older schema."""
+        """Yield the bucket directories below the external paths of all schemas of the table."""
         for root in external_roots(self._store):
             directory = self._store.paths.elsewhere(root).partition_directory("")
             yield from self._buckets(directory, keys)
@@ -323,7 +323,7 @@ class _Places:
                 yield _file(directory, child)
 
     def _children(self, directory: str) -> Iterator[FileStatus]:
-        """The files and directories in a directory; links are noted and left out."""
+        """Yield the files and directories in a directory; record links and leave them out."""
         for child in self._store.io.list(directory):
             if child.is_link:
                 self.links.add(f"{directory}/{child.name}")

@@ -1,10 +1,8 @@
-"""What an expiry removes: snapshots, or long-lived changelogs, with the files that their deltas took out of the table.
+"""Finds the files that an expiry removes together with snapshots or long-lived changelogs.
 
-A file removed by snapshot n is still needed by n - 1, so with the snapshots of [begin, end) go the files that the
-deltas of (begin, end] removed. With a changelog goes what its own delta removed: while deltas are read as changes, what
-a commit wrote outlives its removal from the table.
-
-What is to be deleted and cannot be read is left alone.
+Snapshot n - 1 still needs a file that snapshot n removed. So with the snapshots [begin, end), an expiry deletes the
+files that the deltas of (begin, end] removed. A changelog is deleted with the files that its own delta removed, because
+these files were kept as long as deltas are read as changes. Files of states that cannot be read are not deleted.
 """
 
 from __future__ import annotations
@@ -33,10 +31,10 @@ from table_format.model.snapshot import Snapshot
 class Removal:
     """The states that one expiry removes, oldest first; a state is a snapshot or a long-lived changelog.
 
-    ``deltas`` are states whose deltas took out files that may go, of which those go that ``takes`` admits, and
-    ``delta_ids`` their ids. With ``with_changelog_files`` the states' changelog files go. ``cut`` reduces a state to
-    the metadata that goes with it. ``first_retained`` is the first snapshot that stays, ``also_retained`` are further
-    states whose metadata stays as far as it is there, and after ``last_delta`` history may have brought a file back.
+    ``deltas`` are the states, with ids ``delta_ids``, whose deltas removed files; those that ``takes`` accepts are
+    deleted. With ``with_changelog_files`` the changelog files of the states are deleted. ``cut`` reduces a state to the
+    metadata that is deleted with it. ``first_retained`` is the first snapshot that stays. ``also_retained`` are further
+    states whose metadata stays, as far as it exists. After ``last_delta`` the history may have restored a file.
     """
 
     states: Sequence[Snapshot]
@@ -51,7 +49,7 @@ class Removal:
 
 
 def read_removed(removal: Removal, manifests: ManifestStore) -> tuple[NamedFiles, tuple[str, ...]]:
-    """The files that go with the states unless something needs them, and the paths of broken files passed over."""
+    """Return the files to delete with the states unless something needs them, and the paths of ignored broken files."""
     unreadable: list[str] = []
     removed, replaced = _removed(removal.deltas, manifests, unreadable)
     changelog: list[ManifestEntry] = []
@@ -72,13 +70,13 @@ def read_removed(removal: Removal, manifests: ManifestStore) -> tuple[NamedFiles
 def _removed(
     states: Iterable[Snapshot], manifests: ManifestStore, unreadable: list[str]
 ) -> tuple[Mapping[FileKey, ManifestEntry], Mapping[FileKey, ManifestEntry]]:
-    """What the deltas of successive states took out and did not bring back: data files, and files beside others."""
+    """Return the data files and extra files that the deltas of successive states removed and did not add again."""
     removed: dict[FileKey, ManifestEntry] = {}
     replaced: dict[FileKey, ManifestEntry] = {}
     for state in states:
         delta = _entries(manifests.delta_manifests, state, manifests, unreadable)
         if delta is None:
-            # It may have brought any of them back.
+            # It may have added any of them again.
             removed.clear()
             replaced.clear()
             continue
@@ -102,7 +100,7 @@ def _entries(
     try:
         return [entry for manifest in manifests_of(state) for entry in manifests.read(manifest)]
     except MissingFile:
-        return None  # an expiry that did not finish was here, and it deleted the data files first
+        return None  # an expiry that did not finish has deleted the data files before
     except CorruptionError as e:
         unreadable.append(e.path)
         return None

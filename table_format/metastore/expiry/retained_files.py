@@ -1,5 +1,6 @@
-"""The files that an expiry must keep: those that retained snapshots, tags, branches and changelogs need. It is an
-error if something that must stay cannot be read.
+"""Finds the files that an expiry must keep for retained snapshots, tags, branches and changelogs.
+
+If something that must stay cannot be read, an error is raised.
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ from table_format.model.manifest import FileKind, ManifestEntry
 from table_format.model.snapshot import CommitKind, Snapshot
 
 _LONGEST_LOOK: Final = 256
-"""Snapshots whose kind is read one by one; beyond, the latest state is read instead."""
+"""The maximum number of snapshots whose kinds are read; if there are more, the latest state is read instead."""
 
 
 class RetainedFiles:
-    """Reads what a history needs after a removal."""
+    """Reads the files that a history needs after a removal."""
 
     def __init__(self, history: TableHistory) -> None:
         self._history = history
@@ -39,12 +40,12 @@ class RetainedFiles:
     def needed(
         self, removal: Removal, removed: Sequence[ManifestEntry], kept_apart: KeptApart, others: NeededFiles
     ) -> NeededFiles:
-        """What stays: the metadata of what is retained, and those of the ``removed`` files that anything may need.
+        """Return the files that stay: retained metadata, and those of the ``removed`` files that may still be needed.
 
-        ``others`` is what other branches, and changelogs, need.
+        ``others`` are the needs of other branches and of changelogs.
 
         Raises:
-            CorruptionError: what must stay cannot be read.
+            CorruptionError: the files that must stay cannot be determined.
         """
         files = others.files
         if removed:
@@ -67,9 +68,9 @@ class RetainedFiles:
         return needed
 
     def _up_to_a_whole_one(self, end: Snapshot) -> Iterator[Snapshot]:
-        """``end``, and while files of these are gone with another expiry those after it.
+        """Yield ``end``, and then later snapshots while another expiry has deleted files of the previous one.
 
-        A manifest that a later snapshot shares with one before ``end`` is named by all in between.
+        If a later snapshot shares a manifest with one before ``end``, all snapshots in between name it.
 
         Raises:
             MissingFile: the table is damaged, or others expire faster than this reads.
@@ -92,7 +93,7 @@ class RetainedFiles:
     def _protected(
         self, ids: Iterable[int], end: Snapshot, kept_apart: KeptApart, removed: Sequence[ManifestEntry]
     ) -> set[FileKey]:
-        """Files of the nearest tag before each of the snapshots, and what the history after ``end`` brought back."""
+        """Return the files of the nearest tag before each snapshot, and the files that were restored after ``end``."""
         wanted = FileFilter(
             partitions=frozenset(entry.partition for entry in removed),
             buckets=frozenset(entry.bucket for entry in removed),
@@ -109,9 +110,9 @@ class RetainedFiles:
         return files | self._restored(end, wanted)
 
     def _restored(self, end: Snapshot, wanted: FileFilter) -> set[FileKey]:
-        """Files that snapshots after ``end`` may have added though earlier ones had removed them.
+        """Return the files that snapshots after ``end`` may have added again after an earlier removal.
 
-        Java's rollback to an old state as a new snapshot does that, under the kind OVERWRITE; nothing else does.
+        Only Java's rollback to an old state as a new snapshot, with the kind OVERWRITE, does that.
         """
         latest = self._history.snapshots.latest()
         if latest is None or latest.id == end.id:
@@ -133,7 +134,7 @@ class RetainedFiles:
         except MissingFile:
             if self._history.snapshots.exists(snapshot.id):
                 raise
-            return set()  # a changelog of which only changelog files are kept
+            return set()  # a changelog that keeps only changelog files
 
     def _live(self, snapshot: Snapshot, wanted: FileFilter) -> set[FileKey]:
         h = self._history

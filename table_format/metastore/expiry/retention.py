@@ -1,10 +1,10 @@
-"""Which snapshots and changelogs may go (format chapter 10, section 9; Java ``ExpireSnapshotsImpl.expire``,
-``ExpireChangelogImpl.expire``). Facts in, verdict out.
+"""Determines which snapshots and changelogs may expire. Pure.
 
-The age that counts is that of the successor, as since 2.0: a snapshot may go once the one that replaced it is older
-than the retention; 0.9 used the age of the snapshot itself and kept one snapshot more or less. Below the retain
-floor nothing goes, whatever the options say: it keeps an id from being used twice by a writer that slept (a put is
-abandoned before its base can have been expired).
+As since 2.0, the age of the next snapshot counts: a snapshot may expire if the one that replaced it is older than the
+retention. Release 0.9 used the age of the snapshot itself, and kept one snapshot more or less. Snapshots below the
+retain floor never expire, whatever the options are. This prevents a delayed writer from using an id twice: it gives up
+before its base can have expired. Format chapter 10, section 9; Java ``ExpireSnapshotsImpl.expire``,
+``ExpireChangelogImpl.expire``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from table_format.options.expire import LIMIT, NUM_RETAINED_MIN
 
 
 def default_retain_floor_ms(options: CommitOptions) -> int:
-    """The age below which no snapshot is ever expired: well above what a publishing writer may take.
+    """Return the age below which no snapshot ever expires: well above the maximum time of a publication.
 
     >>> default_retain_floor_ms(CommitOptions()) // 60_000
     15
@@ -29,7 +29,7 @@ def default_retain_floor_ms(options: CommitOptions) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retention:
-    """The rules of one expiry. Times are epoch milliseconds, both exclusive bounds."""
+    """The rules of one expiry. Times are epoch milliseconds; both bounds are exclusive."""
 
     retain_min: int
     retain_max: int
@@ -37,7 +37,7 @@ class Retention:
     floor_ms: int
     limit: int
     option: str = NUM_RETAINED_MIN.key
-    """The option to name when the numbers contradict each other."""
+    """The option that errors name if the numbers contradict each other."""
 
     def __post_init__(self) -> None:
         if not 1 <= self.retain_min <= self.retain_max:
@@ -70,7 +70,7 @@ class RetentionOverrides:
         limit: int,
         option: str = NUM_RETAINED_MIN.key,
     ) -> Retention:
-        """The rules that the options make, with these bounds in the place of theirs.
+        """Return the rules of the options, overridden by these bounds.
 
         Raises:
             InvalidOption: the bounds contradict each other.
@@ -91,7 +91,7 @@ def _first(override: int | None, default: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class ExpiryRange:
-    """Snapshots from ``begin`` up to, not including, ``end`` go; ``kept_by`` says what keeps ``end``.
+    """The snapshots from ``begin`` up to, but not including, ``end`` expire; ``kept_by`` is why ``end`` stays.
 
     ``beyond_max`` counts the snapshots beyond the maximum that the retain floor keeps.
     """
@@ -103,7 +103,7 @@ class ExpiryRange:
 
     @property
     def ids(self) -> tuple[int, ...]:
-        """The ids of the snapshots that go, in order."""
+        """The ids of the expiring snapshots, in order."""
         return tuple(range(self.begin, self.end))
 
 
@@ -115,10 +115,10 @@ def expiry_range(
     time_of: Callable[[int], int | None],
     first_needed: int | None = None,
 ) -> ExpiryRange:
-    """The oldest snapshots that may go, of a history from ``earliest`` to ``latest``.
+    """Return the oldest snapshots that may expire, in a history from ``earliest`` to ``latest``.
 
-    ``time_of`` gives a snapshot's time, ``None`` when it is gone; ``first_needed`` is the first snapshot that a
-    consumer still wants.
+    ``time_of`` returns the time of a snapshot, or ``None`` if it does not exist any more. ``first_needed`` is the first
+    snapshot that a consumer still has to read.
 
     >>> rules = Retention(retain_min=2, retain_max=9, older_than_ms=50, floor_ms=100, limit=50)
     >>> expiry_range(rules, earliest=1, latest=9, time_of=lambda i: i * 10)
@@ -127,7 +127,7 @@ def expiry_range(
     allowed, kept_by = _end_of_range(
         rules,
         _Span("snapshots", earliest, latest, first_needed=first_needed),
-        # The age of a snapshot is that of its successor.
+        # The age of a snapshot is that of the next one.
         decisive_time=lambda snapshot_id: time_of(snapshot_id + 1),
     )
     end = allowed
@@ -149,10 +149,10 @@ def changelog_range(
     time_of: Callable[[int], int | None],
     first_needed: int | None = None,
 ) -> ExpiryRange:
-    """The oldest long-lived changelogs, of those from ``earliest`` to ``last``, that may go (``ExpireChangelogImpl``).
+    """Return the oldest long-lived changelogs from ``earliest`` to ``last`` that may expire (``ExpireChangelogImpl``).
 
-    ``latest`` is the latest snapshot, from which retained commits are counted. As in the reference the last changelog
-    stays, and it is a changelog's own age that counts.
+    ``latest`` is the latest snapshot, from which retained commits are counted. As in the reference, the last changelog
+    stays, and the age of the changelog itself counts.
 
     >>> rules = Retention(retain_min=2, retain_max=9, older_than_ms=50, floor_ms=100, limit=50)
     >>> changelog_range(rules, earliest=1, last=6, latest=9, time_of=lambda i: i * 10)
@@ -165,7 +165,7 @@ def changelog_range(
 
 @dataclass(frozen=True, slots=True)
 class _Span:
-    """The ids from which an expiry chooses; ``last`` is a changelog that stays."""
+    """The range of ids from which an expiry chooses; ``last`` is the last changelog, which stays."""
 
     what: str
     earliest: int
@@ -175,7 +175,7 @@ class _Span:
 
 
 def _end_of_range(rules: Retention, span: _Span, *, decisive_time: Callable[[int], int | None]) -> tuple[int, str]:
-    """The first id that must stay, and what keeps it; ``decisive_time`` gives the epoch time that counts for an id."""
+    """Return the first id that must stay, and why; ``decisive_time`` returns the epoch time that counts for an id."""
     bounds = [
         (span.latest - rules.retain_min + 1, f"the number of {span.what} retained at least"),
         (span.earliest + rules.limit, "the limit of one expiry"),
@@ -185,7 +185,7 @@ def _end_of_range(rules: Retention, span: _Span, *, decisive_time: Callable[[int
     if span.first_needed is not None:
         bounds.append((span.first_needed, "a consumer that has still to read it"))
     end, kept_by = min(bounds, key=lambda bound: bound[0])
-    # What exceeds the number retained at most goes whatever its age.
+    # Ids beyond the maximum number expire whatever their age.
     for number in range(max(span.latest - rules.retain_max + 1, span.earliest), end):
         time_ms = decisive_time(number)
         if time_ms is not None and time_ms >= rules.older_than_ms:

@@ -1,4 +1,4 @@
-"""The history of one branch as an expiry reads it: snapshots, long-lived changelogs, and what keeps snapshots apart."""
+"""Reads the history of one branch for an expiry: snapshots, long-lived changelogs, and separately kept snapshots."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ class TableHistory:
         return Partitions(self.schema, self.options)
 
     def first_needed(self) -> int | None:
-        """The first snapshot that a consumer has still to read; raises as ``first_needed_snapshot``."""
+        """Return the first snapshot that a consumer still has to read; raises as ``first_needed_snapshot``."""
         return first_needed_snapshot(self.store)
 
     def kept_states(self) -> Mapping[Keeper, Snapshot]:
-        """The snapshots that are kept apart from the history, by their keepers: tags, and files below a gap."""
+        """Return the snapshots that are kept outside the history, by keeper: tags, and snapshot files below a gap."""
         tags = TagStore(self.store).all()
         self._tags_read = frozenset(tags)
         found: dict[Keeper, Snapshot] = {KeptByTag(name): tag.snapshot for name, tag in tags.items()}
@@ -59,7 +59,7 @@ class TableHistory:
         return found | {KeptByFile(i): snapshot for i, snapshot in alone if snapshot is not None}
 
     def kept_apart(self, kept: Mapping[Keeper, Snapshot], end: Snapshot) -> KeptApart:
-        """Where kept snapshots lie in the history before ``end``."""
+        """Return the places of kept snapshots in the history before ``end``."""
         listed = self.snapshots.listed_ids()
         wanted = {snapshot.id for snapshot in kept.values()} & set(listed)
         retained = {i: snapshot for i in sorted(wanted) if (snapshot := self.snapshots.find(i)) is not None}
@@ -70,11 +70,11 @@ class TableHistory:
         return place(kept, retained, end, is_rewritten=is_rewritten)
 
     def may_lack_files(self, keeper: Keeper) -> bool:
-        """Whether files that the keeper names may rightly be missing: of a tag only while it is being deleted."""
+        """Return whether files of the keeper may be missing without damage: for a tag, only during its deletion."""
         return isinstance(keeper, KeptByFile) or TagStore(self.store).is_being_deleted(keeper.tag)
 
     def is_overtaken(self, first_id: int) -> bool:
-        """Whether another expiry from ``first_id`` on, or a deletion of a tag, may be deleting files at this moment."""
+        """Return whether another expiry from ``first_id`` on, or the deletion of a tag, may be deleting files now."""
         tags = TagStore(self.store)
         if tags.names_being_deleted() or frozenset(tags.names()) != self._tags_read:
             return True

@@ -1,12 +1,12 @@
-"""Deletion of a tag with the files only it needs (format chapter 10, section 9; Java ``TagDeletion``).
+"""Deletion of a tag with the files that only it needs (format chapter 10, section 9; Java ``TagDeletion``).
 
-While the tag's snapshot is retained, or another tag has it, only the tag's file goes. Otherwise the files go that
-nothing else needs: no other tag, no snapshot that is listed, in this branch or another, and no long-lived changelog.
-The reference looks at the neighbours in history only, and finds them by a hint. Here no hint is used, and after an
-interrupted rollback or fast-forward a history has no order by which neighbours could be found.
+While the tag's snapshot is retained, or another tag keeps it, only the tag's file is deleted. Otherwise the files that
+nothing else needs are deleted too: no other tag, no listed snapshot of any branch, and no long-lived changelog. The
+reference checks only the neighbours in the history, and finds them with a hint. No hint is used here, because after an
+interrupted rollback or fast-forward the neighbours in the history are not known.
 
 Order of effects: 1 a notice announces the deletion, 2 the files, contents before the lists that name them, 3 the tag,
-4 the notice. A deletion that was interrupted can be repeated from every step.
+4 the notice. An interrupted deletion can be repeated from every step.
 """
 
 from __future__ import annotations
@@ -38,14 +38,15 @@ def delete_tag(store: TableStore, options: TableOptions, name: str) -> FileDelet
 
     Raises:
         TagNotFound: there is no such tag.
-        CorruptionError: what else needs its files cannot be determined; nothing was deleted.
+        CorruptionError: the files that must stay cannot be determined; nothing was deleted.
         OSError: the store failed; delete the tag again.
     """
     tags = TagStore(store)
     snapshot = tags.load(name).snapshot
     deletions = FileDeletions()
     if not _is_kept_otherwise(store, snapshot, beside=name):
-        # Before the needs are read: a tag or branch made of it later finds the notice, and one made earlier is read.
+        # Before the needs are read: a tag or branch that is created from it later finds the notice; earlier ones are
+        # read.
         was_being_deleted = tags.is_being_deleted(name)
         tags.announce_deletion(name)
         try:
@@ -66,21 +67,21 @@ def replace_tag(
 
     Raises:
         TagNotFound: there is no such tag.
-        SnapshotExpired: the new snapshot is gone, and no other tag keeps it; the tag is as before.
-        CorruptionError: what else needs its files cannot be determined; the tag is replaced, and nothing was deleted.
-        OSError: the store failed; what only the old snapshot needs may stay behind.
+        SnapshotExpired: the new snapshot has expired, and no other tag keeps it; the tag is unchanged.
+        CorruptionError: the files that must stay cannot be determined; the tag is replaced, and nothing was deleted.
+        OSError: the store failed; files that only the old snapshot needs may be left.
     """
     tags = TagStore(store)
     before = tags.load(name)
     replaced = tags.replace(name, snapshot, time_retained_ms=time_retained_ms)
-    # Last, since until then the old snapshot is what the tag promises.
+    # Last, because until then the tag keeps the old snapshot.
     if not _is_kept_otherwise(store, before.snapshot):
         _plan_beside_expiry(store, options, before.snapshot).apply(store, options.expire.delete_threads)
     return replaced
 
 
 def _is_kept_otherwise(store: TableStore, snapshot: Snapshot, *, beside: str | None = None) -> bool:
-    """Whether the very snapshot is listed, or another tag has it."""
+    """Return whether the same snapshot is listed, or another tag keeps it."""
     found = SnapshotStore(store).find(snapshot.id)
     if found is not None and found.is_same(snapshot):
         return True
@@ -93,7 +94,7 @@ def _plan_beside_expiry(
     store: TableStore, options: TableOptions, snapshot: Snapshot, *, beside: str | None = None
 ) -> FileDeletions:
     for _ in range(_TRIES - 1):
-        # An expiry at work may take a snapshot away while it is read; then it needs nothing any more.
+        # A running expiry may delete a snapshot while it is read; the snapshot then needs no files any more.
         with suppress(MissingFile, SnapshotNotFound):
             return _plan(store, options, snapshot, beside=beside)
     return _plan(store, options, snapshot, beside=beside)
@@ -106,7 +107,7 @@ def _plan(store: TableStore, options: TableOptions, snapshot: Snapshot, *, besid
     try:
         entries = live_files(manifests, kept, schema=schema, schemas={}).entries
     except CorruptionError:
-        # An earlier deletion of this tag came as far as this; or it is broken, and what it kept stays behind.
+        # An earlier deletion of this tag was interrupted here; or the tag is broken, and its files stay.
         entries = ()
     names = metadata_names(kept, manifests, passing_over=CorruptionError)
     needs = needs_beside_tag(store, manifests, beside, frozenset(entry.file.file_name for entry in entries))

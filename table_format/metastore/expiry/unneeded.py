@@ -25,11 +25,11 @@ from table_format.model.snapshot import Snapshot
 from table_format.options.table_options import TableOptions
 
 _Named: TypeAlias = tuple[FileKey, tuple[str, ...]]
-"""A data file and the files beside it: a new index is another name beside the same file."""
+"""A data file and its extra files; a new index is a further extra file of the same data file."""
 
 
 def named_files(snapshots: Iterable[Snapshot], manifests: ManifestStore) -> NamedFiles:
-    """The files that snapshots name, live or not, as far as they can be read."""
+    """Return the files that snapshots name, live or not, as far as they can be read."""
     metadata = MetadataNames()
     entries: dict[_Named, ManifestEntry] = {}
     for snapshot in snapshots:
@@ -52,8 +52,8 @@ def delete_unneeded(store: TableStore, options: TableOptions, named: NamedFiles)
     """Delete the files that no branch names any longer. Return the deleted files.
 
     Raises:
-        CorruptionError: what is needed cannot be determined; nothing was deleted.
-        OSError: the store failed; what is left is an orphan.
+        CorruptionError: the needed files cannot be determined; nothing was deleted.
+        OSError: the store failed; remaining files are orphans.
     """
     deletions = plan_unneeded(store, options, named)
     deletions.apply(store, options.expire.delete_threads)
@@ -61,9 +61,9 @@ def delete_unneeded(store: TableStore, options: TableOptions, named: NamedFiles)
 
 
 def plan_unneeded(store: TableStore, options: TableOptions, named: NamedFiles) -> FileDeletions:
-    """What ``delete_unneeded`` would delete at this moment; raises as it does."""
+    """Return the files that ``delete_unneeded`` would delete now; raises the same errors."""
     if not named.metadata.manifest_lists:
         return FileDeletions()
-    # A new store, since what this process remembers may be gone.
+    # A new store, because cached files may have been deleted.
     needed = needs_of_all_branches(store, ManifestStore(store, options))
     return plan_deletions(named, needed, DataPaths(store, Partitions(SchemaStore(store).latest(), options)))

@@ -1,1 +1,1 @@
-"""Changes to the history itself: branches, fast-forward, rollback, automatic tags."""
+"""Changes of the history itself: branches, fast-forward, rollback, automatic tags."""

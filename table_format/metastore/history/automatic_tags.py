@@ -1,8 +1,8 @@
-"""Tags that commits create automatically (format chapter 10, section 10; Java ``TagAutoCreation``,
-``TagBatchCreation``).
+"""Tags that commits create automatically.
 
-By the clock or the watermark, the first snapshot after the end of a period gets the tag of that period. The existing
-tags show the progress, so any process can continue. In batch mode, the tag of the day moves to the latest snapshot.
+In the modes process-time and watermark, the first snapshot after the end of a period gets the tag of that period. The
+existing tags show the progress, so any process can continue. In batch mode, the tag of the day moves to the latest
+snapshot.
 """
 
 from __future__ import annotations
@@ -81,14 +81,14 @@ def due_tags(store: TableStore, options: TableOptions) -> tuple[str, ...]:
 
 
 def is_automatic(name: str, options: TagOptions) -> bool:
-    """Whether a tag of that name is one that commits by the clock or the watermark make."""
+    """Return whether a tag name has the form of automatic tags by process-time or watermark."""
     if options.automatic_creation not in ("process-time", "watermark"):
         return False
     return TagPeriods.of(options).time_of(name) is not None
 
 
 class _PeriodTags:
-    """One round over the snapshots since the last tag."""
+    """One pass over the snapshots since the last tag."""
 
     def __init__(self, store: TableStore, options: TableOptions) -> None:
         self._store = store
@@ -97,13 +97,13 @@ class _PeriodTags:
         self._snapshots = SnapshotStore(store)
         self._periods = TagPeriods.of(options.tags)
         self._due: int | None = None
-        """When the period of the next tag begins; ``None`` before the first."""
+        """The start of the period of the next tag; ``None`` before the first."""
 
     def create(self) -> tuple[str, ...]:
         return tuple(name for snapshot in self._new_snapshots() if (name := self._tag(snapshot)) is not None)
 
     def due(self) -> Iterator[str]:
-        """The names that ``create`` would give, those that are there already included."""
+        """Return the names that ``create`` would use, including existing ones."""
         return (name for snapshot in self._new_snapshots() if (name := self._due_name(snapshot)) is not None)
 
     def _new_snapshots(self) -> Iterator[Snapshot]:
@@ -122,13 +122,13 @@ class _PeriodTags:
             earliest = self._snapshots.earliest_id()
             if earliest is None or earliest <= number:
                 return
-            number = earliest  # what lies between has been expired
+            number = earliest  # the snapshots in between have expired
 
     def _made(self) -> list[str]:
         return [name for name in self._tags.names() if self._periods.time_of(name) is not None]
 
     def _due_name(self, snapshot: Snapshot) -> str | None:
-        """The name that a snapshot is due to get, whose period counts as tagged from now on."""
+        """Return the name of the tag that is due for a snapshot; its period then counts as tagged."""
         options, length_ms = self._options.tags, self._periods.length_ms
         time_ms = _time_of(snapshot, options)
         if time_ms is None:
@@ -146,7 +146,7 @@ class _PeriodTags:
         if name is None:
             return None
         options = self._options.tags
-        # An existing tag, or a snapshot that is just being deleted, must not block later tags.
+        # An existing tag, or a snapshot that is being deleted, must not block later tags.
         with suppress(AlreadyExistsError, SnapshotExpired):
             self._tags.create(name, snapshot, time_retained_ms=options.default_time_retained_ms, automatic=True)
         _keep_newest(self._store, self._options, {n: self._tags.load(n) for n in self._made()})
@@ -154,7 +154,7 @@ class _PeriodTags:
 
 
 def _time_of(snapshot: Snapshot, options: TagOptions) -> int | None:
-    """The local time that decides: that of the commit, or its watermark."""
+    """Return the local time that determines the period: that of the commit, or its watermark."""
     if options.automatic_creation == "watermark":
         if snapshot.watermark is None or snapshot.watermark == NO_WATERMARK:
             return None
@@ -177,7 +177,7 @@ def _is_batch_name(name: str) -> bool:
 
 
 def _keep_newest(store: TableStore, options: TableOptions, made: Mapping[str, Tag]) -> None:
-    """Delete the oldest of the tags that commits have made, until there are as many as ``tag.num-retained-max``."""
+    """Delete the oldest automatic tags until at most ``tag.num-retained-max`` are left."""
     kept = options.tags.num_retained_max
     if kept is not None and len(made) > kept:
         oldest: Iterable[str] = sorted(made, key=lambda name: (made[name].snapshot.id, name))[: len(made) - kept]

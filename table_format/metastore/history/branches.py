@@ -1,8 +1,7 @@
-"""Branches: separate histories and schemas over the files of one table (format chapter 03, section 5; Java
-``FileSystemBranchManager``).
+"""Branches: separate histories and schemas over the files of one table.
 
-A branch is built under a hidden name and appears complete, in one step. Shared files stay as long as anything names
-them (see ``branch_needs``).
+A branch is built under a hidden name and appears completely, in one step. Shared files stay as long as anything names
+them (see ``branch_needs``). Format chapter 03, section 5; Java ``FileSystemBranchManager``.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ class BranchStore:
         self._store = store
 
     def all(self) -> Mapping[str, Branch]:
-        """The branches but main that can be opened, by name."""
+        """Return the branches that can be opened, except main, by name."""
         found = {}
         for name in branch_names(self._store):
             files = self._store.io.list(self.of(name).paths.schema_directory)
@@ -62,19 +61,19 @@ class BranchStore:
         return found
 
     def of(self, name: str) -> TableStore:
-        """The table as the branch sees it, whether the branch exists or not."""
+        """Return the file access of a branch, whether it exists or not."""
         return replace(self._store, paths=self._store.paths.for_branch(name))
 
     def exists(self, name: str) -> bool:
-        """Whether there is a directory of the branch."""
+        """Return whether the branch has a directory."""
         status = self._store.io.status(self._store.paths.branch_root(name))
         return status is not None and status.is_directory
 
     def require(self, name: str) -> TableStore:
-        """The table as an existing branch sees it.
+        """Return the file access of an existing branch.
 
         Raises:
-            BranchNotFound: there is none of that name.
+            BranchNotFound: no branch has this name.
         """
         if not self.exists(name):
             shown = ", ".join(branch_names(self._store)) or "none"
@@ -83,19 +82,19 @@ class BranchStore:
         return self.of(name)
 
     def create(self, name: str, *, tag: str | None = None, ignore_if_exists: bool = False) -> None:
-        """Create a branch with the schemas of this one, empty or with a tag and its snapshot.
+        """Create a branch with the schemas of this one. It is empty, or has a tag and its snapshot.
 
         Raises:
-            AlreadyExistsError: there is one of that name.
+            AlreadyExistsError: a branch has this name.
             InvalidIdentifier: the name is not legal.
-            TagNotFound: there is no such tag.
-            OSError: the store failed; the branch is there completely or not at all.
+            TagNotFound: the tag does not exist.
+            OSError: the store failed; the branch exists completely or not at all.
         """
         branch = self.of(_other(name))
         target = branch.paths.branch_root(name)
         if self.exists(name):
             if tag is not None and TagStore(branch).is_being_deleted(tag):
-                self._confirm(branch, name, tag)  # an attempt before this one came so far
+                self._confirm(branch, name, tag)  # an earlier attempt was interrupted here
                 return
             if ignore_if_exists:
                 return
@@ -111,32 +110,32 @@ class BranchStore:
             if ignore_if_exists:
                 return
             raise self._exists_already(name) from error
-        except BaseException:  # an interrupt as well; when the branch has its name there is no draft any more
+        except BaseException:  # includes interrupts; once the branch has its name, there is no draft any more
             self._discard(draft)
             raise
         if tag is not None:
             self._confirm(branch, name, tag)
 
     def _confirm(self, branch: TableStore, name: str, tag: str) -> None:
-        """Let others rely on a new branch, if the tag it was made of is still there; if not, take the branch back.
+        """Confirm a new branch if the tag from which it was created still exists; otherwise remove the branch.
 
         Raises:
-            TagNotFound: the tag was deleted meanwhile.
+            TagNotFound: the tag was deleted in the meantime.
         """
         tags = TagStore(self._store)
         if tags.is_being_deleted(tag) or tags.find(tag) is None:
-            # Deleted between reading and naming, perhaps with its files; a branch must not promise them.
+            # The tag was deleted after it was read, perhaps with its files; a branch must not rely on them.
             self._store.io.delete_tree(branch.paths.branch_root(name))
             message = f"tag '{tag}' was deleted before branch '{name}' could keep its snapshot"
             raise TagNotFound(message)
         self._store.io.delete(branch.paths.tag_notice(tag))
 
     def rename(self, name: str, new_name: str) -> None:
-        """Give a branch another name, in one step.
+        """Rename a branch, in one step.
 
         Raises:
-            BranchNotFound: there is none of the old name.
-            AlreadyExistsError: there is one of the new name.
+            BranchNotFound: no branch has the old name.
+            AlreadyExistsError: a branch has the new name.
             InvalidIdentifier: the new name is not legal, or the old one is the main branch.
         """
         source, target = self.require(_other(name)).paths.branch_root(name), self.of(_other(new_name))
@@ -149,22 +148,22 @@ class BranchStore:
         """Delete a branch and the files that only it needs. Return the other deleted files.
 
         Raises:
-            BranchNotFound: there is none of that name.
-            InvalidIdentifier: it is the main branch.
-            OSError: the store failed; if the branch is gone already, files that only it needed may stay behind.
+            BranchNotFound: no branch has this name.
+            InvalidIdentifier: the name is that of the main branch.
+            OSError: the store failed; if the branch is already deleted, files that only it needed may be left.
         """
         branch = self.require(_other(name))
         named = named_files(_readable_history(branch), ManifestStore(branch, options))
-        # It disappears in one step: a branch that is partly deleted must not be read.
+        # It disappears in one step, because a partly deleted branch must not be read.
         draft = self._store.paths.branch_draft(self._store.runtime.ids.uuid())
         self._store.io.rename_directory(branch.paths.branch_root(name), draft)
         self._store.io.delete_tree(draft)
-        with suppress(CorruptionError):  # then what others need is not known, and nothing more is deleted
+        with suppress(CorruptionError):  # the needs of others are unknown then, and nothing more is deleted
             return delete_unneeded(self._store, options, named)
         return FileDeletions()
 
     def _content(self, tag: str | None) -> Sequence[tuple[str, bytes]]:
-        """The files of a new branch: paths below its directory, with a slash in front, and bytes."""
+        """Return the files of a new branch: paths below its directory, with a leading slash, and bytes."""
         io, paths = self._store.io, self._store.paths
         schemas = SchemaStore(self._store)
         last_schema, files = schemas.latest().id, []
@@ -173,13 +172,14 @@ class BranchStore:
             snapshot = tags.load(tag).snapshot
             tags.refuse_if_being_deleted(tag)
             last_schema = snapshot.schema_id
-            # The notice stays until the branch is confirmed. A process that dies before that has promised nothing.
+            # The notice stays until the branch is confirmed. Nothing relies on the branch if the process dies before
+            # that.
             files.append((paths.tag_notice(tag), b""))
             files.append((paths.tag(tag), tags.file_of(tag)))
             files.append((paths.snapshot(snapshot.id), self._snapshot_file(snapshot)))
         for schema_id in schemas.ids():
             if schema_id <= last_schema:
-                schemas.load(schema_id)  # what cannot be read is not copied
+                schemas.load(schema_id)  # an unreadable schema is not copied
                 files.append((paths.schema(schema_id), read_file(io, paths.schema(schema_id))))
         return [(path.removeprefix(paths.branch_root(paths.branch)), data) for path, data in files]
 
@@ -187,7 +187,7 @@ class BranchStore:
         path = self._store.paths.snapshot(snapshot.id)
         with suppress(FileNotFoundError, CorruptionError):
             data = read_file(self._store.io, path)
-            # As it is, with whatever its writer put into it; unless it is a later one that was given the id again.
+            # Copy the original bytes, with unknown members, unless the file is a later snapshot with a reused id.
             if decode_snapshot(data, path=path) == snapshot:
                 return data
         return snapshot_bytes(snapshot, path=path)
@@ -201,7 +201,7 @@ class BranchStore:
 
 
 def refuse_snapshot_without_tag(name: str, snapshot_id: int) -> UnsupportedFeature:
-    """The error of a branch that is to begin with a snapshot no tag keeps."""
+    """Return the error for a branch that would begin with a snapshot that no tag keeps."""
     feature = "a branch from a snapshot without a tag"
     message = (
         f"branch '{name}' cannot begin with snapshot {snapshot_id} itself: other engines keep the files of a "
@@ -219,7 +219,7 @@ def _other(name: str) -> str:
 
 
 def _readable_history(branch: TableStore) -> Iterable[Snapshot]:
-    """The snapshots of a branch, of its tags and changelogs, as far as they can be read."""
+    """Yield the snapshots of a branch, its tags and its changelogs, as far as they can be read."""
     snapshots, tags = SnapshotStore(branch), TagStore(branch)
     for snapshot_id in snapshots.listed_ids():
         with suppress(CorruptionError):

@@ -1,17 +1,18 @@
-"""Fast-forward: replaces the history of a branch by that of another (format chapter 03, section 5; Java
-``FileSystemBranchManager``).
+"""Fast-forward: replaces the history of a branch by that of another.
 
 From the earliest snapshot of the source on, its snapshots, tags and schemas replace those of the target. The source
 does not change. Other writers must have stopped, because ids are reused.
 
 The reference removes first and then copies; a crash in between leaves the table without its latest rows, or without
-any. Here the latest snapshot of the source appears in one step. Order of effects: 1 a notice says that the history is
-being replaced, and the hint LATEST goes, so that every reader lists, 2 snapshots of the target that are newer than the
-source, or were written with schemas that go, newest first, 3 schemas, 4 the latest snapshot: from here on the target is
-what the source is, 5 the others, and, where the source does not go on from a snapshot of the target, those before it,
-6 tags, 7 the hints, and the notice goes, 8 files that nothing names any more. After any of these steps the target is
-as it was at one of its snapshots, or as the source; a repetition continues. Until the notice goes, expiry and the
-cleaning of orphans read the needs of each snapshot by itself, since snapshots need not follow each other.
+any. Here, the latest snapshot of the source appears in one step. Order of effects: 1 a notice announces the
+replacement, and the hint LATEST is deleted, so that every reader lists; 2 snapshots of the target that are newer than
+the source, or have replaced schemas, are deleted, newest first; 3 schemas are replaced; 4 the latest snapshot is
+written: from here on, the target has the state of the source; 5 the other snapshots are written, and, if the source
+does not continue a snapshot of the target, those before it are deleted; 6 tags are replaced; 7 the hints are written,
+and the notice is deleted; 8 files that nothing names any more are deleted. After each step, the target has the state of
+one of its snapshots, or that of the source, and a repeated call continues. While the notice exists, expiry and orphan
+cleanup read the needs of each snapshot separately, because snapshots need not follow each other. Format chapter 03,
+section 5; Java ``FileSystemBranchManager``.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ from table_format.options.table_options import TableOptions
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FastForwardReport:
-    """The result: the snapshots from the source, what was removed, and why files were kept."""
+    """The result of a fast-forward: the snapshots from the source, what was removed, and why files were kept."""
 
     snapshot_ids: tuple[int, ...]
     removed_ids: tuple[int, ...] = ()
@@ -55,12 +56,12 @@ def fast_forward(
     """Fast-forward the branch of the store to ``branch``, whose latest snapshot must be ``expected``.
 
     Raises:
-        ConflictError: its latest snapshot is not the expected one; nothing was changed.
-        BranchNotFound: there is no such branch.
-        InvalidIdentifier: it is the main branch, or the branch of the store itself.
+        ConflictError: the latest snapshot of the branch is not the expected one; nothing was changed.
+        BranchNotFound: the branch does not exist.
+        InvalidIdentifier: the branch is the main branch, or the branch of the store itself.
         SnapshotNotFound: the branch has no snapshot.
-        CorruptionError: a snapshot, schema or tag of it cannot be read; nothing was changed.
-        OSError: the store failed; do it again.
+        CorruptionError: a snapshot, schema or tag of the branch cannot be read; nothing was changed.
+        OSError: the store failed; call again.
     """
     check_name(branch, "branch")
     if branch in (MAIN_BRANCH, store.paths.branch):
@@ -73,7 +74,7 @@ def fast_forward(
 
 
 class _FastForward:
-    """What source and target hold, read before the first effect; files by id or name, as bytes."""
+    """The contents of source and target, read before the first effect; files by id or name, as bytes."""
 
     def __init__(self, target: TableStore, source: TableStore, options: TableOptions) -> None:
         self._target = target
@@ -89,7 +90,7 @@ class _FastForward:
         self._first, self._last = source_snapshots.load(ids[0]), ids[-1]
         self._new = {i: read_file(source.io, source.paths.snapshot(i)) for i in ids}
         self._old = {i: read_file(target.io, target.paths.snapshot(i)) for i in self._listed(ids[0])}
-        # Decided before anything is replaced: afterwards the first snapshot exists in either case.
+        # Determined before anything is replaced, because afterwards the first snapshot exists in both cases.
         present = None if self._first.id not in self._old else self._snapshots.find(self._first.id)
         joins = present is not None and present.is_same(self._first)
         self._apart = not joins or self._snapshots.rewriting.begins_apart()
@@ -104,11 +105,11 @@ class _FastForward:
         self._old_tags = {n: t for n, t in TagStore(target).all().items() if t.snapshot.id >= self._first.id}
 
     def require_last(self, expected: Snapshot) -> None:
-        """Refuse a branch whose latest snapshot is another one. What was read here is what would be published."""
+        """Refuse a branch whose latest snapshot is a different one. The states read here are those to be published."""
         last = decode_snapshot(self._new[self._last], path=self._source.paths.snapshot(self._last))
         if not last.is_same(expected):
             message = (
-                f"the latest snapshot of the branch is {last.id} by {last.commit_user}, and not the expected "
+                f"the latest snapshot of the branch is {last.id} by {last.commit_user}, not the expected "
                 f"{expected.id} by {expected.commit_user}; nothing was changed"
             )
             raise ConflictError(message)
@@ -158,19 +159,19 @@ class _FastForward:
         yield from (tag.snapshot for name, tag in self._old_tags.items())
 
     def _remove_snapshots(self) -> None:
-        """Remove what must not be seen beside the schemas and the latest snapshot of the source."""
+        """Remove snapshots that must not be visible together with the schemas and the latest snapshot of the source."""
         differing = [i for i, data in self._old_schemas.items() if self._new_schemas.get(i) != data]
         first_differing = min(differing, default=None)
         for snapshot_id in sorted(self._old, reverse=True):
             snapshot = self._snapshots.find(snapshot_id)
             stays = snapshot is not None and (first_differing is None or snapshot.schema_id < first_differing)
             if snapshot_id <= self._last and stays:
-                break  # those before it are older in both respects
+                break  # earlier ones are older in both respects
             self._snapshots.delete(snapshot_id)
             del self._old[snapshot_id]
 
     def _remove_unrelated(self) -> tuple[int, ...]:
-        """Remove what lies before the first snapshot of the source and does not lead to it."""
+        """Remove snapshots before the first snapshot of the source that it does not follow."""
         for snapshot_id in reversed(self._unrelated):
             self._snapshots.delete(snapshot_id)
         return self._unrelated
@@ -200,10 +201,10 @@ class _FastForward:
 def _refuse_unreadable(
     source: TableStore, snapshots: Mapping[int, bytes], schemas: Mapping[int, bytes], tags: Mapping[str, bytes]
 ) -> None:
-    """Decode what is to take the place of files of the target.
+    """Decode the files that replace files of the target.
 
     Raises:
-        CorruptionError: no reader would take one of them; names it in the source.
+        CorruptionError: readers would refuse one of the files; the message names it in the source.
     """
     for snapshot_id, data in snapshots.items():
         decode_snapshot(data, path=source.paths.snapshot(snapshot_id))

@@ -1,18 +1,18 @@
 """Rollback to an earlier snapshot (format chapter 10, section 8; Java ``RollbackHelper``).
 
 Later snapshots, long-lived changelogs and tags are removed; consumers and schemas stay. Other writers must have
-stopped: ids are used again.
+stopped, because ids are reused. Before anything is changed, the existence of all files that the target needs is
+checked.
 
-Before anything is changed, all files that the target needs are looked for.
+Order of effects: 1 a snapshot that only a tag keeps gets its file back; 2 the hint LATEST is deleted, so that every
+reader lists; 3 snapshots are deleted, newest first, so that after each deletion the table has the state of one of them;
+if a tag keeps a different snapshot than the one that now has its id, that one is replaced; 4 changelogs and 5 tags are
+deleted; 6 notices of crashed expiries with reused ids are deleted, and the hints are written; 7 files that nothing
+names any more are deleted.
 
-Order of effects: 1 a snapshot that only a tag keeps gets its file back, 2 the hint LATEST goes, so that every reader
-lists, 3 snapshots, newest first, so that after any of these steps the table is as it was at one of them; where a tag
-keeps another snapshot than the one that has its id now, that one is replaced, 4 changelogs, 5 tags, 6 notices of
-expiries that died, of ids which are used again, and the hints, 7 files that nothing names any more.
-
-A repetition after a crash continues from every step; files that the first attempt could no longer delete are orphans.
-What others do in between loses nothing: until step 3 is done the target lies below a gap in the ids, where expiry and
-the deletion of tags keep what it needs as they keep it for a tag.
+After a crash, a repeated call continues from every step; files that the first attempt could not delete any more are
+orphans. Other processes cannot destroy anything in between: until step 3 is done, the target is below a gap in the ids,
+where expiry and the deletion of tags keep its files as they do for a tag.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _ROUNDS: Final = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RollbackReport:
-    """The target of a rollback and what it removed. ``unreadable`` says why files were kept."""
+    """The target of a rollback and what it removed. ``unreadable`` states why files were kept."""
 
     snapshot: Snapshot
     snapshot_ids: tuple[int, ...] = ()
@@ -52,11 +52,11 @@ class RollbackReport:
 
 
 def find_snapshot(store: TableStore, snapshot_id: int) -> Snapshot:
-    """The snapshot of that id, retained or kept by a tag.
+    """Return the snapshot with this id, retained or kept by a tag.
 
     Raises:
-        SnapshotExpired: it has been expired, and no tag keeps it.
-        SnapshotNotFound: there was never one of that id.
+        SnapshotExpired: the snapshot has expired, and no tag keeps it.
+        SnapshotNotFound: there was never a snapshot with this id.
     """
     snapshot_id = whole_number(snapshot_id, "snapshot_id")
     snapshots = SnapshotStore(store)
@@ -68,10 +68,10 @@ def find_snapshot(store: TableStore, snapshot_id: int) -> Snapshot:
 
 
 def rollback(store: TableStore, options: TableOptions, target: Snapshot) -> RollbackReport:
-    """Make ``target``, found by ``find_snapshot`` or a tag, the latest snapshot.
+    """Make ``target`` the latest snapshot; get it with ``find_snapshot`` or from a tag.
 
     Raises:
-        SnapshotExpired: the target is being expired, and files of it are gone; nothing was changed.
+        SnapshotExpired: the target is expiring, and some of its files are deleted; nothing was changed.
         CorruptionError: files of the target are missing or damaged; nothing was changed.
         ConflictError: other processes continue to commit.
         OSError: the store failed; roll back again.
@@ -83,7 +83,7 @@ def rollback(store: TableStore, options: TableOptions, target: Snapshot) -> Roll
     replaced = present if present is not None and not present.is_same(target) else None
     named = named_files((*_later(store, target.id), *([replaced] if replaced else [])), manifests)
     if present is None:
-        with suppress(AlreadyExistsError):  # by another process that rolls back to it
+        with suppress(AlreadyExistsError):  # another process rolls back to it
             snapshots.create(target)  # 1
     snapshots.hints.delete_latest()  # 2
     removed = _remove_snapshots(store, snapshots, target.id)  # 3
@@ -111,7 +111,7 @@ def rollback(store: TableStore, options: TableOptions, target: Snapshot) -> Roll
 
 
 def _require_complete(store: TableStore, target: Snapshot) -> None:
-    """A rollback to a snapshot that is partly deleted would give up the later ones for nothing."""
+    """Refuse a partly deleted snapshot, because the rollback would lose the later ones without a result."""
     with explaining_expiry(store, target.id):
         path = missing_file(store, target)
         if path is not None:
@@ -121,7 +121,7 @@ def _require_complete(store: TableStore, target: Snapshot) -> None:
 
 
 def _later(store: TableStore, target_id: int) -> Iterator[Snapshot]:
-    """The snapshots after the target with those of tags and changelogs, as far as they can be read."""
+    """Yield the later snapshots, including those of tags and changelogs, as far as they can be read."""
     snapshots = SnapshotStore(store)
     for snapshot_id in snapshots.listed_ids():
         if snapshot_id > target_id:

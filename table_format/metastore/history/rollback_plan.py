@@ -1,6 +1,6 @@
-"""Plans a rollback: what it removes, and which snapshot precedes the commits of a job.
+"""Plans a rollback: finds what it removes, and the snapshot before the commits of a job.
 
-A job marks its commits by a user or by properties, such as the id of its run. A rollback to the snapshot before the
+A job marks its commits with a user or with properties, such as the id of its run. A rollback to the snapshot before the
 first of them undoes the job. It also undoes later commits of others, so the plan names them.
 """
 
@@ -38,7 +38,7 @@ class CommitMatch:
             raise InvalidInputError(message)
 
     def matches(self, snapshot: Snapshot) -> bool:
-        """Whether a snapshot is one of these commits."""
+        """Return whether a snapshot is one of these commits."""
         if self.commit_user not in (None, snapshot.commit_user):
             return False
         return all(snapshot.properties.get(key) == value for key, value in self.properties.items())
@@ -52,8 +52,8 @@ class CommitMatch:
 class RollbackPlan:
     """What a rollback to ``target`` would remove: snapshots, oldest first, and tags by name.
 
-    ``others`` are those of the removed snapshots that changed rows and are not of the job that is taken back. For a
-    rollback to a given snapshot there are none.
+    ``others`` are the removed snapshots that changed rows and do not belong to the undone job. For a rollback to a
+    given snapshot, there are none.
     """
 
     target: Snapshot
@@ -76,7 +76,7 @@ class RollbackPlan:
         """Refuse to undo commits of others.
 
         Raises:
-            ConflictError: names their snapshots.
+            ConflictError: there are such commits; the message names their snapshots.
         """
         if not self.others:
             return
@@ -91,7 +91,7 @@ class RollbackPlan:
 
 
 def plan_rollback(store: TableStore, target: Snapshot, match: CommitMatch | None = None) -> RollbackPlan:
-    """What a rollback to a snapshot would remove; with a ``match``, which of it is of others.
+    """Plan a rollback to a snapshot; with a ``match``, the plan names the commits of others.
 
     Raises:
         CorruptionError: a snapshot or a tag cannot be read.
@@ -108,11 +108,11 @@ def plan_rollback(store: TableStore, target: Snapshot, match: CommitMatch | None
 
 
 def plan_rollback_before(store: TableStore, match: CommitMatch) -> RollbackPlan:
-    """The rollback to the snapshot before the first retained one that matches.
+    """Plan the rollback to the snapshot before the first retained one that matches.
 
     Raises:
         SnapshotNotFound: no retained snapshot matches, or the table had no snapshot before.
-        SnapshotExpired: the snapshot before has been expired, and no tag keeps it.
+        SnapshotExpired: the snapshot before it has expired, and no tag keeps it.
     """
     snapshots = SnapshotStore(store)
     found = (snapshots.find(snapshot_id) for snapshot_id in snapshots.ids())

@@ -1,8 +1,8 @@
-"""The live index files after a commit (format chapter 04, section 6; Java ``IndexManifestFileHandler``).
+"""Computes the live index files after a commit (format chapter 04, section 6; Java ``IndexManifestFileHandler``).
 
-An index manifest holds the complete state. A bucket has one index file of each type, so a new one replaces the old,
-which for deletion vectors the commit has to name; in append tables without buckets each deletion-vector file stands for
-itself. Nothing here reads or writes.
+An index manifest contains the complete state. A bucket has one index file of each type, so a new one replaces the old
+one, which the commit has to name for deletion vectors. In append tables without buckets, deletion-vector files are
+independent of each other. The functions are pure.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ _GIVE_UP = "File deletion conflicts detected! Give up committing."
 def combine_index(
     base: Sequence[IndexManifestEntry], delta: Iterable[IndexManifestEntry], *, bucketed: bool
 ) -> tuple[IndexManifestEntry, ...]:
-    """The live index files after a delta.
+    """Return the live index files after a delta.
 
     Raises:
-        FileConflict: an index file to remove is gone, or a data file would have two deletion vectors.
+        FileConflict: an index file to remove does not exist any more, or a data file would have two deletion vectors.
     """
     live = {_key(entry, bucketed=bucketed): entry for entry in base}
     for entry in sorted(delta, key=lambda e: e.kind is FileKind.ADD):
@@ -35,7 +35,7 @@ def combine_index(
                 raise _removed_already(entry, before)
             del live[key]
         elif before is not None and (not bucketed or entry.index_file.index_type == DELETION_VECTORS):
-            # Vectors that this commit has not seen must not be lost: their rows would come back.
+            # Vectors that this commit has not seen must not be lost, because their rows would reappear.
             raise _exists_already(entry, before)
         else:
             live[key] = entry
@@ -44,12 +44,12 @@ def combine_index(
 
 
 def removals(entries: Iterable[IndexManifestEntry], partitions: frozenset[bytes]) -> tuple[IndexManifestEntry, ...]:
-    """Entries that remove all index files of some partitions."""
+    """Return entries that remove all index files of some partitions."""
     return tuple(replace(entry, kind=FileKind.DELETE) for entry in entries if entry.partition in partitions)
 
 
 def hash_fingerprint(files: Mapping[int, str]) -> bytes:
-    """The identity of the hash index files of a partition, by bucket; a file never changes."""
+    """Return a fingerprint of the hash index files of a partition, given by bucket; a file never changes."""
     text = "\n".join(f"{bucket}:{files[bucket]}" for bucket in sorted(files))
     return blake2b(text.encode(), digest_size=16).digest()
 
@@ -57,7 +57,7 @@ def hash_fingerprint(files: Mapping[int, str]) -> bytes:
 def find_hash_index_change(
     expected: Mapping[bytes, bytes], live: Iterable[IndexManifestEntry], partitions: Partitions
 ) -> HashIndexChanged | None:
-    """A partition whose hash index is not the one its new rows were given their buckets by, if there is one."""
+    """Return the error if the hash index of a partition has changed since rows were assigned to buckets."""
     found: dict[bytes, dict[int, str]] = {partition: {} for partition in expected}
     for entry in live:
         if entry.index_file.index_type == HASH and entry.partition in found:

@@ -1,4 +1,4 @@
-"""Commit messages as manifest entries: the two parts of a commit (format chapter 10, sections 1 and 2)."""
+"""Converts commit messages to manifest entries for the two parts of a commit (format chapter 10, sections 1 and 2)."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from table_format.model.manifest import DELETION_VECTORS, FileKind, IndexFileMet
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeBases:
-    """The states that changes are based on, and that other commits must not have changed.
+    """The states on which changes are based, and which other commits must not have changed.
 
     ``hash_indexes`` are fingerprints of hash indexes by partition. The others are identities of snapshots:
-    ``key_places`` of those by which rows were given their places, ``rows`` of those in which a statement found the rows
-    that it changes, ``sequence_numbers`` of those from which the sequence numbers of upserts continue.
+    ``key_places`` are those with which rows were placed, ``rows`` those in which a statement found the rows that it
+    changes, ``sequence_numbers`` those from which the sequence numbers of upserts continue.
     """
 
     hash_indexes: Mapping[bytes, bytes] = field(default_factory=dict)
@@ -27,16 +27,16 @@ class ChangeBases:
 
     @property
     def are_keys(self) -> bool:
-        """Whether it matters what others wrote to the same keys since a snapshot."""
+        """Whether the changes depend on the keys that others have written since a snapshot."""
         return bool(self.key_places or self.rows or self.sequence_numbers)
 
 
 @dataclass(frozen=True, slots=True)
 class FileChanges:
-    """What one snapshot changes: data files, changelog files, index files, each in order of replay.
+    """The changes of one snapshot: data files, changelog files and index files, each in replay order.
 
-    ``worked_under`` are ids of the schemas the work was done under, as far as the messages say, and ``rewrites`` says
-    that new rows were made from rows of the table.
+    ``worked_under`` are the ids of the writers' schemas, as far as the messages contain them. ``rewrites`` is true if
+    new rows were computed from rows of the table.
     """
 
     entries: tuple[ManifestEntry, ...] = ()
@@ -48,12 +48,12 @@ class FileChanges:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing would change."""
+        """Whether there are no changes."""
         return not (self.entries or self.changelog or self.index)
 
     @property
     def schema_ids(self) -> frozenset[int]:
-        """The schemas that what is new was written under; files that only change their level are not new."""
+        """The schemas of new files; files that only change their level are not new."""
         if self.is_empty:
             return frozenset()
         moved = {(e.partition, e.bucket, e.file.file_name) for e in self.entries if e.kind is FileKind.DELETE}
@@ -66,35 +66,35 @@ class FileChanges:
 
     @property
     def partitions(self) -> frozenset[bytes]:
-        """The partitions touched."""
+        """The affected partitions."""
         return frozenset(e.partition for e in self.entries) | frozenset(e.partition for e in self.index)
 
     @property
     def buckets(self) -> frozenset[BucketId]:
-        """The buckets touched."""
+        """The affected buckets."""
         touched = frozenset(e.bucket_id for e in self.entries)
         return touched | frozenset(e.bucket_id for e in self.index)
 
     @property
     def removes(self) -> bool:
-        """Whether rows committed before may go: files are removed, or deletion vectors change."""
+        """Whether committed rows may be removed: files are removed, or deletion vectors change."""
         return any(e.kind is FileKind.DELETE for e in self.entries) or any(
             e.index_file.index_type == DELETION_VECTORS for e in self.index
         )
 
     @property
     def added_names(self) -> frozenset[str]:
-        """The names of the files that come into the table, or to another level of it."""
+        """The names of the files that are added to the table, or moved to another level."""
         data = (e.file.file_name for e in (*self.entries, *self.changelog) if e.kind is FileKind.ADD)
         index = (e.index_file.file_name for e in self.index if e.kind is FileKind.ADD)
         return frozenset((*data, *index))
 
     def without_changelog(self) -> FileChanges:
-        """The same without changelog, for overwrites, which have none."""
+        """Return the changes without changelog files, for overwrites, which have no changelog."""
         return replace(self, changelog=())
 
     def after_removal(self, entries: Iterable[ManifestEntry], index: Iterable[IndexManifestEntry]) -> FileChanges:
-        """The same after the removal of all that is replaced: based on no state, since that is what goes."""
+        """Return the changes preceded by the removal of replaced files. They are then not based on any state."""
         return replace(
             self,
             entries=(*entries, *self.entries),
@@ -105,7 +105,7 @@ class FileChanges:
 
 
 def append_changes(messages: Sequence[CommitMessage]) -> FileChanges:
-    """The part for the APPEND snapshot: new files first, then removed ones, message by message."""
+    """Return the changes of the APPEND snapshot: new files first, then removed ones, message by message."""
     entries: list[ManifestEntry] = []
     changelog: list[ManifestEntry] = []
     index: list[IndexManifestEntry] = []
@@ -140,7 +140,7 @@ def append_changes(messages: Sequence[CommitMessage]) -> FileChanges:
 
 
 def compact_changes(messages: Iterable[CommitMessage]) -> FileChanges:
-    """The part for the COMPACT snapshot: inputs removed, then results added, message by message."""
+    """Return the changes of the COMPACT snapshot: inputs removed, then results added, message by message."""
     entries: list[ManifestEntry] = []
     changelog: list[ManifestEntry] = []
     index: list[IndexManifestEntry] = []

@@ -1,7 +1,7 @@
-"""Merging of small manifests at commit (format chapter 04, section 8; Java ``ManifestFileMerger``, all 1.x versions).
+"""Merges small manifests in a commit (format chapter 04, section 8; Java ``ManifestFileMerger``, all 1.x versions).
 
-Two ways: when much has changed, everything is rewritten without the files that are gone; otherwise neighbours are
-joined once there are enough of them. What to do is decided without reading; ``read`` and ``write`` do it.
+If much has changed, all manifests are rewritten without the removed files. Otherwise adjacent manifests are merged when
+there are enough of them. The decision needs no reads; ``read`` and ``write`` perform it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MayHoldPartitions: TypeAlias = Callable[[ManifestFileMeta, frozenset[bytes]], bo
 
 @dataclass(frozen=True, slots=True)
 class MergeRules:
-    """Sizes in bytes at which manifests are merged."""
+    """The sizes in bytes, and the count, at which manifests are merged."""
 
     target_size: int
     min_count: int
@@ -29,19 +29,19 @@ class MergeRules:
 
     @classmethod
     def of(cls, options: ManifestOptions) -> MergeRules:
-        """The rules that the options of a table state."""
+        """Return the rules in the options of a table."""
         return cls(options.target_file_size, options.merge_min_count, options.full_compaction_threshold)
 
     def must_change(self, manifest: ManifestFileMeta) -> bool:
-        """Whether a full rewrite has something to gain from this manifest."""
+        """Return whether a full rewrite improves this manifest: it is small, or has deletions."""
         return manifest.num_deleted_files > 0 or manifest.file_size < self.target_size
 
     def wants_full(self, manifests: Sequence[ManifestFileMeta]) -> bool:
-        """Whether so much has changed that everything is rewritten."""
+        """Return whether so much has changed that all manifests are rewritten."""
         return sum(m.file_size for m in manifests if self.must_change(m)) >= self.full_threshold
 
     def minor_groups(self, manifests: Sequence[ManifestFileMeta]) -> Iterator[tuple[ManifestFileMeta, ...]]:
-        """The manifests in order, in the groups that become one; a group of one stays as it is."""
+        """Yield the manifests in order, in groups to merge; a group of one does not change."""
         group: list[ManifestFileMeta] = []
         size = 0
         for manifest in manifests:
@@ -58,14 +58,14 @@ class MergeRules:
 
 @dataclass(frozen=True, slots=True)
 class MergedManifests:
-    """The manifests of a new base list, in replay order, and those of them that were written for it."""
+    """The manifests of a new base list, in replay order, and those that were newly written."""
 
     before: tuple[ManifestFileMeta, ...]
     after: tuple[ManifestFileMeta, ...]
     written: tuple[ManifestFileMeta, ...] = field(default=())
 
     def on_top_of(self, current: Sequence[ManifestFileMeta]) -> MergedManifests | None:
-        """This merge carried over to a longer state, when that begins with what was merged."""
+        """Return this merge applied to a longer state; ``None`` if that does not begin with the merged manifests."""
         if not self.before or tuple(current[: len(self.before)]) != self.before:
             return None
         return MergedManifests(tuple(current), (*self.after, *current[len(self.before) :]), self.written)
@@ -79,9 +79,9 @@ def merge_manifests(
     write: WriteManifests,
     may_hold: MayHoldPartitions,
 ) -> MergedManifests:
-    """Merge the manifests of a state; the state they stand for is the same before and after.
+    """Merge the manifests of a state without changing the state.
 
-    ``may_hold`` says whether a manifest may hold entries of some partitions.
+    ``may_hold`` returns whether a manifest may have entries of some partitions.
 
     Raises:
         ReplayError: the manifests contradict each other.
@@ -97,7 +97,7 @@ def merge_manifests(
         if len(group) == 1:
             after.extend(group)
             continue
-        # A DELETE whose ADD lies in an earlier manifest must stay, or that file would come back.
+        # A DELETE whose ADD is in an earlier manifest must stay, or the file would reappear.
         entries = merge_entries(entry for manifest in group for entry in read(manifest))
         joined = write(tuple(entries.values()))
         after.extend(joined)

@@ -1,8 +1,8 @@
 """Manifest lists, manifests and index manifests of a table (format chapter 04, sections 2, 4, 6 and 8).
 
-Files are written once under unique names and never change, so their contents are cached, up to a number of bytes, by
-the store itself or in the cache that all tables of a catalog share. Recorded sizes, and the hash in a name, are
-compared with the contents.
+Files are written once with unique names and never change, so their contents are cached, up to a number of bytes, by the
+store itself or in a cache that all tables of a catalog share. Contents are checked against recorded sizes and the hash
+in the name.
 """
 
 from __future__ import annotations
@@ -40,41 +40,40 @@ _Fact = TypeVar("_Fact")
 _Decoded = TypeVar("_Decoded")
 
 _OWN_BYTES: Final = 64 * MIB
-"""Kept by a store that shares with no other."""
+"""The size of the cache of a store that has its own."""
 
 _BYTES_OF_A_FACT: Final = 800
 _BYTES_OF_A_RANGE: Final = 200
-"""Of a deletion vector that an index manifest names."""
+"""The estimated memory of a deletion vector range in an index manifest."""
 
 _LARGE_MANIFEST_BYTES: Final = 64 * KIB
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenList:
-    """A manifest list as a snapshot names it."""
+    """The name and size of a manifest list, as a snapshot contains them."""
 
     name: str
     size: int
 
 
 class NewFiles:
-    """The paths an attempt is about to create, recorded before they exist, so that all can be taken back."""
+    """The paths of new files of an attempt, recorded before they are created, so that all can be deleted."""
 
     def __init__(self) -> None:
         self.paths: list[str] = []
 
     def record(self, path: str) -> None:
-        """Note a path."""
+        """Record a path."""
         self.paths.append(path)
 
 
 class ManifestStore:
     """Reads and writes the manifests of one table.
 
-    Each new file has a UUID of its own, which states its content. Among names that differ in a digit, a damaged
-    snapshot could name another one.
-
-    ``decoded`` keeps what was read, also for other stores that share it; without it the store keeps some for itself.
+    Each new file has its own UUID, which contains a hash of its content. With names that differ only in a digit, a
+    damaged snapshot could name another file. ``decoded`` is a cache that may be shared with other stores; without it,
+    the store has its own.
     """
 
     def __init__(self, store: TableStore, options: TableOptions, decoded: DecodedFiles | None = None) -> None:
@@ -88,33 +87,33 @@ class ManifestStore:
     # --- reading ----------------------------------------------------------------------------------------------------
 
     def data_manifests(self, snapshot: Snapshot) -> tuple[ManifestFileMeta, ...]:
-        """The manifests of the snapshot's whole state, in replay order."""
+        """Return the manifests of the complete state of a snapshot, in replay order."""
         base = self.read_list(snapshot.base_manifest_list, size=snapshot.base_manifest_list_size)
         return (*base, *self.delta_manifests(snapshot))
 
     def delta_manifests(self, snapshot: Snapshot) -> Sequence[ManifestFileMeta]:
-        """The manifests of what the snapshot changed."""
+        """Return the manifests of the changes of a snapshot."""
         return self.read_list(snapshot.delta_manifest_list, size=snapshot.delta_manifest_list_size)
 
     def changelog_manifests(self, snapshot: Snapshot) -> Sequence[ManifestFileMeta]:
-        """The manifests of the snapshot's changelog files; none when it has no changelog."""
+        """Return the manifests of the changelog files of a snapshot; empty if it has no changelog."""
         if snapshot.changelog_manifest_list is None:
             return ()
         return self.read_list(snapshot.changelog_manifest_list, size=snapshot.changelog_manifest_list_size)
 
     def delta_entries(self, snapshot: Snapshot) -> list[ManifestEntry]:
-        """The entries of what the snapshot changed, in replay order."""
+        """Return the entries of the changes of a snapshot, in replay order."""
         return [entry for manifest in self.delta_manifests(snapshot) for entry in self.read(manifest)]
 
     def index_entries(self, snapshot: Snapshot) -> Sequence[IndexManifestEntry]:
-        """All live index files of the snapshot."""
+        """Return all live index files of a snapshot."""
         return () if snapshot.index_manifest is None else self.read_index(snapshot.index_manifest)
 
     def read_list(self, name: str, *, size: int | None = None) -> Sequence[ManifestFileMeta]:
-        """The manifests of a list, in replay order; ``size`` is the recorded size in bytes, if known.
+        """Return the manifests of a list, in replay order; ``size`` is the recorded size in bytes, if known.
 
         Raises:
-            CorruptionError: the list is missing, or not what was recorded.
+            CorruptionError: the list is missing, or differs from what was recorded.
         """
         return self._decoded.get(
             (self._store.paths.manifest(name), size),
@@ -123,15 +122,15 @@ class ManifestStore:
         )
 
     def read(self, manifest: ManifestFileMeta) -> Sequence[ManifestEntry]:
-        """The entries of a manifest, in order.
+        """Return the entries of a manifest, in order.
 
         Raises:
-            CorruptionError: the manifest is missing, or not what its list says.
+            CorruptionError: the manifest is missing, or differs from its entry in the list.
         """
         return tuple(self.columns(manifest).entries())
 
     def columns(self, manifest: ManifestFileMeta) -> ManifestColumns:
-        """The entries of a manifest in columns; errors as for ``read``."""
+        """Return the entries of a manifest as columns; raises the same errors as ``read``."""
         return self._decoded.get(
             (self._store.paths.manifest(manifest.file_name), manifest.file_size),
             lambda: self._load_manifest(manifest),
@@ -139,7 +138,7 @@ class ManifestStore:
         )
 
     def read_index(self, name: str) -> Sequence[IndexManifestEntry]:
-        """The live index files an index manifest names.
+        """Return the live index files in an index manifest.
 
         Raises:
             CorruptionError: the index manifest is missing or cannot be decoded.
@@ -151,7 +150,7 @@ class ManifestStore:
         )
 
     def contradiction(self, snapshot: Snapshot, error: ReplayError) -> BadEncoding:
-        """The error of a snapshot whose manifests contradict each other."""
+        """Return the error for a snapshot whose manifests contradict each other."""
         path = self._store.paths.snapshot(snapshot.id)
         return BadEncoding(path, f"the manifests of the snapshot contradict each other: {error}")
 
@@ -160,7 +159,7 @@ class ManifestStore:
     def write(
         self, entries: Sequence[ManifestEntry], *, types: Sequence[DataType], schema_id: int, new: NewFiles
     ) -> tuple[ManifestFileMeta, ...]:
-        """Write entries into manifests of at most about the target size; ``types`` are those of the partition keys."""
+        """Write entries to manifests of about the target size at most; ``types`` are those of the partition keys."""
         if not entries:
             return ()
         data = self._draft(entries)
@@ -172,7 +171,7 @@ class ManifestStore:
         return tuple(self._write_one(chunk, self._draft(chunk), types, schema_id, new) for chunk in chunks)
 
     def write_list(self, manifests: Sequence[ManifestFileMeta], *, new: NewFiles) -> WrittenList:
-        """Write a manifest list; it may be empty."""
+        """Write a manifest list, which may be empty."""
         data = manifest_list_bytes(manifests, compression=self.options.manifest.compression, path=self._directory)
         name = self._create(manifest_list_name, data, new)
         kept = tuple(manifests)
@@ -202,7 +201,7 @@ class ManifestStore:
 
     @property
     def _directory(self) -> str:
-        # What is still to be named by its content is called by its directory in errors.
+        # The name depends on the content, so errors about the content name the directory.
         return self._store.paths.manifest_directory
 
     def _create(self, name_of: Callable[[str, int], str], data: bytes, new: NewFiles) -> str:
@@ -248,7 +247,7 @@ def _size_of_index(entries: Sequence[IndexManifestEntry]) -> int:
 def manifest_file_meta(
     name: str, size: int, entries: Sequence[ManifestEntry], *, types: Sequence[DataType], schema_id: int
 ) -> ManifestFileMeta:
-    """What a manifest list says about a manifest of these entries."""
+    """Return the metadata in a manifest list for a manifest with these entries."""
     added = sum(entry.kind is FileKind.ADD for entry in entries)
     buckets = [entry.bucket for entry in entries]
     levels = [entry.file.level for entry in entries]
@@ -267,5 +266,5 @@ def manifest_file_meta(
 
 
 def referenced_names(manifests: Iterable[ManifestFileMeta]) -> set[str]:
-    """The file names of manifests."""
+    """Return the file names of manifests."""
     return {manifest.file_name for manifest in manifests}

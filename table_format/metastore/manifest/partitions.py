@@ -1,6 +1,6 @@
-"""Partitions as serialised rows and as values (format chapter 04, section 3; chapter 10, section 6).
+"""Converts partitions between serialised rows and values (format chapter 04, section 3; chapter 10, section 6).
 
-Entries carry partitions as bytes, and a table has few distinct ones: each is decoded once.
+Entries contain partitions as bytes, and a table has few distinct ones, so each is decoded once.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from table_format.model.types import DataType, InternalValue
 from table_format.options.table_options import TableOptions
 
 PartitionSpec: TypeAlias = Mapping[str, InternalValue]
-"""Values of some or all partition keys: it stands for every partition that has them."""
+"""Values of some or all partition keys, which select all partitions with these values."""
 
 
 class Partitions:
-    """The partitions of one table, decoded when first met."""
+    """The partitions of one table; each is decoded on first use."""
 
     def __init__(self, schema: TableSchema, options: TableOptions) -> None:
         self.fields = schema.partition_fields
@@ -32,14 +32,14 @@ class Partitions:
         self._texts: dict[bytes, str] = {}
 
     def values(self, partition: bytes) -> tuple[InternalValue, ...]:
-        """The values of the partition keys."""
+        """Return the values of the partition keys."""
         found = self._values.get(partition)
         if found is None:
             found = self._values[partition] = deserialize_row(self.types, partition)
         return found
 
     def text(self, partition: bytes) -> str:
-        """The partition's directory below the table; empty for an unpartitioned table."""
+        """Return the partition's directory below the table; empty for an unpartitioned table."""
         found = self._texts.get(partition)
         if found is None:
             files = self.options.files
@@ -52,34 +52,35 @@ class Partitions:
         return found
 
     def index_path(self, paths: TablePaths, partition: bytes, bucket: int, name: str) -> str:
-        """Where an index file of a bucket lies. The partition counts only with ``index-file-in-data-file-dir``.
+        """Return the path of an index file of a bucket; it depends on the partition with
+        ``index-file-in-data-file-dir``.
 
         Raises:
-            BadEncoding: the table cannot have the partition that an index manifest gives the file.
+            BadEncoding: the partition in the index manifest is not valid for the table.
         """
         beside = self.options.bucket.index_in_data_file_dir
         try:
             text = self.text(partition) if beside else ""
         except BadEncoding as error:
             reason = f"a partition that the table cannot have: {str(error).removeprefix(': ')}"
-            message = f"the index manifest that names this file gives it {reason}"
+            message = f"the index manifest that names this file has {reason}"
             raise BadEncoding(paths.index(name), message) from error
         return paths.index_file(text, bucket, name, beside_data=beside)
 
     def shown(self, partition: bytes) -> str:
-        """The partition for a message."""
+        """Return the text of a partition for messages."""
         if not self.fields:
             return "the table"
         pairs = zip(self.fields, self.values(partition), strict=True)
         return f"partition {{{', '.join(f'{field.name}={value!r}' for field, value in pairs)}}}"
 
     def matches(self, spec: PartitionSpec, partition: bytes) -> bool:
-        """Whether the partition has the values of the spec."""
+        """Return whether the partition has the values of the spec."""
         values = dict(zip((f.name for f in self.fields), self.values(partition), strict=True))
         return all(values[name] == value for name, value in spec.items())
 
     def predicate(self, specs: Sequence[PartitionSpec]) -> Predicate | None:
-        """The condition that a partition has the values of one of the specs; ``None`` when all have."""
+        """Return the condition that a partition matches one of the specs; ``None`` if all partitions match."""
         if not all(specs):
             return None
         return Or(
@@ -90,10 +91,10 @@ class Partitions:
         )
 
     def check_spec(self, spec: PartitionSpec) -> None:
-        """Refuse a spec that names other columns than partition keys, or values of another type.
+        """Refuse a spec with a column that is not a partition key, or a value of the wrong type.
 
         Raises:
-            InvalidInputError: with the partition keys there are.
+            InvalidInputError: the spec is invalid; the message names the partition keys.
         """
         types = {f.name: t for f, t in zip(self.fields, self.types, strict=True)}
         for name, value in spec.items():
@@ -124,5 +125,5 @@ def partition_stats(types: Sequence[DataType], partitions: Iterable[bytes]) -> S
 
 
 def _orderable(value: InternalValue) -> tuple[bool, object]:
-    # NaN is greater than every number, as Java compares.
+    # As in Java, NaN is greater than every number.
     return (value != value, 0 if value != value else value)

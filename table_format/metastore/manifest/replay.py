@@ -1,7 +1,7 @@
 """Replays manifest entries to find the live files (format chapter 04, section 7; Java ``FileEntry``).
 
 An ADD makes a file live, and a DELETE of the same identifier removes it. The level is part of the identifier, so an
-upgrade is one of each. Nothing here reads or writes.
+upgrade is one of each. The functions are pure.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from collections.abc import Iterable
 from table_format.model.manifest import FileIdentifier, FileKind, ManifestEntry
 
 MergedEntries = dict[FileIdentifier, ManifestEntry]
-"""What entries come to, in order of first appearance; a DELETE stands for a file added before the first entry."""
+"""The result of a replay, in order of first appearance; a remaining DELETE is of a file added before the entries."""
 
 
 class ReplayError(Exception):
-    """Entries contradict each other. The caller decides whether that is a conflict or corruption."""
+    """Entries contradict each other. The caller determines whether that is a conflict or corruption."""
 
     def __init__(self, entry: ManifestEntry, problem: str) -> None:
         self.entry = entry
@@ -24,7 +24,7 @@ class ReplayError(Exception):
 
 
 def merge_entries(entries: Iterable[ManifestEntry], merged: MergedEntries | None = None) -> MergedEntries:
-    """What the entries come to, on top of ``merged``, which is changed.
+    """Replay the entries on top of ``merged``, which is changed and returned.
 
     Raises:
         ReplayError: a file is added twice, or removed twice.
@@ -45,10 +45,10 @@ def merge_entries(entries: Iterable[ManifestEntry], merged: MergedEntries | None
 
 
 def live_entries(merged: MergedEntries) -> list[ManifestEntry]:
-    """The additions that nothing removed.
+    """Return the additions without a later removal.
 
     Raises:
-        ReplayError: a removal is left over, so the file it names was never there.
+        ReplayError: a removal is left, so its file never existed.
     """
     for entry in merged.values():
         if entry.kind is not FileKind.ADD:

@@ -1,7 +1,7 @@
-"""Replays entries in columns to find the live files.
+"""Replays entries as columns to find the live files.
 
-As ``manifest.replay``, of which it is the counterpart for a plan that looks at all files of a table. Most names occur
-once: their entry is alive. Entries whose name occurs more often are replayed one by one.
+This is the counterpart of ``manifest.replay`` for plans that examine all files of a table. Most names occur only once,
+and their entries are live. Entries whose names occur more often are replayed one by one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from table_format.model.manifest import FileIdentifier, ManifestEntry
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ChosenEntries:
-    """Some entries of a manifest, by their positions in ascending order."""
+    """Some entries of a manifest, given by ascending positions."""
 
     columns: ManifestColumns
     rows: npt.NDArray[np.int64]
@@ -28,19 +28,19 @@ class ChosenEntries:
         return int(self.rows.size)
 
     def where(self, mask: npt.NDArray[np.bool_]) -> ChosenEntries:
-        """Those for which a mask holds."""
+        """Return the entries that a mask selects."""
         return ChosenEntries(self.columns, self.rows[mask])
 
     def entries(self) -> list[ManifestEntry]:
-        """The entries themselves."""
+        """Return the entries themselves."""
         return self.columns.entries(self.rows)
 
 
 def live_rows(manifests: Sequence[ChosenEntries]) -> list[ChosenEntries]:
-    """The additions that nothing removed, of manifests in replay order.
+    """Return the additions without a later removal, of manifests in replay order.
 
     Raises:
-        ReplayError: a file is added twice, or removed twice, or removed although it was never there.
+        ReplayError: a file is added twice, removed twice, or removed although it never existed.
     """
     names = [name for manifest in manifests for name in _names(manifest)]
     is_added = np.concatenate([m.columns.is_added[m.rows] for m in manifests]) if manifests else np.zeros(0, np.bool_)
@@ -81,7 +81,7 @@ def _repeated(names: Sequence[str]) -> frozenset[str]:
 def _replayed(
     manifests: Sequence[ChosenEntries], positions: Sequence[int], is_added: npt.NDArray[np.bool_]
 ) -> Iterator[int]:
-    """The positions of what entries come to, which may be removals of what was never there."""
+    """Yield the positions of the entries that remain after the replay, which may be removals of missing files."""
     merged: dict[FileIdentifier, int] = {}
     for position, identifier in zip(positions, _identifiers(manifests, positions), strict=True):
         before = merged.get(identifier)

@@ -1,6 +1,6 @@
 """Statistics files of a table (format chapter 03, section 7; Java ``StatsFileHandler``).
 
-A snapshot names its statistics; whatever else lies in the directory is of no account.
+A snapshot names its statistics file; other files in the directory are ignored.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from table_format.model.statistics import Statistics
 
 
 def read_statistics(store: TableStore, snapshot: Snapshot | None) -> Statistics | None:
-    """The statistics a snapshot names; ``None`` when it names none.
+    """Return the statistics of a snapshot; ``None`` if it has none.
 
     Raises:
         CorruptionError: the file is missing or broken.
@@ -34,7 +34,7 @@ def read_statistics(store: TableStore, snapshot: Snapshot | None) -> Statistics 
 
 
 def write_statistics(store: TableStore, statistics: Statistics) -> str:
-    """Write a file that nothing names yet, and return its name."""
+    """Write a statistics file, which no snapshot names yet, and return its name."""
     data = statistics_bytes(statistics, path=store.paths.statistics_directory)
     name = statistics_name(content_uuid(store.runtime.ids.uuid(), data), 0)
     store.io.create(store.paths.statistics(name), data)

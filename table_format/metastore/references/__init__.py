@@ -1,1 +1,1 @@
-"""What keeps a snapshot readable: tags and consumers, and the files that a snapshot refers to."""
+"""References: tags and consumers, which keep snapshots readable, and the files to which a snapshot refers."""

@@ -1,6 +1,6 @@
-"""Whether all files of a snapshot exist, for those who must not rely on one that is partly deleted.
+"""Checks whether all files of a snapshot exist, for operations that must not rely on a partly deleted one.
 
-Directories are listed once each, so this costs a listing for each bucket and the reading of all manifests.
+This takes one listing for each bucket, and reads all manifests.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from table_format.options.table_options import TableOptions
 
 
 def missing_file(store: TableStore, snapshot: Snapshot) -> str | None:
-    """The path of a file that the rows of the snapshot need and that does not exist; ``None`` when all is there.
+    """Return the path of a missing file that the rows of the snapshot need; ``None`` if all files exist.
 
     Raises:
-        CorruptionError: a file of its metadata is damaged, so what it needs is not known.
+        CorruptionError: a metadata file is damaged, so the needed files are unknown.
         OSError: the store failed.
     """
     schema = SchemaStore(store).latest()
     options = TableOptions.parse(schema.options)
-    # Read from the store: what this process remembers may be gone.
+    # Read from the store, because cached files may have been deleted.
     manifests = ManifestStore(store, options)
     try:
         names = metadata_names(without_changelog(snapshot), manifests)

@@ -1,6 +1,6 @@
-"""How far consumers have read (format chapter 03, section 6; Java ``ConsumerManager``).
+"""The progress of consumers (format chapter 03, section 6; Java ``ConsumerManager``).
 
-A consumer is a file with the snapshot it reads next. Nothing from there on is expired.
+A consumer is a file with the id of the snapshot that it reads next. This and later snapshots do not expire.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from table_format.model.snapshot import FIRST_SNAPSHOT_ID
 
 
 def next_snapshots(store: TableStore) -> Mapping[str, int]:
-    """The snapshot each consumer reads next, by name.
+    """Return the id of the snapshot that each consumer reads next, by consumer name.
 
     Raises:
-        BadEncoding: a consumer file cannot be understood.
+        BadEncoding: a consumer file cannot be decoded.
     """
     found = ((name, next_snapshot(store, name)) for name, _ in _files(store))
     return {name: snapshot_id for name, snapshot_id in found if snapshot_id is not None}
 
 
 def next_snapshot(store: TableStore, name: str) -> int | None:
-    """The snapshot a consumer reads next; ``None`` when there is no such consumer.
+    """Return the id of the snapshot that a consumer reads next; ``None`` if the consumer does not exist.
 
     Raises:
-        BadEncoding: its file cannot be understood, so what it protects is not known.
+        BadEncoding: the consumer file cannot be decoded, so the snapshots that it protects are unknown.
     """
     path = store.paths.consumer(name)
     try:
@@ -42,10 +42,10 @@ def next_snapshot(store: TableStore, name: str) -> int | None:
 
 
 def first_needed_snapshot(store: TableStore) -> int | None:
-    """The smallest id that a consumer has still to read; ``None`` without consumers.
+    """Return the smallest id that a consumer still has to read; ``None`` without consumers.
 
     Raises:
-        BadEncoding: a consumer file cannot be understood, so what it protects is not known.
+        BadEncoding: a consumer file cannot be decoded, so the snapshots that it protects are unknown.
     """
     return min(next_snapshots(store).values(), default=None)
 
@@ -55,7 +55,7 @@ def reset_consumer(store: TableStore, name: str, next_snapshot_id: int) -> None:
 
     Raises:
         InvalidIdentifier: the name is not legal.
-        InvalidInputError: no snapshot can have that id.
+        InvalidInputError: the id is not a valid snapshot id.
         OSError: the store failed.
     """
     path = store.paths.consumer(name)
@@ -69,7 +69,7 @@ def delete_consumer(store: TableStore, name: str) -> None:
 
 
 def expire_consumers(store: TableStore, *, retained_ms: int) -> tuple[str, ...]:
-    """Forget the consumers that have recorded no progress for that long; their names."""
+    """Delete the consumers that have not recorded progress for ``retained_ms``. Return their names."""
     oldest_ms = store.runtime.clock.now_ms() - retained_ms
     silent = [name for name, file in _files(store) if file.modified_ms < oldest_ms]
     for name in silent:

@@ -1,4 +1,4 @@
-"""Paths of the data, changelog and index files that entries of manifests name."""
+"""The paths of the data, changelog and index files that manifest entries name."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from table_format.options.files import EXTERNAL_PATHS
 
 
 class DataPaths:
-    """Paths of the data, changelog and index files of entries."""
+    """The paths of the data, changelog and index files of entries."""
 
     def __init__(self, store: TableStore, partitions: Partitions) -> None:
         self._store = store
@@ -27,14 +27,14 @@ class DataPaths:
         return self._store.paths
 
     def index_file(self, key: FileKey) -> str:
-        """The path of an index file; its name is a whole URI where it lies outside the table."""
+        """Return the path of an index file; its name is a full URI if it is outside the table."""
         partition, bucket, name = key
         if "/" in name:
             return external_path(name, base_name(name))
         return self._partitions.index_path(self._store.paths, partition, bucket, name)
 
     def files_of(self, entries: Iterable[ManifestEntry], protected: frozenset[FileKey]) -> tuple[str, ...]:
-        """The files of the entries with what belongs to them, each once, without the protected ones.
+        """Return the paths of the files of entries and of their extra files, each once, without the protected ones.
 
         One data file may have had several indexes, of which some are protected.
         """
@@ -50,12 +50,14 @@ class DataPaths:
         return tuple(found)
 
     def is_own(self, entry: ManifestEntry) -> bool:
-        """Whether the file belongs to the table: it lies in it, or where writers put files of external paths."""
+        """Return whether a file belongs to the table: it is in the table, or where writers create files of external
+        paths.
+        """
         uri = entry.file.external_path
         return uri is None or self._is_laid_out(entry.partition, entry.bucket, uri, entry.file.file_name)
 
     def is_own_index(self, key: FileKey) -> bool:
-        """The same of an index file."""
+        """Return the same for an index file."""
         partition, bucket, name = key
         return "/" not in name or self._is_laid_out(partition, bucket, name, base_name(name))
 
@@ -67,14 +69,14 @@ class DataPaths:
         return self._store.paths.is_laid_out(self._partitions.text(partition), bucket, path)
 
     def beside(self, files: Mapping[FileKey, ManifestEntry], protected: frozenset[FileKey]) -> tuple[str, ...]:
-        """Files beside the data files of entries, without the protected ones."""
+        """Return the paths of extra files of data files, without the protected ones."""
         left = sorted(key for key in files if key not in protected)
         return tuple(
             self._store.paths.beside(self._partitions.text(key[0]), key[1], files[key].file, key[2]) for key in left
         )
 
     def directories_of(self, paths: Iterable[str]) -> tuple[str, ...]:
-        """The directories that may be empty without the files: buckets first, then partitions from the deepest up."""
+        """Return the directories that may be empty without the files: buckets first, then partitions, deepest first."""
         root = self._store.paths.partition_directory("")
         found: set[str] = set()
         for path in paths:
@@ -86,7 +88,7 @@ class DataPaths:
 
 
 def external_roots(store: TableStore) -> Sequence[str]:
-    """The external paths of a table in the local file system, also those of older schemas, sorted.
+    """Return the external paths of a table in the local file system, including those of older schemas, sorted.
 
     Raises:
         CorruptionError: a schema cannot be read.

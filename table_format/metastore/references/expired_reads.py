@@ -1,7 +1,7 @@
-"""Explains a missing file to a reader of a snapshot: the snapshot has expired in the meantime, or the table is damaged.
+"""Explains a missing file to a reader: the snapshot has expired in the meantime, or the table is damaged.
 
-This is the one place where that is decided. A snapshot is retained while its file exists and no expiry has announced
-its deletion, or while a tag keeps it that is not being deleted. A file that a retained snapshot lacks is damage.
+Only this module makes that decision. A snapshot is retained while its file exists and no expiry has announced its
+deletion, or while a tag that is not being deleted keeps it. If a retained snapshot lacks a file, the table is damaged.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ _ROUNDS: Final = 4
 def explaining_expiry(store: TableStore, *snapshot_ids: int, as_changes: bool = False) -> Iterator[None]:
     """Guard reads of snapshots: a missing file of an expired snapshot raises ``SnapshotExpired``.
 
-    With ``as_changes`` it is read what they changed, which no tag keeps.
+    With ``as_changes``, the block reads the changes of the snapshots, which no tag keeps.
 
     Raises:
-        SnapshotExpired: the block met a damaged or missing file, and one of the snapshots is not retained any more.
-        CorruptionError: they are all retained, so the table is damaged.
+        SnapshotExpired: the block found a damaged or missing file, and one of the snapshots is not retained any more.
+        CorruptionError: all snapshots are retained, so the table is damaged.
     """
     try:
         yield
@@ -43,7 +43,7 @@ def explaining_expiry(store: TableStore, *snapshot_ids: int, as_changes: bool = 
 
 
 def explaining_expiry_of_rows(store: TableStore, split: DataSplit, rows: Iterable[T]) -> Generator[T]:
-    """The rows of a split of a plan; errors are explained as by ``explaining_expiry``."""
+    """Yield the rows of a split of a plan; errors are explained in the same way as by ``explaining_expiry``."""
     branch = store if split.branch is None else replace(store, paths=store.paths.for_branch(split.branch))
     with explaining_expiry(branch, *split.snapshot_ids, as_changes=split.content is SplitContent.CHANGES):
         yield from rows
@@ -52,20 +52,20 @@ def explaining_expiry_of_rows(store: TableStore, split: DataSplit, rows: Iterabl
 def explain_missing(
     store: TableStore, error: CorruptionError, *snapshot_ids: int, as_changes: bool = False
 ) -> TableFormatError:
-    """The error that says what became of the snapshots: ``error`` itself where all are retained, or it is not known."""
+    """Return the error to raise: ``SnapshotExpired``, or ``error`` itself if all are retained or this is unknown."""
     for snapshot_id in snapshot_ids:
         try:
             if is_retained(store, snapshot_id, as_changes=as_changes):
                 continue
         except OSError:
             return error
-        message = f"snapshot {snapshot_id} was expired while it was being read; read one that is retained ({error})"
+        message = f"snapshot {snapshot_id} was expired while it was being read; read a retained one ({error})"
         return SnapshotExpired(message)
     return error
 
 
 def is_retained(store: TableStore, snapshot_id: int, *, as_changes: bool = False) -> bool:
-    """Whether the snapshot is listed and not being expired, or kept by a tag. Raises ``OSError``."""
+    """Return whether the snapshot is listed and not expiring, or kept by a tag. Raises ``OSError``."""
     if not SnapshotStore(store).is_expiring(snapshot_id):
         return True
     if as_changes:
@@ -73,7 +73,7 @@ def is_retained(store: TableStore, snapshot_id: int, *, as_changes: bool = False
     tags = TagStore(store)
     for name in tags.names():
         is_being_deleted = tags.is_being_deleted(name)  # read first: its notice is deleted after the tag
-        with suppress(CorruptionError):  # a damaged tag keeps nothing that could be read
+        with suppress(CorruptionError):  # a damaged tag does not keep anything readable
             tag = tags.find(name)
             if tag is not None and tag.snapshot.id == snapshot_id and not is_being_deleted:
                 return True
@@ -81,10 +81,10 @@ def is_retained(store: TableStore, snapshot_id: int, *, as_changes: bool = False
 
 
 def retry_if_expired(work: Callable[[], T]) -> T:
-    """Do work that begins with the latest snapshot, and repeat it if that snapshot expires during the work.
+    """Run work that starts from the latest snapshot, and repeat it if that snapshot expires during the work.
 
     Raises:
-        SnapshotExpired: it is named, or snapshots expire faster than the work is done.
+        SnapshotExpired: a given snapshot has expired, or snapshots expire faster than the work completes.
     """
     for _ in range(_ROUNDS - 1):
         with suppress(SnapshotExpired):
@@ -93,7 +93,7 @@ def retry_if_expired(work: Callable[[], T]) -> T:
 
 
 def on_latest(snapshots: SnapshotStore, work: Callable[[Snapshot | None], T]) -> T:
-    """``retry_if_expired`` with the latest snapshot, which a missing file in the work is compared with."""
+    """Run ``work`` on the latest snapshot, and repeat it as ``retry_if_expired`` does."""
 
     def attempt() -> T:
         latest = snapshots.latest()

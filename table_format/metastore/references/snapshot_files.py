@@ -1,4 +1,4 @@
-"""Which files a snapshot refers to, and what a tag or a changelog keeps of it (format chapter 10, section 9)."""
+"""The files to which a snapshot refers, and those that a tag or a changelog keeps (format chapter 10, section 9)."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from table_format.model.manifest import FileKind, IndexManifestEntry, ManifestEn
 from table_format.model.snapshot import Snapshot
 
 FileKey: TypeAlias = tuple[bytes, int, str]
-"""Partition, bucket and name: one file on disk, whatever its level."""
+"""Partition, bucket and name, which identify a file on disk, whatever its level."""
 
 
 @dataclass(frozen=True, slots=True)
 class MetadataNames:
-    """The names of the metadata files that snapshots need; index files with the partition and bucket they lie in."""
+    """The names of the metadata files that snapshots need; index files with their partition and bucket."""
 
     manifests: set[str] = field(default_factory=set)
     manifest_lists: set[str] = field(default_factory=set)
@@ -28,7 +28,7 @@ class MetadataNames:
     statistics: set[str] = field(default_factory=set)
 
     def add(self, other: MetadataNames) -> None:
-        """Add the names of another."""
+        """Add the names of another object."""
         for group in fields(self):
             getattr(self, group.name).update(getattr(other, group.name))
 
@@ -36,9 +36,9 @@ class MetadataNames:
 def metadata_names(
     snapshot: Snapshot, manifests: ManifestStore, *, passing_over: type[CorruptionError] | None = None
 ) -> MetadataNames:
-    """The metadata files of a snapshot, as far as its lists can be read.
+    """Return the metadata files of a snapshot, as far as its lists can be read.
 
-    Lists that fail with the error ``passing_over`` are named without what they name.
+    For lists that fail with the error ``passing_over``, only their own names are included.
 
     Raises:
         CorruptionError: a list cannot be read.
@@ -60,55 +60,55 @@ def metadata_names(
 
 
 def without_changelog(snapshot: Snapshot) -> Snapshot:
-    """The snapshot as a tag keeps it: with its rows, without what changed."""
+    """Return the snapshot as a tag keeps it: without its changelog."""
     return replace(snapshot, changelog_manifest_list=None, changelog_manifest_list_size=None)
 
 
 def as_changelog(snapshot: Snapshot, *, with_deltas: bool = True) -> Snapshot:
-    """The snapshot as a long-lived changelog keeps it: with what changed, without deletion vectors and statistics.
+    """Return the snapshot as a long-lived changelog keeps it: without deletion vectors and statistics.
 
-    Where there are changelog files no reader needs deltas, so the lists of data manifests are left out.
+    If there are changelog files, readers do not need deltas, so the lists of data manifests are left out.
     """
     kept = replace(snapshot, index_manifest=None, statistics=None)
     return kept if with_deltas else replace(kept, base_manifest_list="", delta_manifest_list="")
 
 
 def is_change(entry: ManifestEntry) -> bool:
-    """Whether the file is what a commit wrote, which is the change to who reads deltas, and no compaction's work.
+    """Return whether a commit, not a compaction, wrote the file, so that it is a change for readers of deltas.
 
-    Old files do not say.
+    Old files do not contain this information.
     """
     return entry.file.file_source is not FileSource.COMPACT
 
 
 def removed_files(delta: Sequence[ManifestEntry]) -> list[ManifestEntry]:
-    """The files a delta takes out of the table: removed, and not put back at another level."""
+    """Return the files that a delta removes from the table, without those that it moves to another level."""
     added = added_files(delta)
     return [entry for entry in delta if entry.kind is FileKind.DELETE and file_key(entry) not in added]
 
 
 def added_files(delta: Iterable[ManifestEntry]) -> set[FileKey]:
-    """The files a delta puts into the table, or gives another level."""
+    """Return the files that a delta adds to the table, or moves to another level."""
     return {file_key(entry) for entry in delta if entry.kind is FileKind.ADD}
 
 
 def file_key(entry: ManifestEntry) -> FileKey:
-    """What the entry's file is on disk."""
+    """Return the key of the entry's file."""
     return (entry.partition, entry.bucket, entry.file.file_name)
 
 
 def extra_keys(entry: ManifestEntry) -> frozenset[FileKey]:
-    """What lies on disk beside the entry's file: its file index, its changelog companion."""
+    """Return the keys of the extra files of the entry's file: its file index, its changelog companion."""
     return frozenset((entry.partition, entry.bucket, name) for name in entry.file.extra_files)
 
 
 def file_keys(entry: ManifestEntry) -> frozenset[FileKey]:
-    """What the entry's file and the files beside it are on disk."""
+    """Return the keys of the entry's file and of its extra files."""
     return extra_keys(entry) | {file_key(entry)}
 
 
 def replaced_extras(delta: Sequence[ManifestEntry]) -> Mapping[FileKey, ManifestEntry]:
-    """The files that a delta takes from beside data files which stay, such as the index that a new one replaces."""
+    """Return the extra files that a delta removes from data files that stay, such as a replaced index."""
     added = [entry for entry in delta if entry.kind is FileKind.ADD]
     staying = {file_key(entry) for entry in added}
     beside = frozenset[FileKey]().union(*map(extra_keys, added))
@@ -121,5 +121,5 @@ def replaced_extras(delta: Sequence[ManifestEntry]) -> Mapping[FileKey, Manifest
 
 
 def index_key(entry: IndexManifestEntry) -> FileKey:
-    """What the entry's index file is on disk, by its name, or by its URI where it lies outside the table."""
+    """Return the key of the entry's index file, with its name, or with its URI if it is outside the table."""
     return (entry.partition, entry.bucket, entry.index_file.external_path or entry.index_file.file_name)

@@ -1,6 +1,6 @@
-"""Periods of time and the names of their tags (Java ``TagPeriodHandler``).
+"""Time periods and the names of their tags (Java ``TagPeriodHandler``).
 
-Times are local wall clocks in milliseconds, as if UTC. A tag has the name of the period that has ended.
+Times are local wall-clock times in milliseconds, as if they were UTC. A tag is named after the period that has ended.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _MINUTE_FORMAT: Final = "%Y%m%d%H%M"
 
 @dataclass(frozen=True, slots=True)
 class TagPeriods:
-    """Periods of one length, and how they are written."""
+    """Periods of one length, with the format of their names."""
 
     length_ms: int
     format: str
@@ -34,7 +34,7 @@ class TagPeriods:
 
     @classmethod
     def of(cls, options: TagOptions) -> TagPeriods:
-        """The periods that the options name."""
+        """Return the periods that the options select."""
         if options.creation_period_duration_ms is not None:
             return cls(options.period_ms, _MINUTE_FORMAT)
         match options.creation_period:
@@ -46,17 +46,17 @@ class TagPeriods:
                 return cls(options.period_ms, _DAY_FORMATS[options.period_formatter], ignores_after_space=True)
 
     def name_of(self, time_ms: int) -> str:
-        """The name of the tag for the period that begins at a time.
+        """Return the name of the tag of the period that begins at ``time_ms``.
 
         >>> TagPeriods(3_600_000, "%Y-%m-%d %H").name_of(1_704_070_800_000)
         '2024-01-01 01'
         """
         moment = _EPOCH + time_ms * _MILLISECOND
-        # The year by hand: strftime does not fill it with zeros everywhere.
+        # Format the year here, because strftime does not pad it with zeros on all platforms.
         return moment.strftime(self.format.replace("%Y", f"{moment.year:04}"))
 
     def time_of(self, name: str) -> int | None:
-        """When the period of a tag begins; ``None`` for a name of another form, which no commit has made.
+        """Return the start of the period of a tag; ``None`` if the name does not have the form of automatic tags.
 
         >>> daily = TagPeriods(86_400_000, "%Y-%m-%d")
         >>> daily.time_of("2024-01-01"), daily.time_of("2024-1-1"), daily.time_of("release")
@@ -77,5 +77,5 @@ class TagPeriods:
         return (moment - _EPOCH) // _MILLISECOND
 
     def last_ended(self, time_ms: int) -> int:
-        """When the last period began that has ended at a time."""
+        """Return the start of the last period that has ended at ``time_ms``."""
         return time_ms // self.length_ms * self.length_ms - self.length_ms

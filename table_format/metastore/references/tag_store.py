@@ -1,8 +1,9 @@
-"""Tags keep a snapshot readable after it has been expired (format chapter 03, section 4; Java ``TagManager``).
+"""Tags, which keep a snapshot readable after it expires (format chapter 03, section 4; Java ``TagManager``).
 
-The deletion of a tag deletes files before the tag itself. A notice beside the tag announces it, so that nothing relies
-on a tag whose files are partly deleted. A new tag has a notice as well until it is known that its snapshot was not
-expired meanwhile: a process that dies in between has promised nothing, and the tag can be created again.
+The deletion of a tag deletes files before the tag itself. A notice next to the tag announces the deletion, so that
+nothing relies on a tag whose files are partly deleted. A new tag also has a notice until it is certain that its
+snapshot has not expired in the meantime. If the process dies in between, nothing relies on the tag, and it can be
+created again.
 """
 
 from __future__ import annotations
@@ -25,31 +26,31 @@ from table_format.model.snapshot import Snapshot
 from table_format.model.tag import Tag
 from table_format.options.values import MAX_RETAINED_MS
 
-"""Ten thousand years: the end of a tag is a date that every reader can represent."""
+"""The maximum retention, about ten thousand years, so that every reader can represent the end of a tag."""
 
 _GIVE_UP_AFTER_MS: Final = 60_000
 _NOTICE_MS: Final = 24 * 3_600_000
-"""The age above which the process that left the notice of an expiry is taken for dead."""
+"""The age above which the process that created the notice of an expiry is assumed to be dead."""
 
 
 class TagStore:
-    """Finds, loads and creates tags of one branch. To delete one with its files see ``tag_deletion``."""
+    """Finds, loads and creates tags of one branch. ``tag_deletion`` deletes a tag with its files."""
 
     def __init__(self, store: TableStore) -> None:
         self._store = store
 
     def names(self) -> Sequence[str]:
-        """The names of all tags, sorted."""
+        """Return the names of all tags, sorted."""
         children = self._store.io.list(self._store.paths.tag_directory)
         names = (tag_name_of(child.name) for child in children if not child.is_directory)
         return sorted(name for name in names if name is not None)
 
     def load(self, name: str) -> Tag:
-        """The tag of that name.
+        """Return the tag with this name.
 
         Raises:
-            TagNotFound: there is none.
-            CorruptionError: its file holds no tag.
+            TagNotFound: the tag does not exist.
+            CorruptionError: its file is not a tag.
         """
         found = self.find(name)
         if found is None:
@@ -57,7 +58,7 @@ class TagStore:
         return found
 
     def find(self, name: str) -> Tag | None:
-        """The tag of that name, or ``None``."""
+        """Return the tag with this name, or ``None``."""
         path = self._store.paths.tag(name)
         try:
             data = read_file(self._store.io, path)
@@ -66,27 +67,27 @@ class TagStore:
         return decode_tag(data, path=path)
 
     def file_of(self, name: str) -> bytes:
-        """The tag's file as it was written, with whatever its writer put into it; raises as ``load``."""
+        """Return the original bytes of the tag's file, including unknown members; raises as ``load``."""
         try:
             return read_file(self._store.io, self._store.paths.tag(name))
         except FileNotFoundError:
             raise self._not_found(name) from None
 
     def all(self) -> Mapping[str, Tag]:
-        """All tags by name."""
+        """Return all tags by name."""
         found = ((name, self.find(name)) for name in self.names())
         return {name: tag for name, tag in found if tag is not None}
 
     def create(
         self, name: str, snapshot: Snapshot, *, time_retained_ms: int | None = None, automatic: bool = False
     ) -> Tag:
-        """Give a snapshot a name, for ever or for some time.
+        """Create a tag for a snapshot, with or without a retention time.
 
-        An automatic name may be purely numeric, such as 20261122: options of the table ask for it.
+        Only an automatic name, which table options select, may be purely numeric, such as 20261122.
 
         Raises:
-            AlreadyExistsError: there is a tag of that name.
-            SnapshotExpired: the snapshot is gone, and no other tag keeps it.
+            AlreadyExistsError: a tag has this name.
+            SnapshotExpired: the snapshot has expired, and no other tag keeps it.
             InvalidIdentifier: the name is not legal.
             OutcomeUnknownError: the store did not answer.
         """
@@ -94,7 +95,7 @@ class TagStore:
         paths = self._store.paths
         self._create_unconfirmed(name, tag, paths.tag(name) if automatic else paths.new_tag(name))
         if not self._is_kept(snapshot, beside=name):
-            # Expired between reading and tagging: its files may be gone, and a tag must not promise them.
+            # The snapshot expired after it was read: its files may be deleted, and a tag must not rely on them.
             self.remove(name)
             message = f"snapshot {snapshot.id} was expired before tag '{name}' could keep it"
             raise SnapshotExpired(message)
@@ -102,21 +103,21 @@ class TagStore:
         return tag
 
     def replace(self, name: str, snapshot: Snapshot, *, time_retained_ms: int | None = None) -> Tag:
-        """Let a tag keep another snapshot, or the same for another time; what only the old one kept is not deleted.
+        """Change the snapshot or the retention time of a tag. Files that only the old snapshot needs are not deleted.
 
         Raises:
-            TagNotFound: there is no such tag.
-            SnapshotExpired: the snapshot is gone, and no other tag keeps it; the tag is as it was.
+            TagNotFound: the tag does not exist.
+            SnapshotExpired: the snapshot has expired, and no other tag keeps it; the tag is unchanged.
             OSError: the store failed.
         """
         before, was_being_deleted = self.load(name), self.is_being_deleted(name)
         tag = self._made_now(snapshot, time_retained_ms)
         path = self._store.paths.tag(name)
-        data = tag_bytes(tag, path=path)  # a tag that no reader could read is refused before anything is written
+        data = tag_bytes(tag, path=path)  # refuse a tag that readers could not read before anything is written
         if before.snapshot.is_same(snapshot):
             self._store.io.overwrite(path, data)
             return tag
-        self.announce_deletion(name)  # of the tag as it was, and of the new one until it is known to keep its files
+        self.announce_deletion(name)  # for the old tag, and for the new one until its files are known to exist
         self._store.io.overwrite(path, data)
         if not self._is_kept(snapshot, beside=name):
             self._store.io.overwrite(path, tag_bytes(before, path=path))
@@ -128,70 +129,70 @@ class TagStore:
         return tag
 
     def rename(self, name: str, new_name: str) -> None:
-        """Give a tag another name. Between the two steps it has both.
+        """Rename a tag, in two steps; in between, it has both names.
 
         Raises:
-            TagNotFound: there is none of the old name.
-            AlreadyExistsError: there is one of the new name.
+            TagNotFound: no tag has the old name.
+            AlreadyExistsError: a tag has the new name.
             OutcomeUnknownError: the store did not answer.
         """
         tag = self.load(name)
         self.refuse_if_being_deleted(name)
-        # An attempt before this one may have come so far.
+        # An earlier attempt may have been interrupted here.
         if self.find(new_name) != tag:
             self._create_unconfirmed(new_name, tag, self._store.paths.new_tag(new_name))
         if self.is_being_deleted(name) or self.find(name) is None:
-            # Deleted between reading and naming, perhaps with its files.
+            # The tag was deleted after it was read, perhaps with its files.
             self.remove(new_name)
-            message = f"tag '{name}' was deleted before it could be called '{new_name}'"
+            message = f"tag '{name}' was deleted before it could be renamed to '{new_name}'"
             raise TagNotFound(message)
         self._confirm(new_name)
         self.remove(name)
 
     def keeping(self, snapshot_id: int) -> Mapping[str, Tag]:
-        """The tags that keep a snapshot."""
+        """Return the tags that keep a snapshot."""
         return {name: tag for name, tag in self.all().items() if tag.snapshot.id == snapshot_id}
 
     def remove(self, name: str) -> None:
-        """Delete the tag's file, and the notice of that, and nothing else; nothing happens when there is none."""
+        """Delete only the tag's file and its notice; do nothing if the tag does not exist."""
         self._store.io.delete(self._store.paths.tag(name))
         self._store.io.delete(self._store.paths.tag_notice(name))
 
     def announce_deletion(self, name: str) -> None:
-        """Announce that the tag is being deleted and keeps nothing any more. Raises ``OSError``."""
-        with suppress(FileExistsError):  # a process died here, or the answer to our own request was lost
+        """Announce that the tag is being deleted and does not keep its snapshot any more. Raises ``OSError``."""
+        with suppress(FileExistsError):  # a process died here, or the answer to our request was lost
             self._store.io.create(self._store.paths.tag_notice(name), b"")
 
     def withdraw_deletion(self, name: str) -> None:
-        """Withdraw the announcement of a deletion that deleted nothing. The next deletion does it if this fails."""
+        """Withdraw the notice of a deletion that deleted nothing. If this fails, the next deletion does it."""
         with suppress(OSError):
             self._store.io.delete(self._store.paths.tag_notice(name))
 
     def names_being_deleted(self) -> Sequence[str]:
-        """The tags whose creation or deletion is not finished, sorted. Raises ``OSError``."""
+        """Return the tags whose creation or deletion is not finished, sorted. Raises ``OSError``."""
         children = self._store.io.list(self._store.paths.tag_directory)
         return sorted(name for child in children if (name := tag_being_deleted(child.name)) is not None)
 
     def is_being_deleted(self, name: str) -> bool:
-        """Whether the creation or deletion of the tag is not finished. Raises ``OSError``."""
+        """Return whether the creation or deletion of the tag is not finished. Raises ``OSError``."""
         return self._store.io.status(self._store.paths.tag_notice(name)) is not None
 
     def refuse_if_being_deleted(self, name: str) -> None:
         """Refuse to rely on a tag whose creation or deletion is not finished.
 
         Raises:
-            TagNotFound: says what to do.
+            TagNotFound: the tag is not complete; the message states what to do.
         """
         if self.is_being_deleted(name):
-            message = f"tag '{name}' is being made or deleted, or that was not finished: make or delete it again"
+            message = f"tag '{name}' is being created or deleted, or this was not finished: create or delete it again"
             raise TagNotFound(message)
 
     def _create_unconfirmed(self, name: str, tag: Tag, path: str) -> None:
         """Create a tag on which nothing relies yet: its notice stays until its files are known to exist.
 
-        A process that dies in between has promised nothing; a later attempt with the same snapshot continues it.
+        If the process dies in between, nothing relies on the tag, and a later attempt with the same snapshot continues.
         """
-        data = tag_bytes(tag, path=path)  # a tag that no reader could read is refused before anything is written
+        data = tag_bytes(tag, path=path)  # refuse a tag that readers could not read before anything is written
         existing = self.find(name)
         if existing is None:
             self.announce_deletion(name)
@@ -225,19 +226,19 @@ class TagStore:
             raise _exists_already(name) from None
 
     def _is_kept(self, snapshot: Snapshot, *, beside: str) -> bool:
-        """Whether the snapshot is retained, or a tag beside this one keeps it."""
+        """Return whether the snapshot is retained, or a tag other than ``beside`` keeps it."""
         snapshots = SnapshotStore(self._store)
         found = snapshots.find(snapshot.id)
         if found is not None and found.is_same(snapshot):
             covering = [notice for notice in snapshots.notices.all() if notice.end > snapshot.id]
             if not covering and snapshots.exists(snapshot.id):
                 return True
-            # No expiry runs for a day: the process that left the notice is dead, and may have deleted nothing.
+            # No expiry runs for a day: the process that created the notice is dead, and may not have deleted anything.
             oldest_ms = self._store.runtime.clock.now_ms() - _NOTICE_MS
             if all(notice.made_ms < oldest_ms for notice in covering) and missing_file(self._store, snapshot) is None:
                 return True
         others = (n for n, tag in self.keeping(snapshot.id).items() if n != beside and tag.snapshot.is_same(snapshot))
-        # Looked at once more, since its notice goes after the tag.
+        # Check again, because the notice is deleted after the tag.
         return any(not self.is_being_deleted(other) and self.find(other) is not None for other in others)
 
 

@@ -1,1 +1,1 @@
-"""Which files of a snapshot a read needs: manifests and entries pruned by partition, bucket, level and statistics."""
+"""Finds the files of a snapshot that a read needs, with pruning by partition, bucket, level and statistics."""

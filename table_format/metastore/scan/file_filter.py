@@ -1,6 +1,6 @@
-"""Which files of a table are wanted, by what identifies a file (format chapter 04, sections 2 to 5).
+"""Selects files of a table by partition, bucket and level (format chapter 04, sections 2 to 5).
 
-What a filter over rows says about files is ``table_format.pruning``.
+``table_format.pruning`` selects files with a filter on rows.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from table_format.model.predicate import Predicate, conjunction
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileFilter:
-    """Conditions that a file must meet; ``None`` stands for no condition.
+    """Conditions that a file must meet; ``None`` means no condition.
 
-    ``partition_predicate`` names partition keys of the schema the scan reads with; ``partitions`` are serialised
-    BinaryRows. Files below ``min_level`` are not wanted.
+    ``partition_predicate`` is a condition on the partition keys of the read schema. ``partitions`` are serialised
+    BinaryRows. Files below ``min_level`` are not selected.
     """
 
     partition_predicate: Predicate | None = None
@@ -26,7 +26,7 @@ class FileFilter:
     min_level: int = 0
 
     def in_partitions(self, condition: Predicate | None) -> Self:
-        """The filter with a further condition on partition keys."""
+        """Return the filter with an additional condition on partition keys."""
         found = tuple(p for p in (self.partition_predicate, condition) if p is not None)
         return replace(self, partition_predicate=conjunction(found))
 

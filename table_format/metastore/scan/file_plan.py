@@ -1,8 +1,8 @@
-"""Which files of a snapshot a scan must read (format chapter 04, section 7; Java ``AbstractFileStoreScan``).
+"""Finds the files of a snapshot that a scan must read (format chapter 04, section 7; Java ``AbstractFileStoreScan``).
 
-Pruning goes from coarse to fine: manifests by their partition and bucket ranges, entries by what identifies a file
-(partition, bucket, level), and, after replay, live files by the bucket of their keys and by statistics. Only what
-identifies a file may be tested before replay: an ADD and its DELETE must meet the same fate.
+Pruning goes from coarse to fine: manifests by their partition and bucket ranges, entries by partition, bucket and
+level, and, after replay, live files by the bucket of their keys and by statistics. Before replay, only properties that
+identify a file may be tested, so that an ADD and its DELETE have the same result.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from table_format.pruning.pruning import Pruning
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanCounts:
-    """What each stage met and dropped: manifests, then entries, then live files."""
+    """The numbers of manifests, entries and live files that each stage checked and dropped."""
 
     manifests: int = 0
     manifests_dropped: int = 0
@@ -67,9 +67,9 @@ def live_files(
     filter: FileFilter = ALL_FILES,
     pruning: Pruning | None = None,
 ) -> FilePlan:
-    """The wanted files of a snapshot that may hold rows a filter over rows selects; none is dropped that may.
+    """Return the files of a snapshot that may contain selected rows.
 
-    ``schema`` is the one the scan reads with, ``schemas`` has every schema of the table by id.
+    ``schema`` is the read schema; ``schemas`` contains every schema of the table by id.
 
     Raises:
         CorruptionError: a manifest is missing or broken, or contradicts another.
@@ -104,9 +104,9 @@ def changed_files(
     *,
     pruning: Pruning,
 ) -> FilePlan:
-    """The entries of some manifests, additions and removals as they stand, pruned by what identifies a file.
+    """Return the additions and removals in some manifests without replay, pruned by partition, bucket and level.
 
-    For lists of changes (deltas, changelogs), where no entry cancels another.
+    For lists of changes (deltas, changelogs), in which no entry cancels another.
 
     Raises:
         CorruptionError: a manifest is missing or broken.
@@ -122,7 +122,7 @@ def changed_files(
 
 
 def _in_columns(manifests: ManifestStore, chosen: Sequence[ManifestFileMeta]) -> Iterator[ManifestColumns]:
-    """The manifests in order; no more of them are held than are read side by side."""
+    """Yield the manifests in order; only those that are read in parallel are kept in memory."""
     width = min(manifests.options.scan.manifest_parallelism or 1, MOST_THREADS)
     for start in range(0, len(chosen), width):
         yield from side_by_side(manifests.columns, chosen[start : start + width], width)
@@ -203,7 +203,7 @@ def _keep_admitted(chosen: ChosenEntries, pruning: Pruning, counts: Counter[str]
 def _without_refused(
     live: list[ChosenEntries], pruning: Pruning, counts: Counter[str], schemas: Mapping[int, TableSchema]
 ) -> tuple[list[ChosenEntries], npt.NDArray[np.bool_]]:
-    """Files without those that certainly hold no selected row, and which of them pass the test by values.
+    """Return the files without those that cannot contain a selected row, and a mask of those that passed the test.
 
     The others are tested file by file.
     """
@@ -212,7 +212,7 @@ def _without_refused(
         masks = [~by_keys(part.columns, part.rows).refused for part in live]
         live = [_keep_rows(p, mask, "files_dropped_by_key_stats", counts) for p, mask in zip(live, masks, strict=True)]
     by_values = pruning.value_refusal(schemas)
-    # A merge that computes values makes some that no file has.
+    # A merge that computes values returns values that no file contains.
     passed = [np.zeros(len(part), np.bool_) for part in live]
     if by_values is not None and not (pruning.may_merge and pruning.computes_values):
         sifted = [by_values(part.columns, part.rows) for part in live]
@@ -229,7 +229,7 @@ def _without_refused(
 def _of_whole_buckets(
     live: Sequence[ChosenEntries], masks: Sequence[npt.NDArray[np.bool_]]
 ) -> list[npt.NDArray[np.bool_]]:
-    """Masks that hold for all files of each bucket that a mask holds for a file of."""
+    """Extend each mask to all files of the buckets in which it selects a file."""
     places = [_places(part) for part in live]
     held = {
         place
@@ -240,7 +240,7 @@ def _of_whole_buckets(
 
 
 def _places(part: ChosenEntries) -> tuple[list[tuple[bytes, int]], npt.NDArray[np.int64]]:
-    """The different buckets of entries, and of each entry which of them it is in."""
+    """Return the distinct buckets of entries, and the index of the bucket of each entry."""
     columns, rows = part.columns, part.rows
     stacked = np.stack((columns.partition_codes[rows], columns.buckets[rows]), axis=1)
     different, which = np.unique(stacked, axis=0, return_inverse=True)
@@ -254,7 +254,7 @@ def _drop_by_statistics(
     counts: Counter[str],
     schemas: Mapping[int, TableSchema],
 ) -> Sequence[ManifestEntry]:
-    """Entries without those of files that hold no selected row; files in ``passed``, by identity, may hold one."""
+    """Return the entries of files that may contain a selected row; files in ``passed``, by identity, may."""
     by_keys = pruning.key_statistics_test(schemas)
     if by_keys is not None:
         entries = _keep(entries, lambda e: by_keys(e.file), "files_dropped_by_key_stats", counts)
@@ -280,12 +280,12 @@ def _overlap(files: Sequence[DataFileMeta], range_of: KeyRangeOf) -> bool:
 
 
 def by_bucket(entries: Iterable[ManifestEntry]) -> dict[BucketId, list[ManifestEntry]]:
-    """Entries grouped by partition and bucket, each group in the order of the entries.
+    """Group entries by partition and bucket, each group in the order of the entries.
 
     >>> by_bucket(())
     {}
     """
-    # A plain tuple for each entry and a named one for each bucket: there may be many entries.
+    # Use a plain tuple for each entry and a named one only for each bucket, because there may be many entries.
     groups: dict[tuple[bytes, int], list[ManifestEntry]] = {}
     for entry in entries:
         groups.setdefault((entry.partition, entry.bucket), []).append(entry)

@@ -1,8 +1,8 @@
-"""The live files of some partitions, carried forward from commit to commit.
+"""Keeps the live files of some partitions from commit to commit.
 
-Conflict checks need the files of the partitions they touch at the latest snapshot. To read all manifests for each
-commit would make a commit the slower the more files there are; so the state of one snapshot is kept and the deltas of
-those that follow are applied.
+Conflict checks need the live files of the affected partitions at the latest snapshot. If each commit read all
+manifests, it would become slower with the number of files. So the state of one snapshot is kept, and later deltas are
+applied.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from table_format.model.predicate import Predicate
 from table_format.model.schema import TableSchema
 from table_format.model.snapshot import Snapshot
 
-"""A partition and a bucket of it."""
+"""A partition and a bucket in it."""
 
 _LONGEST_STEP: Final = 64
-"""Snapshots behind which reading everything is cheaper than applying deltas."""
+"""If the state is more snapshots behind, reading everything is cheaper than applying deltas."""
 
 _CAPACITY: Final = 200_000
-"""Entries kept between commits."""
+"""The maximum number of entries that are kept between commits."""
 
 
 class _Partition:
-    """Live files of one partition by bucket, and how many were written with each number of buckets."""
+    """The live files of one partition by bucket, and the number of files by bucket count."""
 
     __slots__ = ("buckets", "totals")
 
@@ -42,14 +42,14 @@ class _Partition:
         self.totals: Counter[int] = Counter()
 
     def apply(self, entry: ManifestEntry) -> None:
-        """Raises ``ReplayError``."""
+        """Apply an entry. Raises ``ReplayError``."""
         merge_entries((entry,), self.buckets.setdefault(entry.bucket, {}))
         if entry.total_buckets > 0:
             self.totals[entry.total_buckets] += 1 if entry.kind is FileKind.ADD else -1
 
 
 class LiveState:
-    """Live files by partition and bucket at one snapshot; partitions are read when first asked for."""
+    """The live files by partition and bucket at one snapshot; partitions are read on first use."""
 
     def __init__(self, manifests: ManifestStore, snapshots: SnapshotStore, schema: TableSchema) -> None:
         self._manifests = manifests
@@ -59,7 +59,7 @@ class LiveState:
         self._partitions: dict[bytes, _Partition] = {}
 
     def files(self, snapshot: Snapshot, partitions: frozenset[bytes]) -> list[ManifestEntry]:
-        """The live files of some partitions at a snapshot.
+        """Return the live files of some partitions at a snapshot.
 
         Raises:
             CorruptionError: a manifest is missing or broken, or contradicts another.
@@ -69,14 +69,14 @@ class LiveState:
         return self._live(snapshot, found)
 
     def bucket_files(self, snapshot: Snapshot, buckets: frozenset[BucketId]) -> list[ManifestEntry]:
-        """The live files of some buckets at a snapshot; raises as ``files``."""
+        """Return the live files of some buckets at a snapshot; raises the same errors as ``files``."""
         self._ask(snapshot, frozenset(partition for partition, _ in buckets))
         return self._live(snapshot, sorted(buckets))
 
     def bucket_counts(self, snapshot: Snapshot, partitions: frozenset[bytes]) -> dict[bytes, set[int]]:
-        """The numbers of buckets that live files of partitions were written with; raises as ``files``.
+        """Return the bucket counts of the live files of partitions; raises the same errors as ``files``.
 
-        There is one for each partition, unless a careless writer mixed them.
+        A partition has one bucket count, unless a faulty writer has mixed them.
         """
         self._ask(snapshot, partitions)
         counts = {p: {total for total, files in self._partitions[p].totals.items() if files > 0} for p in partitions}
@@ -84,21 +84,21 @@ class LiveState:
         return {partition: totals for partition, totals in counts.items() if totals}
 
     def matching(self, snapshot: Snapshot, predicate: Predicate | None) -> frozenset[bytes]:
-        """The partitions with live files that a predicate over partition keys selects; all for ``None``."""
+        """Return the partitions with live files that match a predicate on partition keys; all for ``None``."""
         self._follow(snapshot)
         return self._load(snapshot, FileFilter(partition_predicate=predicate), frozenset())
 
     def advance(self, snapshot: Snapshot) -> None:
-        """Take note of a snapshot this process has just made on top of the state; never fails."""
+        """Apply a snapshot that this process has just published on top of the state; never fails."""
         if self._at is not None and self._at.id == snapshot.id - 1:
             try:
                 self._apply(snapshot)
             except (OSError, CorruptionError):
-                # The snapshot is published: whatever goes wrong here must not look like a failed commit.
+                # The snapshot is published, so an error here must not look like a failed commit.
                 self.forget()
 
     def forget(self) -> None:
-        """Keep nothing."""
+        """Discard the state."""
         self._at = None
         self._partitions = {}
 
@@ -145,26 +145,27 @@ class LiveState:
             for step in steps:
                 self._apply(step)
         except MissingFile:
-            self.forget()  # a step in between is being expired, which says nothing about the last
+            self.forget()  # a snapshot in between is expiring, which does not affect the last one
 
     def _steps(self, at: Snapshot, snapshot: Snapshot) -> Sequence[Snapshot] | None:
         if not at.id < snapshot.id <= at.id + _LONGEST_STEP:
             return None
         found = [self._snapshots.find(i) for i in range(at.id, snapshot.id)]
         steps = [step for step in found if step is not None]
-        # After a rollback ids are used again: the state must still be one this history went through.
+        # After a rollback, ids are reused: check that the state is still part of the history.
         if len(steps) != len(found) or not steps[0].is_same(at):
             return None
         return [*steps[1:], snapshot]
 
     def _apply(self, snapshot: Snapshot) -> None:
-        # Until all of it is applied the state is that of no snapshot: an interrupt must not let it be applied twice.
+        # Until the delta is completely applied, the state belongs to no snapshot, so that an interrupt cannot apply it
+        # twice.
         self._at = None
         try:
             for entry in self._manifests.delta_entries(snapshot):
                 if entry.partition in self._partitions:
                     self._partitions[entry.partition].apply(entry)
         except ReplayError:
-            self.forget()  # reading everything says what is wrong
+            self.forget()  # reading everything reports the error
             return
         self._at = snapshot

@@ -1,4 +1,4 @@
-"""Which partitions a scan wants: by the partition ranges of manifests, and then one by one."""
+"""Selects the partitions of a scan: by the partition ranges of manifests, and then individually."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class PartitionTest:
         self.is_needed = filter.partitions is not None or filter.partition_predicate is not None
 
     def accepted(self, found: Iterable[bytes]) -> set[bytes]:
-        """The partitions accepted so far, these included."""
+        """Test these partitions, and return all partitions accepted so far."""
         fresh = set(found) - self._accepted - self._refused
         passed = self._test(sorted(fresh)) if fresh else set()
         self._accepted |= passed
@@ -34,7 +34,7 @@ class PartitionTest:
         return self._accepted
 
     def may_hold(self, manifest: ManifestFileMeta) -> bool:
-        """Whether the manifest's partition range admits an accepted partition."""
+        """Return whether the partition range of a manifest may include an accepted partition."""
         fields = self._partitions.fields
         if not fields:
             return True
@@ -60,7 +60,7 @@ class PartitionTest:
 
 
 def may_hold_partitions(partitions: Partitions, manifest: ManifestFileMeta, wanted: Iterable[bytes]) -> bool:
-    """Whether a manifest's partition range admits one of some partitions."""
+    """Return whether the partition range of a manifest may include one of some partitions."""
     bounds = partition_bounds(partitions.fields, manifest)
     columns = [bounds[f.name] for f in partitions.fields]
     for partition in wanted:

@@ -1,1 +1,1 @@
-"""The schemas of a table: stored, numbered without gap, and changed."""
+"""The schemas of a table: their storage, and schema changes."""

@@ -1,4 +1,4 @@
-"""Options that name columns, in value or key (format chapter 13; Java ``applyRenameColumnsToOptions``)."""
+"""Options whose key or value names columns (format chapter 13; Java ``applyRenameColumnsToOptions``)."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _LISTS: Final = ("bucket-key", "sequence.field", "partial-update.remove-record-o
 _SINGLE: Final = ("rowkind.field",)
 _FIELDS: Final = "fields."
 _LIST_SUFFIXES: Final = (".sequence-group",)
-"""``fields.<columns>.<suffix>``: key and value are lists of columns. (A nested key names fields inside its column.)"""
+"""``fields.<columns>.<suffix>``: key and value are lists of columns. (A nested key names fields within its column.)"""
 
 _INDEX_PREFIX: Final = "file-index."
 _INDEX_COLUMNS: Final = ".columns"
 
 
 def columns_bound_by_options(options: Mapping[str, str]) -> Mapping[str, str]:
-    """The columns that options name, each with the key of such an option.
+    """Return the columns that options name, each with the key of such an option.
 
     >>> dict(columns_bound_by_options({"sequence.field": "ts, n", "fields.n.aggregate-function": "sum"}))
     {'ts': 'sequence.field', 'n': 'sequence.field'}
@@ -33,7 +33,7 @@ def columns_bound_by_options(options: Mapping[str, str]) -> Mapping[str, str]:
 
 
 def rename_in_options(options: Mapping[str, str], old: str, new: str) -> Mapping[str, str]:
-    """The options after a column got another name.
+    """Return the options after a column was renamed.
 
     >>> rename_in_options({"sequence.field": "ts,n", "fields.n.aggregate-function": "sum", "bucket": "2"}, "n", "m")
     {'sequence.field': 'ts,m', 'fields.m.aggregate-function': 'sum', 'bucket': '2'}
@@ -80,7 +80,7 @@ def _is_index_list(key: str) -> bool:
 
 
 def _renamed_index(key: str, value: str, old: str, new: str) -> tuple[str, str]:
-    """A list of columns that have an index, or a setting of one of them: ``file-index.<type>.<column>.<name>``."""
+    """Rename a column in a list of indexed columns, or in a setting ``file-index.<type>.<column>.<name>``."""
 
     def renamed(name: str) -> str:
         return new + name[len(old) :] if column_of(name) == old else name

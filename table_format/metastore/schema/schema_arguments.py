@@ -1,6 +1,6 @@
-"""What callers hand in as a schema or a change of one, checked before any of it is used.
+"""Checks schemas and schema changes from callers before they are used.
 
-A type or a column must be one that schema files can say: it is written as JSON and read back.
+A type or a column must be representable in schema files: it is written as JSON and read back.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ _T = TypeVar("_T")
 
 
 def checked_schema(wanted: object) -> Schema:
-    """The schema that a caller wants for a new table, with tuples and dicts for whatever it holds.
+    """Check the schema for a new table. Return it with its collections converted to tuples and dicts.
 
     Raises:
-        InvalidInputError: names the member, what is expected and what was found.
+        InvalidInputError: a member is invalid; the message names it with the expected and the actual value.
     """
     if not isinstance(wanted, Schema):
         arguments.refuse("schema", "a Schema", wanted)
@@ -42,10 +42,10 @@ def checked_schema(wanted: object) -> Schema:
 
 
 def checked_changes(changes: object) -> tuple[SchemaChange, ...]:
-    """The changes of a schema that a caller asks for: one, or a sequence of them.
+    """Check the schema changes of a caller: one, or a sequence.
 
     Raises:
-        InvalidSchemaChange: names the change and the member, what is expected and what was found.
+        InvalidSchemaChange: a change is invalid; the message names it, and the expected and the actual value.
     """
     if isinstance(changes, _KINDS):
         listed: Sequence[object] = (changes,)
@@ -75,7 +75,7 @@ def _column_path(value: object, argument: str) -> ColumnPath:
     if isinstance(value, str):
         return arguments.text(value, argument)
     if not isinstance(value, tuple):
-        arguments.refuse(argument, "the name of a column, or a tuple of names that leads to it", value)
+        arguments.refuse(argument, "the name of a column, or a tuple of names as a path to it", value)
     return tuple(arguments.text(name, argument) for name in value)
 
 
@@ -123,7 +123,9 @@ def _check_readable(value: _T, read_back: Callable[[], _T], argument: str) -> No
     try:
         found = read_back()
     except (InvalidSchema, TypeError, AttributeError, ValueError, RecursionError, NotImplementedError) as error:
-        message = f"{argument}: expected what a schema file can say, found {arguments.shown(value)}: {error}"
+        message = (
+            f"{argument}: expected a value that a schema file can represent, found {arguments.shown(value)}: {error}"
+        )
         raise InvalidSchema(message) from error
     if found != value:
         message = f"{argument}: {arguments.shown(value)} would be read back as {arguments.shown(found)}"
@@ -142,4 +144,4 @@ _CHECKS: Final[Mapping[str, Callable[[object, str], object]]] = {
     "nullable": arguments.flag,
     "type": _data_type,
 }
-"""The members of all changes by name: one name means the same in each."""
+"""The checks of the members of all changes, by name; a name has the same meaning in all of them."""

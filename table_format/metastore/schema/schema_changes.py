@@ -1,8 +1,8 @@
-"""Changes applied to a schema (format chapter 02, sections 3, 5 and 6; Java ``SchemaManager.generateTableSchema``).
+"""Applies changes to a schema (format chapter 02, sections 3, 5 and 6; Java ``SchemaManager.generateTableSchema``).
 
-Ids are never given twice: a new column takes the next id before its nested fields do, and ``highest_field_id`` only
-grows. Keys keep their types. Other columns get any type that Java casts their values to: files stay as they are, and
-their values are cast when they are read. Nothing here reads or writes.
+Field ids are never reused: a new column gets the next id before its nested fields, and ``highest_field_id`` only grows.
+The types of keys cannot change. Other columns can change to any type to which Java casts their values: files do not
+change, and their values are cast when they are read. The functions are pure.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class FieldIds:
     highest: int
 
     def assign(self, data_type: DataType) -> DataType:
-        """The type with fresh ids for the fields of every ROW in it, depth first."""
+        """Return the type with new ids for the fields of every ROW in it, depth first."""
         match data_type:
             case RowType(fields=fields):
                 return replace(data_type, fields=tuple(self.assign_field(f) for f in fields))
@@ -68,7 +68,7 @@ class FieldIds:
         return data_type
 
     def assign_field(self, field: DataField) -> DataField:
-        """The field with a fresh id, and fresh ones inside it."""
+        """Return the field with a new id, and with new ids within its type."""
         self.highest += 1
         field_id = self.highest
         return replace(field, id=field_id, type=self.assign(field.type))
@@ -77,12 +77,12 @@ class FieldIds:
 def apply_changes(
     schema: TableSchema, changes: Sequence[SchemaChange], *, time_millis: int | None = None
 ) -> TableSchema:
-    """The schema after the changes, under the next id; the same object when they change nothing.
+    """Return the schema after the changes, with the next id; the same object if nothing changes.
 
     Raises:
-        InvalidSchemaChange: the schema does not admit a change.
+        InvalidSchemaChange: a change is not possible for the schema.
         ColumnNotFound: a change names a column that does not exist.
-        InvalidOption: an option that says which changes are allowed is malformed.
+        InvalidOption: an option that allows or forbids changes is malformed.
     """
     changed = schema
     rules = parse_group(AlterOptions, schema.options)
@@ -176,10 +176,10 @@ def _rename_column(schema: TableSchema, change: RenameColumn) -> TableSchema:
 
 
 def check_column_name(name: str, *, top_level: bool = True) -> None:
-    """Refuse a name that no column can have.
+    """Refuse a name that is not legal for a column.
 
     Raises:
-        InvalidSchemaChange: it is blank, too long, or reserved.
+        InvalidSchemaChange: the name is blank, too long, or reserved.
     """
     problem = None
     if not name.strip():
@@ -260,13 +260,13 @@ def _position(fields: tuple[DataField, ...], after: str | None, *, first: bool) 
     return fields.index(_find(fields, after)) + 1
 
 
-# --- reaching a column through nested types -------------------------------------------------------------------------
+# --- finding a column in nested types -------------------------------------------------------------------------------
 
 
 def _edit_column(
     schema: TableSchema, name: ColumnPath, edit: Callable[[DataField], DataField], *, elements: bool = False
 ) -> TableSchema:
-    """Apply ``edit`` to one column; with ``elements`` it may be what an array or a map holds."""
+    """Apply ``edit`` to one column; with ``elements``, also to the elements of an array or the values of a map."""
     last = _path(name)[-1]
 
     def edit_one(fields: tuple[DataField, ...]) -> tuple[DataField, ...]:
@@ -277,7 +277,7 @@ def _edit_column(
 
 
 def _edit_level(schema: TableSchema, name: ColumnPath, edit: _Edit, *, elements: bool = False) -> TableSchema:
-    """Apply ``edit`` to the fields among which the last name of the path lies."""
+    """Apply ``edit`` to the fields of the level of the last name in the path."""
     level = _Level(_path(name), edit, elements=elements)
     return replace(schema, fields=level.within(schema.fields, 0))
 
@@ -292,12 +292,12 @@ def _path(name: ColumnPath) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Level:
-    """The way to the fields that ``edit`` is applied to; what an array or a map holds has a name of its own."""
+    """The path to the fields to which ``edit`` is applied; array elements and map values have their own names."""
 
     path: tuple[str, ...]
     edit: _Edit
     elements: bool
-    """Whether the last name may be that of what an array or a map holds."""
+    """Whether the last name may be that of array elements or map values."""
 
     def within(self, fields: tuple[DataField, ...], depth: int) -> tuple[DataField, ...]:
         if depth == len(self.path) - 1:
@@ -319,7 +319,7 @@ class _Level:
 
     def _in_element(self, name: str, element: DataType, outer: DataType, depth: int) -> DataType:
         if self.path[depth] != name:
-            raise self._refusal(outer, depth, f"has no '{self.path[depth]}'; what it holds is its '{name}'")
+            raise self._refusal(outer, depth, f"has no '{self.path[depth]}'; use '{name}'")
         if depth < len(self.path) - 1:
             return self._in_type(element, depth + 1)
         if not self.elements:

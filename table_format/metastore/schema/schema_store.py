@@ -1,7 +1,7 @@
 """The schemas of a table (format chapter 02, section 1; Java ``SchemaManager``).
 
-Schema files are numbered without gap and never change, so a schema once read is remembered, and the latest is found by
-asking whether the next exists.
+Schema files are numbered without gaps and never change. A schema that was read is therefore cached, and the latest is
+found by checking whether the next one exists.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class SchemaStore:
         return (SchemaStore, (self._store,))
 
     def latest_id(self) -> int | None:
-        """The id of the latest schema; ``None`` when there is no table."""
+        """Return the id of the latest schema; ``None`` if there is no table."""
         known = max(self._known, default=None)
         if known is None or not self._files.exists(known):
             self._known.clear()
@@ -52,7 +52,7 @@ class SchemaStore:
         return known
 
     def latest(self) -> TableSchema:
-        """The latest schema.
+        """Return the latest schema.
 
         Raises:
             TableNotFound: there is no schema.
@@ -64,10 +64,10 @@ class SchemaStore:
         return self.load(latest_id)
 
     def load(self, schema_id: int) -> TableSchema:
-        """The schema of that id.
+        """Return the schema with this id.
 
         Raises:
-            CorruptionError: there is none, or its file does not hold it.
+            CorruptionError: the schema does not exist, or its file is damaged.
         """
         if schema_id not in self._known:
             schema = self._files.find(schema_id)
@@ -77,11 +77,11 @@ class SchemaStore:
         return self._known[schema_id]
 
     def ids(self) -> Sequence[int]:
-        """All ids, ascending."""
+        """Return all ids, ascending."""
         return self._files.ids()
 
     def all(self) -> Mapping[int, TableSchema]:
-        """All schemas by id."""
+        """Return all schemas by id."""
         return {schema_id: self.load(schema_id) for schema_id in self.ids()}
 
     def create(self, schema: TableSchema) -> None:
@@ -101,13 +101,13 @@ class SchemaStore:
         *,
         check: Callable[[TableSchema, TableSchema], None] | None = None,
     ) -> TableSchema:
-        """Apply changes to the latest schema and store the result; ``check`` may refuse it by raising.
+        """Apply changes to the latest schema, and store and return the result; ``check`` may refuse it by raising.
 
-        When another writer takes the id, the changes are applied again to what it wrote. The latest schema is returned
-        as it is when the changes change nothing.
+        If another writer takes the id, the changes are applied again to its schema. If nothing changes, the latest
+        schema is returned.
 
         Raises:
-            InvalidSchemaChange: the schema does not admit a change.
+            InvalidSchemaChange: a change is not possible for the schema.
             CommitRetriesExhausted: other writers won every attempt.
             OutcomeUnknownError: the store did not answer.
         """

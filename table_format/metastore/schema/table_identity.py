@@ -1,8 +1,8 @@
 """Checks which table is at a path: the loaded one, another that replaced it, or none.
 
-A table is made by its first schema file, which never changes and holds the time it was made at. A digest of it
-distinguishes a table from one that was dropped and created again, on every branch. The ``TableStore`` of an open table
-carries the digest. Commits, maintenance and readers compare it with the file that is there now.
+The first schema file of a table never changes and contains its creation time. A digest of this file distinguishes a
+table from one that was dropped and created again, on every branch. The ``TableStore`` of an open table contains the
+digest. Commits, maintenance and readers compare it with the current file.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from table_format.model.schema import FIRST_SCHEMA_ID
 
 
 def read_identity(store: TableStore) -> str | None:
-    """The identity of the table at this path; ``None`` when there is no table."""
+    """Return the identity of the table at this path; ``None`` if there is no table."""
     main = replace(store, paths=store.paths.for_branch(MAIN_BRANCH))
     with suppress(FileNotFoundError):
         return _digest(main, FIRST_SCHEMA_ID)
-    # Tables of others may have lost their first schemas.
+    # Tables of other programs may lack their first schemas.
     first = min(SchemaStore(main).ids(), default=None)
     if first is None:
         return None
@@ -34,13 +34,13 @@ def read_identity(store: TableStore) -> str | None:
 
 
 def require_same_table(store: TableStore) -> None:
-    """Refuse to continue with a table that is no longer the loaded one; costs one small read.
+    """Refuse to continue if the table is no longer the loaded one. This reads one small file.
 
-    Nothing happens where the store carries no identity.
+    Nothing is checked if the store has no identity.
 
     Raises:
         TableNotFound: the table was dropped or renamed, or its branch was deleted.
-        TableReplaced: another table was made in its place.
+        TableReplaced: another table was created in its place.
         OSError: the store failed.
     """
     if store.identity is None:
@@ -62,7 +62,7 @@ def require_same_table(store: TableStore) -> None:
 
 
 def is_same_table(store: TableStore) -> bool:
-    """Whether the table is still the one that was opened; raises ``OSError`` alone."""
+    """Return whether the table is still the one that was opened; raises only ``OSError``."""
     try:
         require_same_table(store)
     except (TableNotFound, TableReplaced):

@@ -1,7 +1,8 @@
-"""Changelogs that outlive their snapshots (format chapter 03, section 3; Java ``ChangelogManager``).
+"""Long-lived changelogs, which outlive their snapshots (format chapter 03, section 3; Java ``ChangelogManager``).
 
-An expired snapshot whose changes are still wanted is kept as ``changelog/changelog-<id>`` with the same content; of the
-files it names only those of its changes are promised to be there. The ids lead without gap to the retained snapshots.
+An expired snapshot whose changes are still needed is kept as ``changelog/changelog-<id>`` with the same content. Of the
+files that it names, only those of its changes are guaranteed to exist. The ids are consecutive up to the retained
+snapshots.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from table_format.options.table_options import TableOptions
 
 
 class KeptChanges(Enum):
-    """The part of an expired snapshot that is kept, so that its changes can still be read."""
+    """The files of an expired snapshot that are kept, so that its changes can still be read."""
 
     NOTHING = "nothing"
     DELTAS = "what commits wrote"
@@ -32,7 +33,7 @@ class KeptChanges(Enum):
 
     @classmethod
     def by(cls, options: TableOptions) -> KeptChanges:
-        """What a table keeps."""
+        """Return the files that a table keeps."""
         if not options.expire.is_changelog_decoupled:
             return cls.NOTHING
         return cls.DELTAS if options.stream.changelog_producer is ChangelogProducer.NONE else cls.FILES
@@ -57,35 +58,36 @@ class ChangelogStore:
         return (ChangelogStore, (self._store,))
 
     def ids(self) -> Sequence[int]:
-        """The ids there are, ascending."""
+        """Return the existing ids, ascending."""
         return self._files.ids()
 
     def earliest_id(self) -> int | None:
-        """The smallest id; ``None`` without any."""
+        """Return the smallest id; ``None`` if there are no changelogs."""
         ids = self.ids()
         return ids[0] if ids else None
 
     def all(self) -> Iterator[Snapshot]:
-        """The changelogs there are, ascending; raises as ``find``."""
+        """Yield the existing changelogs, ascending; raises the same errors as ``find``."""
         for changelog_id in self.ids():
             if (found := self.find(changelog_id)) is not None:
                 yield found
 
     def find(self, changelog_id: int) -> Snapshot | None:
-        """What the snapshot of that id was; ``None`` when no changelog of it is kept.
+        """Return the former snapshot with this id; ``None`` if its changelog is not kept.
 
         Raises:
-            CorruptionError: its file does not hold the changelog of that id.
+            CorruptionError: the file is not the changelog with this id.
         """
         return self._files.find(changelog_id)
 
     def keep(self, snapshot_id: int) -> None:
-        """Make the changelog of a snapshot that is about to go, with whatever its writer put into it.
+        """Create the changelog of a snapshot that is about to be deleted, with the original bytes of the snapshot.
 
-        Made again when there is one, by an expiry that did not finish. Nothing happens when the snapshot is gone.
+        An existing changelog, of an expiry that did not finish, is replaced. Nothing happens if the snapshot does not
+        exist any more.
 
         Raises:
-            CorruptionError: the snapshot cannot be read, so no reader would take the changelog.
+            CorruptionError: the snapshot cannot be read, so readers would refuse the changelog.
             OSError: the store failed.
         """
         with suppress(FileNotFoundError):
@@ -108,11 +110,11 @@ class ChangeHistory:
     changelogs: ChangelogStore
 
     def find(self, snapshot_id: int) -> Snapshot | None:
-        """The snapshot that made the changes of that id, retained or not; ``None`` when they are gone or to come."""
+        """Return the snapshot of the changes with this id, retained or not; ``None`` if they do not exist."""
         return self.snapshots.find(snapshot_id) or self.changelogs.find(snapshot_id)
 
     def earliest_id(self) -> int | None:
-        """The id of the earliest changes there are; ``None`` without any."""
+        """Return the id of the earliest existing changes; ``None`` if there are none."""
         retained = self.snapshots.earliest_id()
         kept = self.changelogs.earliest_id()
         if retained is None or kept is None:

@@ -1,8 +1,8 @@
 """Expiry notices: files next to the snapshots whose names announce that snapshots are being deleted.
 
-Expiry deletes data before the snapshot itself, so a snapshot may be there for a while without its files. By the notice
-others know that. Its content means nothing, so a damaged byte changes nothing, and two expiries have one each. Every
-method raises ``OSError`` when the store fails.
+Expiry deletes data before the snapshot itself, so a snapshot may exist for a while without its files. The notice tells
+this to other processes. Its content has no meaning, so a damaged byte changes nothing. Each expiry has its own notice.
+Every method raises ``OSError`` if the store fails.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ class ExpiryNotices:
     store: TableStore
 
     def all(self) -> tuple[ExpiryNotice, ...]:
-        """The notices that have not been withdrawn, by the first snapshot that stays.
+        """Return the notices that have not been withdrawn.
 
-        A notice beyond the latest snapshot is not believed: no expiry lets the latest go.
+        A notice beyond the latest snapshot is ignored, because no expiry deletes the latest snapshot.
         """
         directory = self.store.paths.snapshot_directory
         children = self.store.io.list(directory)
@@ -43,9 +43,9 @@ class ExpiryNotices:
         return tuple(sorted((notice for notice in found if notice.end <= highest), key=lambda notice: notice.end))
 
     def announce(self, end: int) -> str:
-        """Say that the snapshots before ``end`` are being deleted; the path of the notice."""
+        """Announce that the snapshots before ``end`` are being deleted. Return the path of the notice."""
         path = self.store.paths.expiry_notice(end, self.store.runtime.ids.uuid())
-        with suppress(FileExistsError):  # our own request, whose answer was lost
+        with suppress(FileExistsError):  # our own request, whose answer was lost before
             self.store.io.create(path, b"")
         return path
 
@@ -54,7 +54,7 @@ class ExpiryNotices:
         self._withdraw(lambda end: end <= snapshot_id)
 
     def withdraw_after(self, snapshot_id: int) -> None:
-        """Withdraw the notices of snapshots whose ids are used again."""
+        """Withdraw the notices of snapshots whose ids are reused."""
         self._withdraw(lambda end: end > snapshot_id)
 
     def _withdraw(self, is_void: Callable[[int], bool]) -> None:

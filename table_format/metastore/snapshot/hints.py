@@ -1,7 +1,7 @@
-"""Hints: two files that say where to start the search for the latest and the earliest numbered file.
+"""Hints: two files with the id at which to start the search for the latest and the earliest numbered file.
 
-A hint may be stale, missing, ahead or garbage. Nothing is deleted, refused or hidden because of one. Every method that
-writes raises ``OSError`` when the store fails.
+A hint may be missing, too low, too high or damaged. Nothing is deleted, refused or hidden because of a hint. Every
+method that writes raises ``OSError`` if the store fails.
 """
 
 from __future__ import annotations
@@ -28,39 +28,39 @@ class Hints:
     earliest_path: str
 
     def latest(self) -> int | None:
-        """The id that the hint gives as the latest; ``None`` when it cannot be read."""
+        """Return the latest id according to the hint; ``None`` if the hint cannot be read."""
         return self._read(self.latest_path)
 
     def earliest(self) -> int | None:
-        """The id that the hint gives as the earliest; ``None`` when it cannot be read."""
+        """Return the earliest id according to the hint; ``None`` if the hint cannot be read."""
         return self._read(self.earliest_path)
 
     def write_latest(self, number: int) -> None:
-        """Name the latest id."""
+        """Write the latest id to the hint."""
         self.store.io.overwrite(self.latest_path, hint_bytes(number, path=self.latest_path))
 
     def write_earliest(self, number: int) -> None:
-        """Name the earliest id."""
+        """Write the earliest id to the hint."""
         self.store.io.overwrite(self.earliest_path, hint_bytes(number, path=self.earliest_path))
 
     def create_earliest(self, number: int) -> None:
-        """Name the earliest id, unless the hint exists.
+        """Write the earliest id to the hint, unless the hint exists.
 
-        It is not overwritten: a request that took its time would undo what an expiry has written since.
+        It is not overwritten, because a delayed request would undo what an expiry has written in the meantime.
         """
         with suppress(FileExistsError):
             self.store.io.create(self.earliest_path, hint_bytes(number, path=self.earliest_path))
 
     def write_latest_unknown(self) -> None:
-        """Say that the latest id is not known, as the reference does."""
+        """Write to the hint that the latest id is unknown, as the reference does."""
         self.store.io.overwrite(self.latest_path, _UNKNOWN)
 
     def delete_latest(self) -> None:
-        """Remove the hint of the latest id, so that every reader lists."""
+        """Delete the hint of the latest id, so that every reader lists."""
         self.store.io.delete(self.latest_path)
 
     def delete(self) -> None:
-        """Remove both hints."""
+        """Delete both hints."""
         self.store.io.delete(self.earliest_path)
         self.store.io.delete(self.latest_path)
 
@@ -68,4 +68,4 @@ class Hints:
         try:
             return decode_hint(read_file(self.store.io, path))
         except (OSError, CorruptionError):
-            return None  # a hint that cannot be read is no hint
+            return None  # an unreadable hint counts as missing

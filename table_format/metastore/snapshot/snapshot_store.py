@@ -1,7 +1,7 @@
 """The snapshots of a table (format chapter 03, sections 1 and 2; Java ``SnapshotManager``).
 
-A snapshot file never changes and expiry removes the oldest first, so the retained ids are one run without gap that ends
-in the latest. Hints only say where to begin looking. A notice says that a snapshot is being deleted.
+A snapshot file never changes, and expiry removes the oldest first, so the retained ids are consecutive and end with the
+latest. Hints are only the start of a search. A notice announces that a snapshot is being deleted.
 """
 
 from __future__ import annotations
@@ -27,8 +27,9 @@ _GIVE_UP_AFTER_MS: Final = 8_000
 
 
 class SnapshotStore:
-    """Finds, loads and creates snapshots of one branch. It remembers the highest id seen, only to start the search
-    there.
+    """Finds, loads and creates snapshots of one branch.
+
+    It remembers the highest known id, but only as the start of a search.
     """
 
     def __init__(self, store: TableStore) -> None:
@@ -48,38 +49,38 @@ class SnapshotStore:
 
     @property
     def store(self) -> TableStore:
-        """Where the snapshots lie."""
+        """The file access of the branch."""
         return self._store
 
     def __reduce__(self) -> tuple[object, ...]:
         return (SnapshotStore, (self._store,))
 
     def exists(self, snapshot_id: int) -> bool:
-        """Whether the snapshot's file is there. Raises ``BadEncoding`` when something else has its name."""
+        """Return whether the snapshot's file exists. Raises ``BadEncoding`` if its name is that of another object."""
         return self._files.exists(snapshot_id)
 
     def latest_id(self) -> int | None:
-        """The id of the latest snapshot; ``None`` for a table without any.
+        """Return the id of the latest snapshot; ``None`` if the table has no snapshot.
 
         Raises:
-            CorruptionError: the hint names a snapshot and there is none at all.
-            SnapshotNotFound: listing and looking disagree again and again.
+            CorruptionError: the hint names a snapshot, but none exists.
+            SnapshotNotFound: the listing and the existing files contradict each other repeatedly.
         """
         for attempt in range(_ROUNDS):
             candidate = self._guess() if attempt == 0 else None
             if candidate is None:
                 candidate = self._listed_latest()
             if candidate is None and self.exists(FIRST_SNAPSHOT_ID):
-                candidate = FIRST_SNAPSHOT_ID  # the listing lags
+                candidate = FIRST_SNAPSHOT_ID  # the listing is out of date
             if candidate is None:
                 if self.hints.latest() is None:
                     return None
-                # The first snapshot has just appeared, or the listing lags, or all snapshots are lost.
+                # The first snapshot has just been created, or the listing is out of date, or all snapshots are lost.
                 self._pause(attempt)
                 continue
             latest = self._walk_up(candidate)
-            # Expiry ascends: when n is here after n + 1 was seen absent, n was the latest in between. When it is not,
-            # what was seen is a gap below the retained run.
+            # Expiry ascends: if n exists after n + 1 was found missing, n was the latest in between. If it does not,
+            # the missing id is in a gap below the retained ids.
             if self.exists(latest):
                 self._seen = latest
                 return latest
@@ -97,13 +98,13 @@ class SnapshotStore:
         raise CorruptionError(self._store.paths.latest_hint, message)
 
     def highest_id(self) -> int | None:
-        """The highest id in listing and hint, without asking whether history leads there."""
+        """Return the highest id in the listing and the hint, without checking that it is part of the history."""
         hint = self.hints.latest() or 0
         highest = max(hint if hint and self.exists(hint) else 0, self._listed_latest() or 0)
         return highest or None
 
     def latest(self) -> Snapshot | None:
-        """The latest snapshot; ``None`` for a table without any."""
+        """Return the latest snapshot; ``None`` if the table has no snapshot."""
         for _ in range(_ROUNDS):
             latest_id = self.latest_id()
             if latest_id is None:
@@ -115,7 +116,7 @@ class SnapshotStore:
         raise SnapshotNotFound(message)
 
     def earliest_id(self) -> int | None:
-        """The id of the earliest retained snapshot; ``None`` for a table without any."""
+        """Return the id of the earliest retained snapshot; ``None`` if the table has no snapshot."""
         hint = self.hints.earliest()
         if hint is not None and self.exists(hint):
             for _ in range(_WALK):
@@ -126,29 +127,29 @@ class SnapshotStore:
         return ids[0] if ids else None
 
     def ids(self) -> Sequence[int]:
-        """The retained ids, ascending, from the listing: the run that ends in the highest.
+        """Return the retained ids, ascending, from the listing: the consecutive ids up to the highest.
 
-        A lone id below a gap is no part of the history: what a crashed expiry, a lost race or an unfinished rollback
-        has left.
+        An id below a gap is not part of the history. It was left by a crashed expiry, a lost race or an unfinished
+        rollback.
         """
         return last_run(self.listed_ids())
 
     def lone_ids(self) -> Sequence[int]:
-        """The ids below a gap, ascending: no part of the history, and yet a rollback may go back to them."""
+        """Return the ids below a gap, ascending. They are not part of the history, but a rollback may restore them."""
         found = self.listed_ids()
         return found[: len(found) - len(last_run(found))]
 
     def listed_ids(self) -> list[int]:
-        """Every id of which there is a file, ascending, whether history leads there or not."""
+        """Return the ids of all files, ascending, whether they are part of the history or not."""
         return self._files.ids()
 
     def load(self, snapshot_id: int) -> Snapshot:
-        """The snapshot of that id.
+        """Return the snapshot with this id.
 
         Raises:
-            SnapshotExpired: it existed and has been expired.
-            SnapshotNotFound: there was never one of that id.
-            CorruptionError: its file does not hold a snapshot of that id.
+            SnapshotExpired: the snapshot existed and has expired.
+            SnapshotNotFound: there was never a snapshot with this id.
+            CorruptionError: the file is not the snapshot with this id.
         """
         found = self.find(snapshot_id)
         if found is not None:
@@ -166,15 +167,15 @@ class SnapshotStore:
         raise SnapshotNotFound(message)
 
     def find(self, snapshot_id: int) -> Snapshot | None:
-        """The snapshot of that id, or ``None`` when its file is not there.
+        """Return the snapshot with this id, or ``None`` if its file does not exist.
 
         Raises:
-            CorruptionError: its file does not hold a snapshot of that id.
+            CorruptionError: the file is not the snapshot with this id.
         """
         return self._files.find(snapshot_id)
 
     def at_or_before(self, time_ms: int) -> Snapshot:
-        """The last snapshot whose time is at or before ``time_ms`` (epoch milliseconds).
+        """Return the last snapshot whose time is at or before ``time_ms`` (epoch milliseconds).
 
         Raises:
             SnapshotNotFound: the earliest retained snapshot is later, or there is none.
@@ -182,26 +183,26 @@ class SnapshotStore:
         for attempt in range(_ROUNDS):
             low, high = self.earliest_id(), self.latest_id()
             if attempt and (run := self.ids()):
-                low = run[0]  # a lone snapshot below a gap is no lower end
+                low = run[0]  # a snapshot below a gap is not a lower bound
             if low is None or high is None:
                 message = "the table has no snapshot yet"
                 raise SnapshotNotFound(message)
             try:
                 return self._search(low, high, time_ms)
             except SnapshotExpired:
-                continue  # expiry went past the lower end while we searched
+                continue  # the lower bound expired during the search
         message = "snapshots expire faster than they can be searched; try again"
         raise SnapshotNotFound(message)
 
     def before(self, time_ms: int) -> Snapshot | None:
-        """The last snapshot committed before ``time_ms`` (epoch milliseconds); ``None`` when none is retained."""
+        """Return the last snapshot committed before ``time_ms`` (epoch milliseconds); ``None`` if none is retained."""
         try:
             return self.at_or_before(time_ms - 1)
         except SnapshotNotFound:
             return None
 
     def latest_of_user(self, commit_user: str, *, after: int = 0) -> Snapshot | None:
-        """The user's last snapshot with an id above ``after``, as far back as history is retained."""
+        """Return the user's last snapshot with an id above ``after`` in the retained history, or ``None``."""
         latest = self.latest_id()
         for snapshot_id in range(latest or 0, after, -1):
             snapshot = self.find(snapshot_id)
@@ -222,7 +223,7 @@ class SnapshotStore:
         self._files.create(snapshot.id, data, give_up_after_ms=_GIVE_UP_AFTER_MS)
 
     def replace(self, snapshot: Snapshot) -> None:
-        """Put a snapshot in the place of another with its id, in one step; only a rollback does that."""
+        """Replace the snapshot with the same id, in one step; only a rollback does that."""
         path = self._store.paths.snapshot(snapshot.id)
         self._store.io.overwrite(path, snapshot_bytes(snapshot, path=path))
 
@@ -231,29 +232,29 @@ class SnapshotStore:
         self._files.delete(snapshot_id)
 
     def is_expiring(self, snapshot_id: int) -> bool:
-        """Whether the snapshot has been expired, or an expiry has begun to delete it. Raises ``OSError``.
+        """Return whether the snapshot has expired, or an expiry has started to delete it. Raises ``OSError``.
 
-        The files that such a snapshot names must stay all the same: if that expiry died, it may be there for ever.
+        The files of such a snapshot must still be kept: if the expiry crashed, the snapshot may stay forever.
         """
-        # In this order: a notice that is gone by now went after the snapshot.
+        # The order matters: a notice that no longer exists was deleted after the snapshot.
         return any(notice.end > snapshot_id for notice in self.notices.all()) or not self.exists(snapshot_id)
 
     def record_earliest(self, earliest_id: int) -> None:
-        """Name the earliest snapshot in the hint, and withdraw the notices of expiries whose snapshots are all gone.
+        """Write the earliest id to the hint, and withdraw the notices of expiries whose snapshots are all deleted.
 
-        Nothing happens where the hint names it already. Raises ``OSError``.
+        Nothing happens if the hint already has this id. Raises ``OSError``.
         """
         if self.hints.earliest() != earliest_id:
             self.notices.withdraw_up_to(min(self.listed_ids(), default=0))
             self.hints.write_earliest(earliest_id)
 
-    # --- looking ----------------------------------------------------------------------------------------------------
+    # --- search -----------------------------------------------------------------------------------------------------
 
     def _guess(self) -> int | None:
         hint = self.hints.latest() or 0
         if self._seen:
             return max(hint, self._seen)
-        # Without memory a hint far behind might lead to what lies alone below the retained run.
+        # Without a remembered id, an outdated hint might name a snapshot below a gap.
         is_founded = hint == FIRST_SNAPSHOT_ID or (hint > FIRST_SNAPSHOT_ID and self.exists(hint - 1))
         return hint if is_founded else None
 
@@ -293,7 +294,7 @@ def _id_of(file_name: str) -> int | None:
 
 
 def last_run(ids: Sequence[int]) -> Sequence[int]:
-    """The ids without gap that end in the last.
+    """Return the consecutive ids up to the last.
 
     >>> last_run([2, 5, 6, 7])
     [5, 6, 7]

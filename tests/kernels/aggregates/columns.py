@@ -36,7 +36,7 @@ from table_format.model.types import (
 
 NANOS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 LETTERS = {"s": Action.SKIP, "A": Action.AGG, "R": Action.REVERSED, "-": Action.RETRACT, "=": Action.RESET}
-"""Actions as they are written in tests."""
+"""Actions from their short form in tests."""
 
 Step = tuple[str, Any]
 

@@ -26,11 +26,11 @@ Value = Any
 
 
 class NoRetraction(Exception):
-    """The function cannot take anything back."""
+    """The function cannot retract."""
 
 
 def model(spec: AggregateSpec, groups: list[list[Step]]) -> list[Value]:
-    """What becomes of each group."""
+    """The result of each group."""
     return [_Accumulator(spec).after(group) for group in groups]
 
 
@@ -61,7 +61,7 @@ class _Accumulator:
 
 
 def _either(combine: Callable[[AggregateSpec, Value, Value], Value]) -> Callable[[_Accumulator, Value, Value], Value]:
-    """With one operand null the other one stays."""
+    """If one operand is null, the result is the other."""
 
     def both(state: _Accumulator, older: Value, newer: Value) -> Value:
         if older is None or newer is None:

@@ -1,4 +1,4 @@
-"""What is refused when a table is created: unknown functions, types they do not take, options that do not fit."""
+"""Refusals when a table is created: unknown functions, unsupported types, contradicting options."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ TAKES = {
 
 
 @pytest.mark.parametrize("function", TAKES)
-def test_a_function_takes_its_types_and_no_others(function):
+def test_a_function_accepts_only_its_types(function):
     options = {"nested_key": ("a",)} if function == "nested_partial_update" else {}
     for t in TYPES:
         spec = spec_of(function, t, **options)
@@ -93,7 +93,7 @@ def test_the_table_of_types_has_every_function():
     assert set(TAKES) == set(FUNCTIONS)
 
 
-def test_an_unknown_function_is_answered_with_the_known_ones():
+def test_the_error_for_an_unknown_function_lists_the_known_ones():
     with pytest.raises(InvalidOption, match=r"'avg'; known are sum, product, count, max, .* hll_sketch") as error:
         check_aggregate(spec_of("avg", IntType()))
     assert error.value.key == "fields.f.aggregate-function"

@@ -1,4 +1,4 @@
-"""The results and bytes that format chapter 12, section 6 states, and those that the mission demands."""
+"""The results and bytes that format chapter 12, section 6 states, and further required results."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ def test_a_single_set_is_never_read():
 
 
 @pytest.mark.parametrize("function", ["rbm32", "rbm64", "theta_sketch", "hll_sketch"])
-def test_bytes_that_are_no_set_are_refused_with_the_column(function):
+def test_bytes_that_are_not_a_set_are_refused_with_the_column(function):
     with pytest.raises(InvalidData, match=f"column 'f': '{function}'"):
         folded(spec_of(function, BYTES), [adds("00ff", "0123456789abcdef")])
 
@@ -278,7 +278,7 @@ def test_nan_is_above_everything_and_minus_zero_below_zero(t, infinity, nan, zer
     assert folded(spec_of("min", t), groups) == [zero, minus_zero, minus_zero]
 
 
-def test_a_quotient_without_end_is_an_error_as_in_the_reference():
+def test_a_quotient_without_a_finite_form_is_an_error_as_in_the_reference():
     for t, ten, three in ((DecimalType(precision=10, scale=2), "1000", "300"), (INT, 10, 0)):
         with pytest.raises(InvalidData, match="column 'f': 'product'"):
             folded(spec_of("product", t), [[*adds(ten), *takes(three)]])

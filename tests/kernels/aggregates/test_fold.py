@@ -1,4 +1,4 @@
-"""Folding whole columns gives what one row after the other gives, for any groups, actions, nulls and types."""
+"""Folding whole columns equals folding row by row, for any groups, actions, nulls and types."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ ASSOCIATIVE = {
 
 
 def plain(t: DataType) -> st.SearchStrategy[Any]:
-    """Plain values of a type, with values near its bounds."""
+    """Plain values of a type, including values near its bounds."""
     bits = {TinyIntType: 7, SmallIntType: 15, IntType: 31, BigIntType: 63}.get(type(t))
     if bits:
         return st.integers(-3, 3) | st.integers(-(2**bits), 2**bits - 1)
@@ -104,7 +104,7 @@ def plain(t: DataType) -> st.SearchStrategy[Any]:
 
 
 def small(t: DataType) -> st.SearchStrategy[Any]:
-    """Values that meet again."""
+    """Values with repetitions."""
     if t == TABLE.element:
         return st.tuples(st.none() | small(IntType()), st.none() | small(VarCharType())).map(list)
     return st.integers(0, 9) if isinstance(t, IntType) else st.sampled_from(["x", "yy", "zzz"])
@@ -116,7 +116,7 @@ def groups_of(t: DataType, letters: str) -> st.SearchStrategy[list[list[Step]]]:
 
 
 def comparable(results: list[Any], function: str, options: dict[str, Any]) -> list[Any]:
-    """Results whose order means nothing, in some order."""
+    """Results without a defined order, in a fixed order."""
     if function not in UNORDERED and not options.get("distinct") and "nested_key" not in options:
         return results
     return [sorted(r, key=str) if isinstance(r, list) else r for r in results]
@@ -125,7 +125,7 @@ def comparable(results: list[Any], function: str, options: dict[str, Any]) -> li
 @pytest.mark.parametrize(("function", "types", "options"), CASES)
 @given(data=st.data())
 @settings(max_examples=40, deadline=None)
-def test_a_column_is_folded_as_row_after_row(function, types, options, data):
+def test_folding_a_column_equals_folding_its_rows_one_by_one(function, types, options, data):
     t = data.draw(st.sampled_from(types))
     ignore_retract = data.draw(st.booleans())
     limited = "count_limit" in options
@@ -192,7 +192,7 @@ def test_float_sums_are_made_in_merge_order_and_in_their_own_width():
     assert folded(spec, [steps]) == [float_bits(float(total), FloatType())] == model(spec, [steps])
 
 
-def test_nothing_is_folded_to_nothing():
+def test_an_empty_column_is_folded_to_an_empty_column():
     for function, types, options in CASES:
         empty = column_of([], types[0])
         result = fold(spec_of(function, types[0], **options), empty, np.empty(0, np.int64), np.empty(0, np.int8))

@@ -87,7 +87,7 @@ def test_a_table_whose_function_is_not_registered_here_says_which() -> None:
         table.append(row)
 
 
-def test_a_function_that_takes_nothing_back_refuses_to() -> None:
+def test_a_registered_function_without_retraction_refuses_retracts() -> None:
     register_function(LATEST_LARGE)
     table = large_table(memory_warehouse())
     rows = pa.table({"id": pa.array([1, 1]), "v": pa.array([2, 3], pa.int32()), "_row_kind": ["+I", "-D"]})

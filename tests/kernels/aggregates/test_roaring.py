@@ -110,6 +110,6 @@ def test_damaged_bytes_are_refused_or_read_as_something_else(data):
 
 
 @pytest.mark.parametrize("data", [b"", b"\1", b"\2" + bytes(40), bytes.fromhex("3a300000ffffffff"), bytes(8)])
-def test_bytes_that_are_no_32_bit_bitmap_are_refused(data):
+def test_bytes_that_are_not_a_32_bit_bitmap_are_refused(data):
     with pytest.raises(RoaringFormatError):
         decode_bitmap32(data)

@@ -39,7 +39,7 @@ class Accumulator:
             self.value = new if old is None else _FUNCTIONS[name](old, new)
 
     def add_older(self, new: Any) -> None:
-        """The value of a late version: what there is counts as newer."""
+        """The value after a late version: the existing value counts as newer."""
         old, self.value = self.value, new
         if self.spec.function == "collect":
             self.value = old

@@ -1,4 +1,4 @@
-"""Every row of the tables of format chapter 12, sections 2 to 6, that is about engines."""
+"""Every row of the tables of format chapter 12, sections 2 to 6, that concerns engines."""
 
 from __future__ import annotations
 
@@ -137,14 +137,14 @@ def test_a_key_with_one_version_is_left_as_it_is(engine: Engine, kind: int):
         (Aggregation((function("max", "a"),)), r"fields\.a\.ignore-retract"),
     ],
 )
-def test_what_cannot_take_back_says_what_to_do(engine: Engine, told: str, kind: int, versions: int):
+def test_an_engine_that_cannot_retract_says_what_to_do(engine: Engine, told: str, kind: int, versions: int):
     rows = [ONE, ONE]
     rows.insert(versions, (kind, (1, 1, 1, 1, 1, 1)))
     with pytest.raises(RetractNotSupported, match=told):
         result(engine, *rows)
 
 
-def test_a_column_that_is_not_null_stays_so():
+def test_a_not_null_column_never_becomes_null():
     required = PartialUpdate(required=frozenset({"b"}))
     with pytest.raises(InvalidData, match="'b' is NOT NULL"):
         result(required, ONE, (ADD, (1, 1, N, 1, 1, 1)))

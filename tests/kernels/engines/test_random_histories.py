@@ -212,7 +212,7 @@ def test_a_write_buffer_is_merged_as_the_rules_say(name: str):
 
 @pytest.mark.parametrize("name", ["first-row", "partial update", "partial update, deletes remove"])
 def test_any_split_into_adjacent_parts_gives_the_same(name: str):
-    """Promised for adds; a retract that meets nothing yet is not merged, so it may be lost between parts."""
+    """Guaranteed for adds; a retract without an earlier version is not merged, so it may be lost between parts."""
     engine, _ = ENGINES[name]
     groups = histories(11, retracts=False)
     chance = random.Random(3)

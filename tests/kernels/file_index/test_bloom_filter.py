@@ -44,7 +44,7 @@ MILLIS, MICROS = 1_704_164_645_123, 1_704_164_645_123_456
 
 
 class Filter:
-    """A filter that is asked for columns."""
+    """A filter that is evaluated for columns."""
 
     def __init__(self, data_type: DataType, payload: bytes) -> None:
         self._type = data_type
@@ -142,13 +142,13 @@ def test_the_size_is_that_of_the_formula(items: int, fpp: float) -> None:
     assert abs(functions - bits / items * math.log(2)) <= 0.5 or functions == 1
 
 
-def test_what_java_could_not_number_is_refused() -> None:
+def test_a_filter_with_too_many_bits_for_java_is_refused() -> None:
     with pytest.raises(InvalidData, match=r"2147483647 items at a rate of 0\.001 has \d+ bits"):
         BloomBuilder(IntType(), items=2**31 - 1, fpp=0.001)
 
 
 @pytest.mark.parametrize("payload", [b"", b"\0\0\0\3", b"\0\0\0\0\1", b"\xff\xff\xff\xff\1"])
-def test_what_is_no_filter_is_bad_encoding(payload: bytes) -> None:
+def test_bytes_that_are_not_a_filter_are_bad_encoding(payload: bytes) -> None:
     with pytest.raises(BadEncoding, match=r"f: a bloom filter of"):
         BLOOM.reader(Payload.of(payload, path="f"), IntType(), 0)
 
@@ -169,7 +169,7 @@ def test_a_filter_answers_for_the_same_values_in_another_type_only() -> None:
         assert not BLOOM.agrees(stored, wanted)
 
 
-def test_types_without_a_hash_are_told() -> None:
+def test_types_without_a_hash_are_refused() -> None:
     assert not any(BLOOM.declaration.supports(t) for t in (BooleanType(), DecimalType(4, 2)))
     assert BLOOM.declaration.supports(TimeType(3))
     with pytest.raises(InvalidData):

@@ -1,4 +1,4 @@
-"""What indexes say of conditions is what a full scan finds, for each type of index and of column."""
+"""Indexes evaluate conditions to the rows of a full scan, for each type of index and column."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_conditions_on_two_columns_with_several_indexes_are_combined(case: tuple
 @pytest.mark.parametrize("index", ROW_INDEXES)
 @LONG
 @given(data=st.data())
-def test_no_value_of_a_column_is_said_to_be_absent(index: str, data: st.DataObject) -> None:
+def test_no_value_of_a_column_is_reported_as_absent(index: str, data: st.DataObject) -> None:
     data_type, column, payload = data.draw(indexed_column(index))
     reader = reader_of(index, data_type, payload, len(column))
     present = column.drop_null()
@@ -127,7 +127,7 @@ def test_timestamps_finer_than_their_keys_are_found_in_a_superset() -> None:
     assert answer(CompareOp.NE, 1_000_002) == UNKNOWN
 
 
-def test_conditions_that_no_index_can_tell_of() -> None:
+def test_conditions_that_no_index_can_evaluate() -> None:
     for leaf in (
         Like("a", "x%"),
         Not(Like("a", "x%")),
@@ -163,7 +163,7 @@ def test_an_empty_index_means_that_all_values_are_null() -> None:
     assert not EmptyIndex().may_equal(SoughtValues(IntType(), pa.array([1], pa.int32()))).any()
 
 
-def test_dates_that_orc_files_move_are_no_bounds() -> None:
+def test_dates_that_orc_files_shift_are_not_used_as_bounds() -> None:
     old, new = -13 * 10**18, 10**18
     for data_type in (TimestampType(3), LocalZonedTimestampType(6)):
         for leaf, is_kept in (
@@ -177,12 +177,12 @@ def test_dates_that_orc_files_move_are_no_bounds() -> None:
             assert condition.is_kept_by_orc == is_kept
 
 
-def test_every_type_of_index_is_declared_and_every_declared_one_is_there() -> None:
+def test_every_index_type_is_declared_and_every_declared_one_exists() -> None:
     assert {name: each.declaration for name, each in INDEX_TYPES.items()} == dict(DECLARED_INDEXES)
 
 
 @pytest.mark.parametrize("index", ROW_INDEXES)
-def test_an_index_of_a_later_version_is_left_alone(index: str) -> None:
+def test_an_index_of_a_later_version_is_ignored(index: str) -> None:
     payload = bytearray(built(index, DoubleType() if index != "bsi" else IntType(), _numbers(index)))
     at = 4 if index == "range-bitmap" else 0
     assert payload[at] in (1, 2)

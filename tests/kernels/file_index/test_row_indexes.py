@@ -1,4 +1,4 @@
-"""Indexes that find rows: the bytes of Java, aggregates, what they cannot hold, and damage."""
+"""Indexes that find rows: the bytes of Java, aggregates, unsupported values, and damage."""
 
 from __future__ import annotations
 
@@ -202,7 +202,7 @@ CONDITIONS = (
 
 
 def use(index: str, data_type: DataType, payload: bytes, row_count: int, value: Any) -> None:
-    """Everything a reader can be used for; rows it names are rows of the file."""
+    """Use every method of a reader, and check that its rows are rows of the file."""
     reader = INDEX_TYPES[index].reader(Payload.of(payload, path="f"), data_type, row_count)
     if reader is None:
         return
@@ -249,7 +249,7 @@ def lengthened(payload: bytes, data: st.DataObject) -> bytes:
 @pytest.mark.parametrize("index", ROW_INDEXES)
 @LONG
 @given(data=st.data())
-def test_damage_is_an_error_of_its_own_or_an_answer_within_the_file(
+def test_a_damaged_index_is_refused_or_returns_rows_of_the_file(
     index: str, damage: Callable[[bytes, st.DataObject], bytes], data: st.DataObject
 ) -> None:
     data_type, column, payload = data.draw(indexed_column(index).filter(lambda c: c[1].null_count < len(c[1])))

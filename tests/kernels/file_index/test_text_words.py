@@ -61,7 +61,7 @@ def test_nulls_and_pieces_that_have_only_nulls_are_taken() -> None:
     assert [piece.to_pylist() for piece in gathered.pieces()] == pieces
 
 
-def test_a_piece_of_another_shape_is_refused_and_the_earlier_ones_can_be_had_back() -> None:
+def test_a_piece_of_another_shape_is_refused_and_earlier_pieces_can_be_restored() -> None:
     gathered, texts = TextWords(), [b"the number 1", b"the number 2"]
     assert gathered.add(binary(texts))
     assert not gathered.add(binary([b"the number 1", b"one number 1"]))

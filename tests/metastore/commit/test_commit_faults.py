@@ -75,7 +75,7 @@ def test_an_unknown_commit_that_did_not_land_is_made_when_asked_again():
 
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EACCES, errno.EROFS])
-def test_a_refused_publication_has_surely_failed_and_leaves_no_metadata(code):
+def test_a_refused_publication_has_certainly_failed_and_leaves_no_metadata(code):
     table = a_table()
     table.append()
     before = table.all_files()
@@ -128,7 +128,7 @@ def test_an_attempt_that_took_too_long_begins_again():
 
 
 def sleep_while_others_go_on(table, *, commits: int, keep: int):
-    """Others make snapshots and expire all but the last ones, without regard to writers at work."""
+    """Others commit snapshots and expire all but the last ones, regardless of running writers."""
 
     def run():
         for i in range(commits):
@@ -173,7 +173,7 @@ def test_a_user_who_may_have_a_twin_is_told_that_history_is_missing():
     assert not table.snapshots.exists(2)
 
 
-def test_a_base_expired_after_the_publication_is_no_harm():
+def test_a_base_that_expires_after_the_publication_does_no_harm():
     table = a_table()
     table.append()
 
@@ -202,7 +202,7 @@ def test_a_history_that_was_expired_makes_the_answer_unknown():
     assert table.committer("u").filter_committed([1]) == (1,)
 
 
-def test_a_link_is_sound_while_its_base_or_its_successor_vouches_for_it():
+def test_a_link_is_valid_while_its_base_or_its_successor_confirms_it():
     table = a_table()
     snapshots = [table.append(identifier=i) for i in range(1, 5)]
     assert [verify_link(s, table.snapshots, table.manifests) for s in snapshots] == [Link.SOUND] * 4

@@ -1,4 +1,4 @@
-"""Commits that are interrupted in a process that lives on: what an abort may delete, and what a repetition finds."""
+"""Commits that are interrupted in a process that continues: what an abort may delete, and what a repetition finds."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_an_abort_deletes_nothing_when_the_history_since_has_been_expired():
 
 @pytest.mark.parametrize("identifier", [7, BATCH])
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_the_same_work_handed_over_again_lands_once(identifier, when):
+def test_repeating_the_same_work_commits_it_once(identifier, when):
     table = a_table()
     message, committer = written(table), table.committer("u")
     interrupted(committer, table, committable(identifier, message), when=when)

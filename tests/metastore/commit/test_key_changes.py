@@ -1,4 +1,4 @@
-"""Which files may hold the keys of a commit: told by key ranges, and compared with what the ranges hold."""
+"""The files that may contain the keys of a commit, found by key ranges and compared with the actual keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages that were never committed: which files are theirs, and that no committer is needed to delete them."""
+"""The files of messages that were never committed, and their deletion without a committer."""
 
 from __future__ import annotations
 

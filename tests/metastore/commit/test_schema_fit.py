@@ -1,4 +1,4 @@
-"""Which files of an older schema may join a table: those whose rows mean the same now."""
+"""Files of an older schema may be committed if their rows still have the same meaning."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_rows_that_mean_the_same_may_join_however_they_were_made(changes: list[S
 
 
 @pytest.mark.parametrize("changes", ONLY_NEW_ROWS)
-def test_new_rows_may_join_a_wider_schema_and_rewritten_ones_may_not(changes: list[SchemaChange]) -> None:
+def test_new_rows_may_be_committed_under_a_wider_schema_but_rewritten_rows_may_not(changes: list[SchemaChange]) -> None:
     latest = apply_changes(OLD, changes)
     assert find_misfit(OLD, latest, rewritten=False) is None
     found = find_misfit(OLD, latest, rewritten=True)
@@ -87,7 +87,7 @@ def test_new_rows_may_join_a_wider_schema_and_rewritten_ones_may_not(changes: li
 
 @pytest.mark.parametrize(("reason", "changes"), NEVER)
 @pytest.mark.parametrize("rewritten", [False, True])
-def test_nothing_joins_a_table_that_places_or_merges_its_rows_otherwise(
+def test_no_rows_are_committed_to_a_table_that_places_or_merges_rows_differently(
     reason: str, changes: list[SchemaChange], rewritten: bool
 ) -> None:
     found = find_misfit(OLD, apply_changes(OLD, changes), rewritten=rewritten)

@@ -103,7 +103,7 @@ def test_what_a_lost_attempt_wrote_is_used_again_or_deleted():
     assert metadata == {path for path in table.reachable() if "/manifest/" in path}
 
 
-def test_others_may_win_only_so_often():
+def test_a_commit_gives_up_after_too_many_lost_attempts():
     table = a_table()
     fast = table.committer("fast")
     for snapshot_id in range(1, 5):
@@ -122,7 +122,7 @@ def test_others_may_win_only_so_often():
     assert {p for p in table.all_files() if "/manifest/" in p} == {p for p in table.reachable() if "/manifest/" in p}
 
 
-def test_waits_double_up_to_the_longest():
+def test_the_wait_doubles_up_to_its_maximum():
     table = a_table(options={"commit.min-retry-wait": "10 ms", "commit.max-retry-wait": "25 ms"})
     fast = table.committer("fast")
     for i in range(1, 5):
@@ -246,7 +246,7 @@ def test_a_hundred_commits_merge_their_manifests_and_keep_every_file():
     assert len(table.manifests.data_manifests(snapshot)) <= 6
 
 
-def test_a_commit_lists_nothing_and_reads_no_manifest_once_it_is_warm():
+def test_a_committer_with_filled_caches_lists_nothing_and_reads_no_manifest():
     table = a_table(**KEYED)
     committer = table.committer()
     for i in range(3):

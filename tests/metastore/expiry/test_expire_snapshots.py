@@ -32,7 +32,7 @@ def a_history(table, *, rounds: int = 3):
     return table
 
 
-def test_files_replaced_before_the_earliest_retained_snapshot_go_with_all_metadata():
+def test_files_replaced_before_the_earliest_retained_snapshot_are_deleted_with_all_metadata():
     table = a_history(a_table(**KEYED))
     rows_before = table.live_names()
     table.clock.ms += HOUR
@@ -46,7 +46,7 @@ def test_files_replaced_before_the_earliest_retained_snapshot_go_with_all_metada
     assert report.bytes == 20
 
 
-def test_a_dry_run_names_exactly_what_goes():
+def test_a_dry_run_names_exactly_the_files_that_would_be_deleted():
     table = a_history(a_table(**KEYED))
     table.clock.ms += HOUR
     before = table.all_files()
@@ -76,7 +76,7 @@ def test_every_retained_snapshot_stays_readable():
     assert table.all_files() == table.reachable()
 
 
-def test_an_expired_snapshot_says_so():
+def test_reading_an_expired_snapshot_says_that_it_expired():
     table = a_history(a_table(**KEYED))
     table.expire(**ALL_BUT_ONE, older_than_ms=table.clock.ms)
     with pytest.raises(SnapshotExpired, match="snapshot 3 has been expired; the retained snapshots are 9 to 9"):
@@ -111,7 +111,7 @@ def test_a_tag_keeps_its_files_until_it_is_deleted():
     assert TagStore(table.store).names() == []
 
 
-def test_a_file_of_two_tags_goes_with_the_second():
+def test_a_file_of_two_tags_is_deleted_with_the_second():
     table = a_table(**KEYED)
     tags = TagStore(table.store)
     table.append(table.file(1, name="one.parquet"))
@@ -136,7 +136,7 @@ def test_a_tag_of_a_retained_snapshot_is_only_a_name():
     assert table.all_files() == before
 
 
-def test_changelog_files_go_with_their_snapshot():
+def test_changelog_files_are_deleted_with_their_snapshot():
     table = a_table(**KEYED)
     changelog = table.file(1, name="changelog-1.parquet")
     message = table.message(new_files=(table.file(1),), changelog_files=(changelog,))
@@ -149,7 +149,7 @@ def test_changelog_files_go_with_their_snapshot():
     table.expire(**ALL_BUT_ONE)
 
 
-def test_a_consumer_protects_what_it_has_still_to_read():
+def test_a_consumer_protects_the_snapshots_that_it_still_has_to_read():
     table = a_history(a_table(**KEYED))
     paths = table.store.paths
     table.store.io.overwrite(paths.consumer("reader"), b'{"nextSnapshot": 4}')
@@ -260,7 +260,7 @@ def test_snapshots_of_another_branch_keep_their_files():
     assert table.store.io.status(table.data_path(table.one_partition(None), 0, table.file(name="one.parquet")))
 
 
-def test_a_file_that_came_back_is_not_deleted():
+def test_a_restored_file_is_not_deleted():
     # A rollback that is written as a new snapshot adds files removed before.
     table = a_table(**KEYED)
     old = table.file(1, name="old.parquet")
@@ -275,7 +275,7 @@ def test_a_file_that_came_back_is_not_deleted():
 
 
 @pytest.mark.parametrize("later", [0, 300])
-def test_a_file_that_came_back_after_the_end_of_the_expiry_is_not_deleted(later):
+def test_a_file_that_was_restored_after_the_end_of_the_expiry_is_not_deleted(later):
     table = a_table(**KEYED)
     committer = table.committer()
     old = table.file(1, name="old.parquet")
@@ -304,7 +304,7 @@ def test_an_expiry_may_wait_until_it_is_worth_while():
     assert len(table.expire(**ALL_BUT_ONE, at_least=8).snapshot_ids) == 8
 
 
-def test_empty_directories_go_when_the_option_says_so():
+def test_empty_directories_are_deleted_if_the_option_is_set():
     options = {"snapshot.clean-empty-directories": "true"}
     table = a_table(partition_keys=("dt",), options=options)
     table.append(partition=table.partition("a"))
@@ -367,7 +367,7 @@ def test_a_tag_made_while_the_expiry_was_planned_keeps_its_files():
     assert table.all_files() == table.reachable()
 
 
-def test_a_snapshot_that_is_going_cannot_be_tagged():
+def test_an_expiring_snapshot_cannot_be_tagged():
     table = a_history(a_table(**KEYED))
     snapshot = table.snapshots.load(2)
     refused: list[SnapshotExpired] = []

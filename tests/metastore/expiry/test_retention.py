@@ -65,7 +65,7 @@ def test_the_end_of_an_expiry_follows_from_its_rules(facts, end, reason):
         (MANY, 0, 50, None, 0),
     ],
 )
-def test_what_the_retain_floor_keeps_above_the_most_is_counted(maximum, floor, limit, needed, beyond):
+def test_snapshots_that_the_retain_floor_keeps_above_the_maximum_are_counted(maximum, floor, limit, needed, beyond):
     rules = Retention(retain_min=1, retain_max=maximum, older_than_ms=10_000, floor_ms=floor, limit=limit)
     found = expiry_range(rules, earliest=1, latest=10, time_of=lambda i: 100 * i, first_needed=needed)
     assert found.beyond_max == beyond

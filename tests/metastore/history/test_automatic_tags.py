@@ -45,7 +45,7 @@ def made(table: MetastoreTable) -> dict[str, int]:
         (periods(creation_period_duration="15 min"), "202401010745"),
     ],
 )
-def test_a_period_has_a_name_that_tells_it(found: TagPeriods, name: str):
+def test_the_name_of_a_period_identifies_it(found: TagPeriods, name: str):
     begin = (MONDAY + 7 * HOUR + 50 * 60_000) // found.length_ms * found.length_ms
     assert found.name_of(begin) == name
     assert found.time_of(name) == begin
@@ -78,7 +78,7 @@ def test_a_delay_lets_late_rows_in():
     assert made(table) == {"2023-12-31": 1, "2024-01-01": 3}
 
 
-def test_the_zone_decides_when_a_day_ends():
+def test_the_time_zone_determines_when_a_day_ends():
     table = a_table(options={**MODE, "sink.process-time-zone": "GMT-08:00"})
     committed_at(table, MONDAY + HOUR, MONDAY + 9 * HOUR)
     create_period_tags(table.store, table.options)
@@ -96,7 +96,7 @@ def test_watermarks_make_tags_and_commits_without_one_do_not():
     assert made(table) == {"2023-12-31 23": 3, "2024-01-01 00": 5}
 
 
-def test_only_so_many_are_kept_and_others_tags_not_counted():
+def test_at_most_the_maximum_is_kept_and_tags_of_others_do_not_count():
     table = a_table(options={**MODE, "tag.num-retained-max": "2"})
     committed_at(table, MONDAY)
     TagStore(table.store).create("mine", table.snapshots.load(1))
@@ -105,7 +105,7 @@ def test_only_so_many_are_kept_and_others_tags_not_counted():
     assert made(table) == {"mine": 1, "2024-01-03": 4, "2024-01-04": 5}
 
 
-def test_tags_go_on_after_snapshots_have_expired():
+def test_tags_continue_after_snapshots_have_expired():
     table = a_table(options=MODE)
     committed_at(table, MONDAY)
     create_period_tags(table.store, table.options)
@@ -133,12 +133,12 @@ def test_the_batch_tag_carries_the_day_of_the_commit():
 
 
 @pytest.mark.parametrize("name", ["Mars/Olympus", "+", "GMT8", "../etc/passwd", ""])
-def test_a_zone_that_is_none_is_refused(name: str):
+def test_an_unknown_time_zone_is_refused(name: str):
     with pytest.raises(ValueError, match="no time zone"):
         zone_of(name)
 
 
-def test_regions_know_their_summer():
+def test_regions_have_daylight_saving_time():
     july = int(datetime(2024, 7, 1, tzinfo=UTC).timestamp() * 1000)
     assert local_ms(july, zone_of("Europe/Berlin")) - july == 2 * HOUR
     assert local_ms(MONDAY, zone_of("Europe/Berlin")) - MONDAY == HOUR

@@ -1,4 +1,4 @@
-"""Rollback to before the commits of a job: what goes, and whose it is."""
+"""Rollback to before the commits of a job: what is removed, and whose commits are affected."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def warehouse() -> Warehouse:
 
 
 def a_table(warehouse: Warehouse) -> Table:
-    """Two commits of nobody in particular, then two of a run with another commit between them."""
+    """Two commits of other users, then two commits of a run with another commit between them."""
     table = warehouse.table(primary_keys=["id"], options={"bucket": "1", "write-only": "true"})
     table.append(keyed([(1, "a", 1)]), commit_user="first", identifier=1)
     table.append(keyed([(2, "a", 1)]), commit_user="second", identifier=1)
@@ -40,7 +40,7 @@ def test_a_rollback_to_before_a_run_refuses_to_take_back_what_others_committed_a
     assert rows_of(table) == [(1, "a", 1), (2, "a", 1)]
 
 
-def test_the_plan_tells_what_would_go_and_changes_nothing(warehouse: Warehouse) -> None:
+def test_the_plan_lists_what_would_be_removed_and_changes_nothing(warehouse: Warehouse) -> None:
     table = a_table(warehouse)
     table.create_tag("late", 4)
     files = warehouse.files(table)

@@ -1,4 +1,4 @@
-"""Manifests of others with numbers that no file has: an error of the library names the manifest, whatever one does."""
+"""Manifests of other writers with invalid numbers: every operation raises an error that names the manifest."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.support.tables import keyed, memory_warehouse
 
 FOREIGN_MANIFEST = "manifest-3f0c1f9e-5d52-4e38-9b5a-0d6c6f6f3c11-0"
 FOREIGN_LIST = "manifest-list-7c1b6a52-0f43-4c0e-8b1d-5a1f0f6f9e22-0"
-"""Names of other writers: they say nothing about the content."""
+"""Names of other writers, which do not contain a hash of the content."""
 
 EXTREMES = (-(2**63), -(2**31), -3, 2**31, 2**40, 2**62 + 1, 2**63 - 2, 2**63 - 1)
 Change = Callable[[ManifestEntry, int], ManifestEntry]
@@ -46,7 +46,7 @@ DAMAGES: dict[str, tuple[Change, tuple[int, ...]]] = {
     "bucket": (lambda e, n: replace(e, bucket=n), (-3, -(2**31))),
     "total_buckets": (lambda e, n: replace(e, total_buckets=n), (-3, -(2**31))),
 }
-"""What is certain to be no number of a data file."""
+"""Numbers that no data file can have."""
 
 PLAUSIBLE = {
     "row_count": (0, 2**31, 2**62, 2**63 - 1),
@@ -59,7 +59,7 @@ PLAUSIBLE = {
     "delete_row_count": (0, 1, 2),
     "first_row_id": (0, 2**63 - 1),
 }
-"""What might be one, and is not."""
+"""Numbers that a data file could have, but that are wrong."""
 
 
 def system_table(table: Table, name: str) -> object:
@@ -84,7 +84,7 @@ WORK: dict[str, Callable[[Table], object]] = {
 
 
 def forged(kind: str, change: Callable[[ManifestEntry], ManifestEntry]) -> tuple[Table, str]:
-    """A table of which the latest manifest, one of another writer and listed with its size, says something else."""
+    """A table whose latest manifest, from another writer and listed with its size, has changed values."""
     options: dict[str, Any] = {} if kind == "append" else {"primary_keys": ["id"]}
     warehouse = memory_warehouse()
     table = warehouse.table("t", options={"manifest.compression": "none"}, **options)

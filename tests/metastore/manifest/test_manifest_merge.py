@@ -51,7 +51,7 @@ class Manifests:
         (["-x0", "+b0", "+c0"], ["-x0 +b0 +c0"]),
     ],
 )
-def test_neighbours_are_joined_once_there_are_enough(before, after):
+def test_adjacent_manifests_are_merged_once_there_are_enough(before, after):
     manifests = Manifests(*before)
     assert manifests.shown(manifests.merge().after) == after
 
@@ -60,7 +60,7 @@ def big(level: int, size: int = 10) -> str:
     return " ".join(f"+{chr(97 + i)}{level}" for i in range(size))
 
 
-def test_neighbours_are_joined_where_they_reach_the_size_of_a_manifest():
+def test_adjacent_manifests_are_merged_when_they_reach_the_target_size():
     manifests = Manifests("+z9", big(0), "+y9")
     merged = manifests.merge()
     assert manifests.shown(merged.after) == [f"+z9 {big(0)}"[: len(big(0))], big(0)[-3:], "+y9"]
@@ -76,7 +76,7 @@ def test_a_full_manifest_alone_is_neither_read_nor_written():
 FULL = MergeRules(target_size=100, min_count=3, full_threshold=40)
 
 
-def test_a_full_rewrite_drops_what_is_gone_and_keeps_untouched_manifests():
+def test_a_full_rewrite_drops_removed_files_and_keeps_unaffected_manifests():
     manifests = Manifests(big(0), big(1), big(2), "-a1 -b1", "+z0 +y0")
     untouched = manifests.metas[0].file_name
     merged = manifests.merge(FULL, may_hold=lambda meta, partitions: meta.file_name != untouched)

@@ -33,7 +33,7 @@ def shown(entries) -> str:
         ("+a0 -a0 +a0", "+a0"),
     ],
 )
-def test_entries_come_to_what_is_left_of_them(entries, merged):
+def test_a_replay_returns_the_remaining_entries(entries, merged):
     assert shown(merge_entries(map(entry, entries.split())).values()) == merged
 
 
@@ -53,7 +53,7 @@ def test_entries_that_contradict_each_other_are_refused(entries, problem):
     assert str(caught.value) == problem
 
 
-def test_partition_and_bucket_tell_files_apart():
+def test_partition_and_bucket_distinguish_files():
     from dataclasses import replace
 
     one = entry("+a0")

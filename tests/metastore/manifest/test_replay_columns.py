@@ -1,4 +1,4 @@
-"""Entries in columns come to what the replay of entries comes to."""
+"""The replay of columns has the same result as the replay of entries."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def entries(draw) -> ManifestEntry:
 
 @st.composite
 def histories(draw) -> list[list[ManifestEntry]]:
-    """Manifests of which most can be replayed: what is there is removed, what is not is added."""
+    """Manifests, most of which can be replayed: live files are removed, and other files are added."""
     live: list[ManifestEntry] = []
     manifests = []
     for size in draw(st.lists(st.integers(0, 8), max_size=4)):
@@ -77,14 +77,14 @@ def test_live_files_and_errors_are_those_of_the_replay_of_entries(manifests, dec
     assert by_columns == outcome(lambda: live_entries(merge_entries(flat)))
 
 
-def test_files_that_nothing_removed_are_told_without_making_entries():
+def test_files_that_were_not_removed_are_found_without_building_entries():
     columns = decode_manifest_columns(encode_manifest([ManifestEntry(FileKind.ADD, b"", 0, 1, FILE)]), path="m")
     (found,) = live_rows([ChosenEntries(columns, np.arange(1))])
     assert len(found) == 1
     assert columns._made == [None]
 
 
-def test_nothing_comes_to_nothing():
+def test_a_replay_without_entries_is_empty():
     assert live_rows([]) == []
 
 

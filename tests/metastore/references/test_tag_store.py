@@ -7,7 +7,7 @@ from table_format.metastore.references.tag_store import TagStore
 from tests.support.metastore_table import HOUR, a_table
 
 
-def test_a_tag_without_end_is_the_snapshot_byte_for_byte():
+def test_a_tag_without_a_retention_time_has_the_bytes_of_the_snapshot():
     table = a_table()
     snapshot = table.append()
     TagStore(table.store).create("v1", snapshot)

@@ -38,7 +38,7 @@ def plan(table, wanted=None, schema=None, pruning=None):
 
 
 def pruned(table, predicate, schema=None, kind=None):
-    """The plan of a scan with a filter over rows."""
+    """The plan of a scan with a filter on rows."""
     schema = schema or table.schema
     options = TableOptions.parse(schema.options)
     kind = kind or ReadKind.of_state(schema, options)
@@ -294,7 +294,7 @@ def test_manifests_that_contradict_each_other_are_corruption():
         table.live(broken)
 
 
-def test_what_was_read_once_is_not_read_again():
+def test_manifests_are_read_only_once():
     table = a_table()
     for i in range(3):
         table.append(identifier=i)

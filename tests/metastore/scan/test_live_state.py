@@ -17,7 +17,7 @@ def state_of(table):
     return LiveState(table.manifests, table.snapshots, table.schema)
 
 
-def test_the_state_is_carried_forward_by_deltas():
+def test_the_state_is_updated_with_deltas():
     table = a_table(**KEYED)
     a, b = table.partition("a"), table.partition("b")
     table.append(table.file(1, name="a1"), partition=a)

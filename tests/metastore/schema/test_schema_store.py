@@ -56,7 +56,7 @@ def test_a_schema_under_another_id_is_corrupt():
         SchemaStore(table.store).latest()
 
 
-def test_an_id_is_given_once():
+def test_an_id_is_used_only_once():
     table = a_table()
     with pytest.raises(AlreadyExistsError, match="schema 0 exists already"):
         SchemaStore(table.store).create(replace(table.schema, comment="other"))
@@ -72,7 +72,7 @@ def test_a_change_is_applied_again_to_what_another_wrote():
     assert changed.time_millis == table.clock.ms
 
 
-def test_others_may_change_the_schema_only_so_often():
+def test_a_schema_change_gives_up_after_too_many_lost_attempts():
     table = a_table()
     store, other = SchemaStore(table.store), SchemaStore(table.store)
     for i in range(1, 20):
@@ -81,7 +81,7 @@ def test_others_may_change_the_schema_only_so_often():
         store.change([SetOption("x", "y")])
 
 
-def test_a_change_may_be_refused_and_may_be_none():
+def test_a_change_may_be_refused_or_change_nothing():
     table = a_table()
     store = SchemaStore(table.store)
 

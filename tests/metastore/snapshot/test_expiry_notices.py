@@ -24,7 +24,7 @@ def test_two_expiries_have_a_notice_each(table):
     assert ends(notices) == [3, 3]
 
 
-def test_a_notice_beyond_the_latest_snapshot_is_not_believed(table):
+def test_a_notice_beyond_the_latest_snapshot_is_ignored(table):
     notices = table.snapshots.notices
     notices.announce(5)
     notices.announce(4)

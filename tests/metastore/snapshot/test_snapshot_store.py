@@ -51,7 +51,7 @@ def test_the_earliest_is_found_whatever_the_hint_says(content):
     assert table.snapshots.earliest_id() == 5
 
 
-def test_a_hint_that_cannot_be_read_is_no_hint():
+def test_an_unreadable_hint_is_ignored():
     table = with_snapshots(3)
     for name in ("LATEST", "EARLIEST"):
         table.io.before("read", name, failing(OSError(errno.EIO, "broken")))
@@ -65,7 +65,7 @@ def test_a_fresh_hint_needs_no_listing():
     assert "list" not in {verb for verb, _ in table.io.calls}
 
 
-def test_a_hint_far_behind_costs_one_listing_instead_of_many_looks():
+def test_an_outdated_hint_takes_one_listing_instead_of_many_lookups():
     table = with_snapshots(60)
     hint(table, LATEST, b"2")
     table.io.calls.clear()
@@ -127,7 +127,7 @@ def test_expiry_while_one_looks_does_not_lead_to_an_expired_id():
 
 
 class Listing:
-    """A store whose listing of snapshots is what it was before."""
+    """A store with an outdated listing of snapshots."""
 
     def __init__(self, inner, ids):
         self._inner, self._ids = inner, ids
@@ -155,7 +155,7 @@ def test_a_listing_of_nothing_that_exists_is_an_error_after_some_looking():
     assert table.clock.slept
 
 
-def test_a_lone_snapshot_below_a_hole_is_no_part_of_the_history():
+def test_a_snapshot_below_a_gap_is_not_part_of_the_history():
     table = with_snapshots(9)
     for i in (1, 2, 3, 5, 6):
         table.snapshots.delete(i)
@@ -173,7 +173,7 @@ def test_a_lone_snapshot_below_a_hole_is_no_part_of_the_history():
         (0, SnapshotNotFound, "does not exist"),
     ],
 )
-def test_loading_says_whether_a_snapshot_ever_was(snapshot_id, error, text):
+def test_loading_distinguishes_expired_snapshots_from_those_that_never_existed(snapshot_id, error, text):
     table = with_snapshots(5, expired=2)
     with pytest.raises(error, match=text) as caught:
         table.snapshots.load(snapshot_id)
@@ -240,7 +240,7 @@ def test_a_file_missing_from_a_retained_snapshot_is_corruption_and_from_an_expir
     assert isinstance(explain_missing(table.store, error, 1), SnapshotExpired)
 
 
-def test_the_stores_travel_between_processes():
+def test_the_stores_can_be_pickled():
     table = with_snapshots(1)
     store = pickle.loads(pickle.dumps(SnapshotStore(replace(table.store, io=None))))  # noqa: S301
     assert isinstance(store, SnapshotStore)

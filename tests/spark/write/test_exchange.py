@@ -257,7 +257,7 @@ def test_tasks_with_ranges_of_their_own_write_one_bucket_and_the_later_task_wins
 
 def test_a_task_that_leaves_its_range_fails_and_leaves_no_file() -> None:
     table = a_table(bucket="1")
-    with pytest.raises(InvalidInputError, match="more rows than the 10 sequence numbers of its own"):
+    with pytest.raises(InvalidInputError, match="more rows than its 10 sequence numbers"):
         written_by(table, range(10, 20), rows_from(0, 10), rows_from(10, 1))
     assert table.store.io.list(table.store.paths.bucket_directory("", 0)) == []
     assert len(written_by(table, range(10, 20), rows_from(0, 10))) == 1

@@ -284,7 +284,7 @@ def test_a_fast_forward_takes_the_snapshot_that_was_expected_and_no_later_one(wa
     audited = branch.latest_snapshot()
     branch.append(keyed([(8, "d", 8)]))
     before = warehouse.files(table)
-    with pytest.raises(ConflictError, match=r"latest snapshot of the branch is 3 by .* and not the expected 2 by"):
+    with pytest.raises(ConflictError, match=r"latest snapshot of the branch is 3 by .* not the expected 2 by"):
         table.fast_forward("b1", expected=audited)
     assert warehouse.files(table) == before
     table.fast_forward("b1", expected=branch_of(warehouse, "b1").latest_snapshot())

@@ -129,7 +129,7 @@ def test_by_update_time_a_partition_that_is_written_to_meanwhile_stays(monkeypat
         return fresh_user(facts)
 
     monkeypatch.setattr(partition_expiry, "fresh_user", late_user)
-    with pytest.raises(ConflictError, match="changed what was being rewritten"):
+    with pytest.raises(ConflictError, match="changed the files to rewrite"):
         table.expire_partitions(expiration_time_ms=DAY)
     assert (9, "x", 9) in rows_of(table)
 

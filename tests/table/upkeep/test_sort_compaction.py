@@ -345,7 +345,7 @@ def test_any_write_to_a_partition_with_dynamic_buckets_is_a_conflict(
         table.append(rows(ids, seed=9))
 
     monkeypatch.setattr(sort_compact, "sort_buckets", then_write)
-    with pytest.raises(FileConflict, match="whose rows were to get other buckets"):
+    with pytest.raises(FileConflict, match="whose rows were to change their buckets"):
         table.compact(order_by=["c"])
     monkeypatch.undo()
     assert_sound(table)

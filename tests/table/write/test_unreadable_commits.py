@@ -110,6 +110,6 @@ def test_a_tag_above_the_limit_of_readers_is_refused_though_its_snapshot_is_not(
     path = table.store.paths.snapshot(1)
     monkeypatch.setattr(pretty_json, "MAX_JSON_BYTES", len(warehouse.io.read(path)) + 10)
     before = everything(warehouse.io)
-    with pytest.raises(InvalidInputError, match=r"tag-n: .* bytes of JSON; at most"):
+    with pytest.raises(InvalidInputError, match=r"tag-n: .* bytes of JSON; the maximum is"):
         table.create_tag("n", time_retained_ms=1000)
     assert everything(warehouse.io) == before
