@@ -81,7 +81,7 @@ def with_columns(columns: Sequence[str] | None, frame_of: Callable[[Sequence[str
     """Return a DataFrame with the requested columns, built by a function that takes each name once.
 
     Raises:
-        InvalidInputError: ``columns`` is not a sequence of names.
+        InvalidInputError: ``columns`` is neither a name nor a sequence of names.
     """
     if columns is None:
         return frame_of(None)

@@ -59,7 +59,7 @@ def check_places(facts: dict[str, Any]) -> None:
     assert len({executor for _, executor in facts["places"]}) == 2
 
 
-def test_a_cluster_that_shares_the_warehouse_alone_writes_reads_merges_and_compacts(tmp_path: Path) -> None:
+def test_a_cluster_that_shares_only_the_warehouse_writes_reads_merges_and_compacts(tmp_path: Path) -> None:
     facts, said = job("job", tmp_path)
     check_places(facts)
     assert facts["merged"] == [ROWS, sum(range(ROWS)) - 2 * sum(range(100))]
@@ -81,7 +81,7 @@ def test_a_cluster_that_shares_the_warehouse_alone_writes_reads_merges_and_compa
 
 
 @needs_connect
-def test_a_client_of_connect_writes_reads_and_merges_on_a_cluster(tmp_path: Path) -> None:
+def test_a_connect_client_writes_reads_and_merges_on_a_cluster(tmp_path: Path) -> None:
     # The server takes a free port instead of the one port, which another test may hold.
     facts, _ = job("connect_job", tmp_path, SPARK_TESTING="1")
     assert facts["session"].startswith("pyspark.sql.connect")

@@ -40,7 +40,9 @@ STATEMENTS = 5
 
 
 @pytest.mark.parametrize(("keys", "options"), TABLES, ids=str)
-def test_random_statements_make_the_same_table(lake: TestLake, keys: tuple[str, ...], options: dict[str, str]) -> None:
+def test_random_statements_give_the_same_table_with_and_without_spark(
+    lake: TestLake, keys: tuple[str, ...], options: dict[str, str]
+) -> None:
     chance = random.Random(f"{keys}{options}")
     for name in ("t", "u"):
         lake.create(name, schema=SCHEMA, primary_keys=keys, partition_keys=("p",), **options)

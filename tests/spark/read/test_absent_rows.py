@@ -72,7 +72,7 @@ def frames_of(lake: TestLake) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_condition_does_not_run_on_rows_that_are_not_there(lake: TestLake, kind: str, ansi: str) -> None:
+def test_a_condition_is_not_evaluated_on_deleted_or_superseded_rows(lake: TestLake, kind: str, ansi: str) -> None:
     live = made(lake, kind, 2)
     for way, frame in frames_of(lake).items():
         strict = F.udf(lambda value: 10 // value > 1, BooleanType())
@@ -86,7 +86,7 @@ def test_a_condition_does_not_run_on_rows_that_are_not_there(lake: TestLake, kin
 
 
 @pytest.mark.parametrize("kind", ["append, marked", "keyed, marked", "keyed, merged"])
-def test_many_small_files_are_no_exception(lake: TestLake, kind: str) -> None:
+def test_a_condition_is_not_evaluated_on_deleted_rows_of_many_small_files(lake: TestLake, kind: str) -> None:
     live = made(lake, kind, MANY)
     frame = lake.lake.table("s.t")
     assert len(lake.files()) > MANY

@@ -57,7 +57,7 @@ def notes(frame: Any) -> list[str]:
     return [line.partition(": ")[2] for line in frame._resolved[1] if "LIMIT" in line]
 
 
-def test_a_query_for_the_first_rows_reads_the_files_that_may_have_them(lake: TestLake) -> None:
+def test_a_query_with_a_limit_reads_only_files_that_may_have_the_first_rows(lake: TestLake) -> None:
     table_of(lake, "a", append="1")
     sql = lake.lake.sql
     for text, limit, note in (
@@ -87,7 +87,7 @@ def test_a_query_for_the_first_rows_reads_the_files_that_may_have_them(lake: Tes
     assert limits(frame.orderBy(F.col("price").asc_nulls_last()).limit(4)) == ["ORDER BY price ASC NULLS LAST LIMIT 4"]
 
 
-def test_what_may_need_other_rows_than_the_first_is_not_limited(lake: TestLake) -> None:
+def test_queries_that_may_need_more_than_the_first_rows_are_not_limited(lake: TestLake) -> None:
     table_of(lake, "a", append="1")
     for text in (
         "SELECT id FROM s.a ORDER BY price",
@@ -111,7 +111,7 @@ KINDS: dict[str, dict[str, str]] = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_first_rows_are_those_that_spark_finds_in_all_rows(lake: TestLake, kind: str) -> None:
+def test_a_limited_read_returns_the_same_first_rows_as_a_full_read(lake: TestLake, kind: str) -> None:
     table_of(lake, "t", **KINDS[kind])
     if kind != "append":
         lake.table().append(rows(2, random.Random(11)))

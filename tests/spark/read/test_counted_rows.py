@@ -37,7 +37,7 @@ def counts(lake: TestLake) -> list[int]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_count_of_metadata_is_the_count_of_a_scan(lake: TestLake, kind: str) -> None:
+def test_a_count_from_metadata_equals_the_count_of_a_scan(lake: TestLake, kind: str) -> None:
     keys, options = KINDS[kind]
     table = lake.create(primary_keys=keys, **options)
     for first in (0, 30, 40):

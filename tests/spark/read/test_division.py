@@ -95,7 +95,7 @@ def rows_of(table: Table, plan: Plan, division: Division) -> Iterator[tuple[Any,
 
 
 @pytest.mark.parametrize("seed", range(16))
-def test_spark_and_python_together_read_the_rows_of_a_merge(
+def test_spark_and_python_together_read_the_merged_rows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
     chance = random.Random(seed)

@@ -37,7 +37,7 @@ def merged_table(lake: TestLake, **options: str) -> Table:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_the_files_of_other_buckets_are_not_opened(lake: TestLake, mode: str) -> None:
+def test_a_condition_on_the_key_opens_only_files_of_its_bucket(lake: TestLake, mode: str) -> None:
     table = merged_table(lake, **MODES[mode])
     [split] = table.scan(filter="id = 17").plan().splits
     assert len(split.files) == 2

@@ -49,7 +49,7 @@ def test_a_large_table_is_not_broadcast_and_a_small_one_is(lake: TestLake, thres
     assert large.join(small, "id").count() == 101
 
 
-def test_what_tasks_return_is_estimated_by_the_rows_that_they_read(lake: TestLake) -> None:
+def test_the_size_of_task_results_is_estimated_from_the_rows_to_read(lake: TestLake) -> None:
     columns = StructType.fromDDL("id long, v string")
     size = estimated_size(columns, 5_000_000)
     # A row of a number and a text is reckoned as 8 + 8 + 20 bytes.
