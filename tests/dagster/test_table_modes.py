@@ -71,7 +71,7 @@ def test_the_compaction_job_takes_some_buckets_and_tells_changes_and_marks(proje
     a_marked_table(project, "dwd.orders")
     settings = {"table": "dwd.orders", "on_spark": False}
     first = execute(project, "compact_table", buckets=[0], **settings)
-    assert (first["paimon/level0_files"], first["snapshots made"]) == (1, "4")
+    assert (first["paimon/level0_files"], first["snapshots created"]) == (1, "4")
     second = execute(project, "compact_table", **settings)
     assert (second["paimon/level0_files"], second["paimon/marked_rows"]) == (0, 5)
     assert first["paimon/changelog_rows"] + second["paimon/changelog_rows"] == 10

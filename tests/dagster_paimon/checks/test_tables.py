@@ -231,7 +231,7 @@ def test_a_check_is_put_on_the_asset_whose_table_it_is() -> None:
 def test_what_is_no_check_pattern_or_setting_is_refused() -> None:
     with pytest.raises(InvalidInputError, match="'healthy' is not a check; expected one of table_health"):
         table_checks(NAME, ["healthy"])
-    with pytest.raises(InvalidInputError, match="patterns select among known tables"):
+    with pytest.raises(InvalidInputError, match="a pattern selects among known tables"):
         table_checks("crm.*")
     with pytest.raises(InvalidInputError, match="settings of pk_unique"):
         table_checks(NAME, ["table_health"], settings={"pk_unique": {}})

@@ -173,7 +173,7 @@ def test_every_sensor_of_the_package_has_a_component() -> None:
 def test_a_consumer_needs_a_job_or_assets_and_not_both() -> None:
     for target in ({}, {"job": "export", "assets": ["report/counts"]}):
         entry = {"table": "aviary.birds", "consumer": "counts", **target}
-        assert "give one of both" in refusal(PaimonSensorsComponent, {"changelog_ready": [entry]})
+        assert "give either a job or assets to request" in refusal(PaimonSensorsComponent, {"changelog_ready": [entry]})
 
 
 def test_checks_are_those_of_the_tables_on_their_assets() -> None:

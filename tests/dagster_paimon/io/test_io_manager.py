@@ -371,7 +371,7 @@ def test_a_daily_input_loads_the_days_of_the_run_or_all_from_the_first(project: 
         ({"paimon/write_mode": "upsert"}, "upsert needs a table with a primary key"),
         (
             {"paimon/write_mode": "append", "paimon/primary_key": "id", "paimon/options": {"bucket": "1"}},
-            "to append to it is to upsert",
+            "appending to it is an upsert",
         ),
     ],
 )

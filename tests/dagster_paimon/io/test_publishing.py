@@ -102,7 +102,7 @@ def test_a_branch_can_be_audited_and_published_by_runs_of_their_own(project: Pro
     assert checked.get_asset_check_evaluations()[0].passed
     assert project.run(graph, selection=[published]).success
     assert numbers(project) == [1]
-    with pytest.raises(dg.Failure, match="may be published already"):
+    with pytest.raises(dg.Failure, match="may already be published"):
         project.run(graph, selection=[published])
 
 

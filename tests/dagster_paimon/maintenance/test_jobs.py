@@ -68,9 +68,9 @@ def test_a_run_works_on_several_tables_and_patterns_each_once(items: Project) ->
 @pytest.mark.parametrize(
     ("config", "message"),
     [
-        ({}, "no table is named"),
-        ({"table": "sales.item"}, "there is no table sales.item; did you mean sales.items?"),
-        ({"tables": [TABLE, "sales.zzz"]}, "there is no table sales.zzz"),
+        ({}, "no table is given"),
+        ({"table": "sales.item"}, "table sales.item does not exist; did you mean sales.items?"),
+        ({"tables": [TABLE, "sales.zzz"]}, "table sales.zzz does not exist"),
         ({"pattern": "none.*"}, "no table matches 'none.*'; the tables are sales.items"),
         ({"table": "items"}, "'items' is not a table name"),
     ],
@@ -141,7 +141,7 @@ def test_work_on_a_partition_that_does_not_exist_fails_at_once(
 
 def test_work_on_a_bucket_that_does_not_exist_fails_at_once(items: Project) -> None:
     message = refusal(items, "compact_table", table=TABLE, buckets=[0, 7], on_spark=False)
-    assert message == "sales.items has no bucket 7 there; found 0"
+    assert message == "sales.items has no bucket 7 in these partitions; found 0"
 
 
 # --- compaction -------------------------------------------------------------------------------------------------------
@@ -198,22 +198,22 @@ def test_what_deletes_is_only_tried_by_default(name: str) -> None:
     [
         ("expire_table", {"retain_max": 1, "retain_min": 5}, "retain"),
         ("expire_table", {"older_than_hours": -1}, "older_than_hours -1.0: expected 0 or more"),
-        ("clean_table", {"older_than_hours": 0, "dry_run": False}, "younger files may be those of a writer at work"),
+        ("clean_table", {"older_than_hours": 0, "dry_run": False}, "younger files may belong to an active writer"),
         ("clean_table", {"older_than_hours": -1}, "expected 24 or more, or nobody_else_writes"),
         ("expire_partitions", {"older_than_hours": 1}, "partition"),
         ("rollback_table", {}, "exactly one of snapshot_id, tag, time, before_run; found none"),
         ("rollback_table", {"snapshot_id": 1, "tag": "a"}, "found snapshot_id, tag"),
         ("rollback_table", {"time": "yesterday"}, "time 'yesterday': expected a date and time"),
         ("rollback_table", {"snapshot_id": 99}, "99"),
-        ("rollback_table", {"before_run": "nobody"}, "sales.items: no retained snapshot is of a commit of run nobody"),
+        ("rollback_table", {"before_run": "nobody"}, "sales.items: no retained snapshot is from run nobody"),
         ("delete_tag", {"name": "none"}, "has no tag 'none'; its tags are none"),
         ("delete_branch", {"name": "none"}, "has no branch 'none'; its branches are none"),
         ("publish_branch", {"name": "none"}, "has no branch 'none'"),
         ("create_branch", {"name": "b", "tag": "none"}, "has no tag 'none'"),
         ("create_tag", {"name": "t", "snapshot_id": 77}, "77"),
         ("analyze_table", {"columns": ["none"]}, "has no column none"),
-        ("alter_options", {}, "no option is named"),
-        ("alter_options", {"set": {"bucket": "2"}, "reset": ["bucket"]}, "either set or reset"),
+        ("alter_options", {}, "no option is given"),
+        ("alter_options", {"set": {"bucket": "2"}, "reset": ["bucket"]}, "an option can be set or reset"),
         ("alter_options", {"set": {"no-such": "2"}}, "no-such"),
         ("mark_partitions_done", {"partitions": []}, "no partition is given"),
         ("maintain_table", {"max_level0_age_hours": 0, "on_spark": False}, "expected more than 0"),
@@ -272,7 +272,7 @@ def test_automatic_tags_are_made_when_they_are_due(items: Project) -> None:
     assert "no tag was due" in execute(items, "create_automatic_tags", table=TABLE)["description"]
     items.lakehouse.catalog().alter_table(TABLE, SetOption("tag.automatic-creation", "process-time"))
     items.lakehouse.catalog().alter_table(TABLE, SetOption("tag.creation-period", "daily"))
-    assert execute(items, "create_automatic_tags", table=TABLE)["description"].startswith("tags made: ")
+    assert execute(items, "create_automatic_tags", table=TABLE)["description"].startswith("tags created: ")
     assert len(items.table(TABLE).tags()) == 1
 
 
@@ -342,7 +342,7 @@ def test_what_a_run_committed_is_taken_back_and_others_are_spared(items: Project
     tried = execute(items, "rollback_table", table=TABLE, before_run="bad-run")
     assert (tried["paimon/snapshot_id"], tried["snapshots of others"]) == (4, "6")
     message = refusal(items, "rollback_table", table=TABLE, before_run="bad-run", dry_run=False)
-    assert "others committed since: snapshots 6; set including_others" in message
+    assert "also undo later commits of others: snapshots 6; set including_others" in message
     execute(items, "rollback_table", table=TABLE, before_run="bad-run", dry_run=False, including_others=True)
     assert table.latest_snapshot().id == 4  # type: ignore[union-attr]
 
@@ -354,12 +354,12 @@ def test_a_rollback_to_before_a_run_leaves_tables_that_the_run_has_not_written_t
     table.new_commit("somebody").commit(messages, identifier=1, properties={RUN_ID_PROPERTY: "bad-run"})
     result = run(items, "rollback_table", pattern="sales.*", before_run="bad-run", dry_run=False)
     assert {str(report.asset_key.path[-1]): report.description for report in observations(result)} == {
-        "items": "left as it is: no retained snapshot is of a commit of run bad-run",
+        "items": "skipped: no retained snapshot is from run bad-run",
         "users": "was rolled back from snapshot 3 to snapshot 2",
     }
     assert [items.table(name).latest_snapshot().id for name in (TABLE, "sales.users")] == [4, 2]  # type: ignore[union-attr]
     message = refusal(items, "rollback_table", pattern="sales.*", before_run="no-run", dry_run=False)
-    assert message.count("no retained snapshot is of a commit of run no-run") == 2
+    assert message.count("no retained snapshot is from run no-run") == 2
 
 
 # --- the table itself -------------------------------------------------------------------------------------------------
@@ -379,12 +379,12 @@ def test_options_are_set_and_reset_with_their_values_before_and_after(items: Pro
     options = items.table(TABLE).schema.options
     assert (options["snapshot.num-retained.max"], "write-only" in options) == ("99", False)
     again = execute(items, "alter_options", table=TABLE, set={"snapshot.num-retained.max": "99"})
-    assert again["description"] == "all were so already"
+    assert again["description"] == "all options already had these values"
 
 
 def test_statistics_are_counted(items: Project) -> None:
     found = execute(items, "analyze_table", table=TABLE, columns=["value"])
-    assert (found["description"], found["snapshots made"]) == ("rows and 1 columns are counted", "5")
+    assert (found["description"], found["snapshots created"]) == ("rows and 1 columns are counted", "5")
 
 
 # --- what is due ------------------------------------------------------------------------------------------------------
@@ -395,7 +395,7 @@ def test_maintenance_does_what_is_due_and_then_nothing(project: Project) -> None
     project.lakehouse.catalog().alter_table(TABLE, SetOption("file-index.bitmap.columns", "value"))
     rows = project.rows(TABLE)
     found = execute(project, "maintain_table", table=TABLE, on_spark=False)
-    assert found["description"].startswith("2 things were due: compact, rewrite file index")
+    assert found["description"].startswith("2 tasks were due: compact, rewrite file index")
     assert "num-sorted-run.compaction-trigger" in found["work"]
     assert found["paimon/files_without_indexes"] == 0
     assert project.rows(TABLE) == rows
@@ -406,7 +406,7 @@ def test_maintenance_compacts_what_has_been_on_level_0_for_long(items: Project) 
     settings = {"table": TABLE, "on_spark": False}
     assert execute(items, "maintain_table", max_level0_age_hours=1000, **settings)["description"] == "nothing is due"
     found = execute(items, "maintain_table", max_level0_age_hours=1e-9, **settings)
-    assert (found["description"], found["paimon/level0_files"]) == ("1 things were due: compact", 0)
+    assert (found["description"], found["paimon/level0_files"]) == ("1 tasks were due: compact", 0)
 
 
 # --- verification -----------------------------------------------------------------------------------------------------
@@ -414,7 +414,7 @@ def test_maintenance_compacts_what_has_been_on_level_0_for_long(items: Project) 
 
 def test_a_sound_table_is_verified_down_to_its_rows(items: Project) -> None:
     found = execute(items, "verify_table", table=TABLE, depth="rows", on_spark=False)
-    assert found["description"].startswith("everything is right: 4 snapshots, ")
+    assert found["description"].startswith("no problems: 4 snapshots, ")
     assert (found["errors"], found["rows read"]) == (0, 8)
     assert "expected one of metadata, files and rows" in refusal(
         items, "verify_table", table=TABLE, depth="deep", on_spark=False

@@ -25,7 +25,7 @@ def test_a_compaction_reports_before_and_after_and_keeps_the_rows(project: Proje
     told = execute(project, "compact_table", table="shop.items", full=True, on_spark=False)
     assert project.rows("shop.items") == before
     assert "| max sorted runs | 4 | 1 | -3 |" in told["before and after"]
-    assert (told["snapshots made"], told["buckets compacted"]) == ("5", 1)
+    assert (told["snapshots created"], told["buckets compacted"]) == ("5", 1)
     assert "buckets dropped" not in told
     assert told["bytes by level after"].startswith("![")
     assert (told["paimon/max_sorted_runs"], told["paimon/level0_files"]) == (1, 0)
@@ -36,10 +36,10 @@ def test_a_rescale_reports_before_and_after_and_may_be_repeated(project: Project
     before = project.rows("shop.items")
     told = execute(project, "rescale_table", table="shop.items", bucket=3, on_spark=False)
     assert project.rows("shop.items") == before
-    assert (told["buckets"], told["snapshots made"]) == (3, "4")
+    assert (told["buckets"], told["snapshots created"]) == (3, "4")
     assert {split.total_buckets for split in project.table("shop.items").scan().plan().splits} == {3}
     told = execute(project, "rescale_table", table="shop.items", bucket=3, on_spark=False)
-    assert told["snapshots made"] == "none"
+    assert told["snapshots created"] == "none"
 
 
 INDEXED = SetOption("file-index.bitmap.columns", "value")
@@ -51,11 +51,11 @@ def test_an_index_rewrite_reports_the_coverage_and_may_be_repeated(project: Proj
     project.lakehouse.catalog().alter_table("shop.items", INDEXED)
     told = execute(project, "rewrite_index_table", table="shop.items", on_spark=False)
     assert project.rows("shop.items") == before
-    assert (told["files looked at"], told["files rewritten"], told["snapshots made"]) == (3, 3, "4")
+    assert (told["files checked"], told["files rewritten"], told["snapshots created"]) == (3, 3, "4")
     assert told["index coverage before"] == "0 of 3 files have the declared indexes"
     assert told["index coverage after"] == "3 of 3 files have the declared indexes"
     told = execute(project, "rewrite_index_table", table="shop.items", on_spark=False)
-    assert (told["files rewritten"], told["snapshots made"]) == (0, "none")
+    assert (told["files rewritten"], told["snapshots created"]) == (0, "none")
 
 
 def test_missing_indexes_are_noticed_after_an_alter_and_once(project: Project) -> None:

@@ -61,7 +61,7 @@ def test_the_night_works_where_something_is_due_and_skips_the_rest(project: Proj
     a_keyed_table(project, "sales.busy", commits=7)
     a_keyed_table(project, "sales.calm", commits=1)
     found = {r.asset_key.path[-1]: r.description for r in run_requested(project, "nightly_maintenance")}
-    assert found["busy"] == "1 things were due: compact"
+    assert found["busy"] == "1 tasks were due: compact"
     assert found["calm"] == "nothing is due"
 
 

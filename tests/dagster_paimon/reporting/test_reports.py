@@ -127,7 +127,7 @@ def test_the_asset_page_shows_how_many_files_have_the_declared_indexes() -> None
     table.append(keyed([(2, "a", 1)]))
     table.append(keyed([(3, "a", 1)]))
     found = health_numbers(measure(table.facts))
-    assert found["file indexes"].value == "2 of 3 files have those that the table declares"
+    assert found["file indexes"].value == "2 of 3 files have the indexes that the table declares"
     assert found["paimon/files_without_indexes"].value == 1
     before = measure(table.facts)
     table.rewrite_file_index()

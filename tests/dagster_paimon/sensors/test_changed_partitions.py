@@ -158,7 +158,7 @@ def test_what_changes_while_a_run_is_under_way_is_requested_after_it(tickets: Ta
     assert report.tick(launch=False) == [[DAYS[0]]]
     tickets.append(rows((2, DAYS[3], 10)))
     assert report.tick() == []
-    assert report.note == f"crm.tickets changed {DAYS[3]}; 1 runs are under way; {DAYS[3]} wait"
+    assert report.note == f"crm.tickets changed {DAYS[3]}; 1 runs are in progress; {DAYS[3]} wait"
     report.project.instance.create_run_for_job(
         _job, tags={"dagster/run_key": _run_key(report)}, status=dg.DagsterRunStatus.SUCCESS
     )
