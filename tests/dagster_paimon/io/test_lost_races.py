@@ -79,7 +79,7 @@ def others_add_keys(catalog: Catalog, times: int) -> Callable[[int], object]:
     return act
 
 
-def test_an_asset_beside_a_writer_that_moves_the_hash_index_succeeds(catalog: Catalog) -> None:
+def test_an_asset_succeeds_if_another_writer_changes_the_hash_index(catalog: Catalog) -> None:
     output(catalog, ArrowWriter(rows(1, 2)), "dagster:first:step")
     frame = Overtaken(rows(2, 3, value="b"), others_add_keys(catalog, 3))
     written = output(catalog, frame)
@@ -93,7 +93,7 @@ def test_an_asset_beside_a_writer_that_moves_the_hash_index_succeeds(catalog: Ca
     check_files(table)
 
 
-def test_the_files_of_the_attempts_that_lost_are_deleted(catalog: Catalog) -> None:
+def test_the_files_of_lost_attempts_are_deleted(catalog: Catalog) -> None:
     output(catalog, ArrowWriter(rows(1)), "dagster:first:step")
     output(catalog, Overtaken(rows(2), others_add_keys(catalog, 2)))
     report = table_of(catalog).remove_orphan_files(older_than_ms=1 << 60, dry_run=True, nobody_else_writes=True)
@@ -110,7 +110,7 @@ def test_a_stream_is_not_written_again_and_leaves_nothing(catalog: Catalog) -> N
     assert not table_of(catalog).remove_orphan_files(older_than_ms=1 << 60, dry_run=True, nobody_else_writes=True).files
 
 
-def test_an_attempt_after_an_unknown_outcome_asks_before_it_writes(
+def test_an_attempt_after_an_unknown_outcome_checks_before_it_writes(
     catalog: Catalog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     output(catalog, ArrowWriter(rows(1)), "dagster:first:step")

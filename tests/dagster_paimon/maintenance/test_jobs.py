@@ -75,7 +75,7 @@ def test_a_run_works_on_several_tables_and_patterns_each_once(items: Project) ->
         ({"table": "items"}, "'items' is not a table name"),
     ],
 )
-def test_an_unknown_table_fails_at_once_and_says_so(items: Project, config: dict[str, Any], message: str) -> None:
+def test_an_unknown_table_fails_immediately_with_its_name(items: Project, config: dict[str, Any], message: str) -> None:
     assert message in refusal(items, "report_health", **config)
 
 
@@ -89,7 +89,7 @@ def test_a_list_of_names_is_completed_by_the_launchpad_and_others_are_refused(it
     assert execute(items, jobs["report_health"], pattern="sales.*")["maintenance"] == "health"
 
 
-def test_a_table_that_fails_does_not_keep_the_others_from_their_work(items: Project) -> None:
+def test_a_failure_on_one_table_does_not_stop_the_others(items: Project) -> None:
     an_append_table(items, "sales.events", ["2026-01-01"])
     result = run(items, "rescale_table", tables=["sales.events", TABLE], bucket=2, on_spark=False)
     assert not result.success
@@ -102,7 +102,7 @@ def test_a_table_that_fails_does_not_keep_the_others_from_their_work(items: Proj
     assert event.asset_observation_data.asset_observation.asset_key == dg.AssetKey(["sales", "items"])
 
 
-def test_a_report_lands_on_the_asset_of_the_table_and_links_to_the_jobs(items: Project) -> None:
+def test_a_report_is_on_the_asset_of_the_table_and_links_to_the_jobs(items: Project) -> None:
     @dg.asset(key=["gold", "things"], metadata={"paimon/table": TABLE})
     def things() -> None: ...
 
@@ -132,14 +132,14 @@ def test_every_job_can_be_loaded_with_a_description_and_validates_its_table() ->
         ({"dayy": "2026-01-01"}, "'dayy' is not a partition column; the partition columns are day"),
     ],
 )
-def test_work_on_a_partition_that_does_not_exist_fails_at_once(
+def test_a_partition_that_does_not_exist_fails_immediately(
     project: Project, job: str, partition: dict[str, str], message: str
 ) -> None:
     an_append_table(project, "sales.events", ["2026-01-01"])
     assert message in refusal(project, job, table="sales.events", partitions=[partition], on_spark=False)
 
 
-def test_work_on_a_bucket_that_does_not_exist_fails_at_once(items: Project) -> None:
+def test_a_bucket_that_does_not_exist_fails_immediately(items: Project) -> None:
     message = refusal(items, "compact_table", table=TABLE, buckets=[0, 7], on_spark=False)
     assert message == "sales.items has no bucket 7 in these partitions; found 0"
 
@@ -148,7 +148,7 @@ def test_work_on_a_bucket_that_does_not_exist_fails_at_once(items: Project) -> N
 
 
 @pytest.mark.parametrize("strategy", [None, "zorder", "hilbert"])
-def test_rows_are_put_in_the_order_of_columns(project: Project, strategy: str | None) -> None:
+def test_rows_are_sorted_by_columns(project: Project, strategy: str | None) -> None:
     an_append_table(project, "sales.events", ["2026-01-01", "2026-01-02"])
     found = execute(
         project, "compact_table", table="sales.events", order_by=["x", "y"], order_strategy=strategy, on_spark=False
@@ -169,12 +169,12 @@ def test_rows_are_put_in_the_order_of_columns(project: Project, strategy: str | 
         ({"order_by": ["x"], "full": True}, "remove full and buckets"),
     ],
 )
-def test_an_order_that_cannot_be_is_refused(project: Project, config: dict[str, Any], message: str) -> None:
+def test_an_invalid_sort_order_is_refused(project: Project, config: dict[str, Any], message: str) -> None:
     an_append_table(project, "sales.events", ["2026-01-01"])
     assert message in refusal(project, "compact_table", table="sales.events", on_spark=False, **config)
 
 
-def test_a_compaction_of_nothing_says_so(project: Project) -> None:
+def test_a_compaction_without_due_work_is_reported(project: Project) -> None:
     a_keyed_table(project, TABLE, commits=1)
     assert (
         execute(project, "compact_table", table=TABLE, on_spark=False)["description"] == "compaction: nothing was due"
@@ -188,7 +188,7 @@ def test_a_compaction_of_nothing_says_so(project: Project) -> None:
     "name",
     ["expire", "clean", "expire_old_partitions", "rollback", "delete_tag_of_table", "delete_branch_of_table"],
 )
-def test_what_deletes_is_only_tried_by_default(name: str) -> None:
+def test_jobs_that_delete_are_dry_runs_by_default(name: str) -> None:
     (op,) = [node for job in JOBS.values() for node in job.nodes if node.name == name]
     assert op.definition.config_schema.as_field().config_type.fields["dry_run"].default_value is True
 
@@ -220,7 +220,7 @@ def test_what_deletes_is_only_tried_by_default(name: str) -> None:
         ("rescale_table", {"bucket": 0, "on_spark": False}, "bucket 0: expected 1 or more"),
     ],
 )
-def test_a_configuration_that_cannot_work_fails_at_once(
+def test_an_invalid_configuration_fails_immediately(
     items: Project, job: str, config: dict[str, Any], message: str
 ) -> None:
     before = items.table(TABLE).snapshots()
@@ -228,7 +228,7 @@ def test_a_configuration_that_cannot_work_fails_at_once(
     assert items.table(TABLE).snapshots() == before
 
 
-def test_old_partitions_are_named_and_dropped(project: Project) -> None:
+def test_old_partitions_are_reported_and_dropped(project: Project) -> None:
     options = {"partition__timestamp_formatter": "yyyy-MM-dd", "partition__timestamp_pattern": "$day"}
     an_append_table(project, "sales.events", ["2020-01-01", "2020-01-02", "2999-01-01"], **options)
     settings = {"table": "sales.events", "older_than_hours": 24}
@@ -253,7 +253,7 @@ def test_partitions_are_marked_as_done_and_one_without_rows_is_refused(project: 
 # --- tags, branches, rollback -----------------------------------------------------------------------------------------
 
 
-def test_a_tag_is_made_once_and_deleted_when_it_is_said(items: Project) -> None:
+def test_a_tag_is_created_once_and_deleted(items: Project) -> None:
     found = execute(items, "create_tag", table=TABLE, name="eod", snapshot_id=2)
     assert (found["description"], found["tags before"], found["tags after"]) == (
         "tag 'eod' keeps snapshot 2",
@@ -268,7 +268,7 @@ def test_a_tag_is_made_once_and_deleted_when_it_is_said(items: Project) -> None:
     assert not items.table(TABLE).tags()
 
 
-def test_automatic_tags_are_made_when_they_are_due(items: Project) -> None:
+def test_automatic_tags_are_created_when_they_are_due(items: Project) -> None:
     assert "no tag was due" in execute(items, "create_automatic_tags", table=TABLE)["description"]
     items.lakehouse.catalog().alter_table(TABLE, SetOption("tag.automatic-creation", "process-time"))
     items.lakehouse.catalog().alter_table(TABLE, SetOption("tag.creation-period", "daily"))
@@ -276,7 +276,7 @@ def test_automatic_tags_are_made_when_they_are_due(items: Project) -> None:
     assert len(items.table(TABLE).tags()) == 1
 
 
-def test_a_branch_is_made_written_published_and_deleted(items: Project) -> None:
+def test_a_branch_is_created_written_published_and_deleted(items: Project) -> None:
     execute(items, "create_tag", table=TABLE, name="start")
     assert execute(items, "create_branch", table=TABLE, name="audit", tag="start")["branches after"] == "audit"
     assert "audit" in refusal(items, "create_branch", table=TABLE, name="audit")
@@ -412,7 +412,7 @@ def test_maintenance_compacts_what_has_been_on_level_0_for_long(items: Project) 
 # --- verification -----------------------------------------------------------------------------------------------------
 
 
-def test_a_sound_table_is_verified_down_to_its_rows(items: Project) -> None:
+def test_a_valid_table_is_verified_down_to_its_rows(items: Project) -> None:
     found = execute(items, "verify_table", table=TABLE, depth="rows", on_spark=False)
     assert found["description"].startswith("no problems: 4 snapshots, ")
     assert (found["errors"], found["rows read"]) == (0, 8)

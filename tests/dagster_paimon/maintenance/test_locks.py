@@ -104,7 +104,7 @@ def test_a_lock_is_freed_when_the_work_fails_or_is_interrupted(
     assert holders(stored) == set()
 
 
-def test_a_run_that_is_interrupted_while_it_waits_leaves_the_queue(stored: dg.DagsterInstance) -> None:
+def test_an_interrupted_waiting_run_leaves_the_queue(stored: dg.DagsterInstance) -> None:
     first, second = a_run(stored), a_run(stored)
 
     def interrupted(seconds: float) -> None:
@@ -170,7 +170,7 @@ def _waits(instance: dg.DagsterInstance) -> bool:
     return False
 
 
-def test_a_claim_begins_after_one_under_way_has_ended(
+def test_a_claim_begins_after_a_running_claim_has_ended(
     stored: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second = a_run(stored), a_run(stored)

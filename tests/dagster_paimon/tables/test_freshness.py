@@ -32,7 +32,7 @@ def test_an_interval_becomes_a_cron_expression(interval: str, cron: str, length:
 @pytest.mark.parametrize(
     "interval", ["INTERVAL '30' SECOND", "INTERVAL '7' HOUR", "INTERVAL '2' DAY", "soon", "0 HOUR"]
 )
-def test_an_interval_that_no_schedule_can_keep_is_refused(interval: str) -> None:
+def test_an_interval_without_a_cron_expression_is_refused(interval: str) -> None:
     with pytest.raises(InvalidInputError, match="freshness"):
         Freshness.of(interval)
 
