@@ -1,4 +1,4 @@
-"""A master and two workers as processes, which share nothing with the driver but the warehouse."""
+"""A master and two workers as processes, which share only the warehouse with the driver."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.spark
 
 
 def job(module: str, directory: Path, **environment: str) -> tuple[dict[str, Any], str]:
-    """What a driver finds on a cluster that runs a module, and all that it prints."""
+    """Run a module as a driver on a cluster. Return its result and its output."""
     for name in ("events", "warehouse"):
         (directory / name).mkdir()
     bare, empty = bare_python(directory / "bare"), empty_python(directory / "empty")
@@ -52,7 +52,7 @@ def job(module: str, directory: Path, **environment: str) -> tuple[dict[str, Any
 
 
 def check_places(facts: dict[str, Any]) -> None:
-    # The library came to both executors by itself: their Python does not have it.
+    # The library was sent to both executors: their Python does not have it.
     assert {code.rpartition("/table_format/")[0].rpartition("/")[2] for code, _ in facts["places"]} == {
         "table_format.zip"
     }

@@ -1,4 +1,4 @@
-"""``write.merge-schema`` of MERGE: what of the source becomes part of the table, and what does not."""
+"""``write.merge-schema`` of MERGE: which columns of the source are added to the table."""
 
 from __future__ import annotations
 

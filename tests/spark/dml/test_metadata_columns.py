@@ -37,7 +37,7 @@ def test_rows_are_changed_by_their_file_and_position(
     paths = dict(map(tuple, lake.lake.table("s.t", columns=columns).distinct().collect()))
     assert lake.lake.sql(f"DELETE FROM s.t WHERE __paimon_file_path = '{paths['a']}' AND id > 0").count() == 0  # noqa: S608
     if keys:
-        # The deleted rows have to be merged with those of other files.
+        # The deleted rows must be merged with those of other files.
         lake.lake.compact("s.t", full=True)
     update = lake.lake.update(
         "s.t",
@@ -68,7 +68,7 @@ def test_the_error_names_a_metadata_column_of_rows_that_are_merged_from_several_
     lake.write([(1, "b")])
     with pytest.raises(UnsupportedFeature, match=r"or leave out __paimon_bucket$"):
         lake.lake.delete("s.t", "__paimon_bucket = 0")
-    # A subquery may name it where its own table shows it.
+    # A subquery may use it if its own table has it.
     lake.create("u", primary_keys=())
     lake.write([(1, "a")], name="u")
     lake.lake.sql("DELETE FROM s.t WHERE id IN (SELECT id FROM s.u WHERE __paimon_bucket = 0)")

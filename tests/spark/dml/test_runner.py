@@ -18,7 +18,7 @@ def test_a_table_runs_statements_with_a_spark_session(lake: TestLake, keys: tupl
     table = lake.create(primary_keys=keys)
     lake.write([(n, f"v{n}") for n in range(6)])
     by_spark = SparkStatements(lake.spark)
-    # Functions that the library itself does not have.
+    # Functions that this library lacks.
     assert table.delete("pmod(id, 3) = 2", runner=by_spark).deleted == 2
     assert table.update({"v": "reverse(v)"}, "id IN (SELECT explode(array(0L, 1L)))", runner=by_spark).updated == 2
     source = lake.frame([(0, "gone"), (3, "new"), (9, "new")], "id long, v string")

@@ -84,12 +84,12 @@ def test_two_source_rows_for_one_table_row_are_refused_without_a_change(
     files, snapshot = lake.files(), lake.table().facts.snapshots.latest_id()
     source = lake.frame([(3, "a", 1), (3, "b", 2), (9, "new", 3)], DDL)
     with pytest.raises(InvalidData, match=r"2 rows of the source match the row with id = 3"):
-        # The condition holds for one of them only.
+        # The condition is true for only one of them.
         lake.lake.merge(
             "s.t", source, on="t.id = s.id", when_matched=Update(condition="s.v = 'a'"), when_not_matched=Insert()
         )
     assert (lake.files(), lake.table().facts.snapshots.latest_id()) == (files, snapshot)
-    # Without a clause for matched rows nothing is ambiguous.
+    # Without a clause for matched rows, nothing is ambiguous.
     assert lake.lake.merge("s.t", source, on="t.id = s.id", when_not_matched=Insert()).inserted == 1
 
 
@@ -107,7 +107,7 @@ def test_a_number_that_does_not_fit_its_column_is_refused_without_a_change(
     with pytest.raises(InvalidData, match="a value of type string cannot be stored in it without a cast"):
         lake.lake.update("s.t", {"n": "'7'"})
     assert (lake.files(), lake.table().facts.snapshots.latest_id()) == (files, snapshot)
-    # Fractions are cut off, as Spark stores them, and numbers become texts.
+    # Fractions are truncated by store assignment, and numbers become strings.
     assert lake.lake.update("s.t", {"n": "n + 0.9D", "v": "id"}, "id = 3").updated == 1
     assert (3, "3", 30) in lake.rows()
 
@@ -127,7 +127,7 @@ def test_assigning_a_key_column_is_refused(lake: TestLake) -> None:
         lake.lake.merge("s.t", source, on="t.id = s.id", when_matched=Update({"id": "s.id + 10"}))
     with pytest.raises(UnsupportedFeature, match="id of the primary key cannot be assigned"):
         lake.lake.merge("s.t", source, on="t.n = s.n", when_matched=Update())
-    # A key that is given the value it is equal to stays as it is.
+    # Assigning a key its own value changes nothing.
     for same in ("s.id", "t.id", "`t`.`ID`"):
         on = "(t.id = s.id) AND t.n > 0"
         assert lake.lake.merge("s.t", source, on=on, when_matched=Update({"id": same, "v": "s.v"})).updated == 1

@@ -44,7 +44,7 @@ SCHEMA = pa.schema(
 
 
 def rows(count: int, seed: int) -> pa.Table:
-    """Random rows with nulls, and with what Spark's own types cannot hold: nanoseconds and times of day."""
+    """Return random rows with nulls, and with values that Spark's types lack: nanoseconds and times of day."""
     chance = np.random.default_rng(seed)
     numbers = [None if n % 50 == 0 else int(n) for n in chance.integers(-5000, 5000, count)]
     columns = [
@@ -130,7 +130,7 @@ KEYED = pa.schema(
 
 
 def colliding_keys(count: int) -> list[int]:
-    """Keys two of which have one hash each."""
+    """Return keys, with pairs of equal hashes."""
     hashes = row_hashes([BigIntType()], [pa.array(np.arange(300_000))])
     order = np.argsort(hashes, kind="stable")
     same = np.flatnonzero(np.diff(hashes[order]) == 0)
@@ -138,7 +138,7 @@ def colliding_keys(count: int) -> list[int]:
 
 
 def keyed_rows(ids: Sequence[int], seed: int) -> pa.Table:
-    """Rows whose ``c`` are all different."""
+    """Return rows with distinct ``c``."""
     found = rows(len(ids), seed)
     different = np.random.default_rng(seed).permutation(len(ids)) - 100
     found = found.set_column(1, "c", pa.array(different, pa.int64()))
@@ -146,7 +146,7 @@ def keyed_rows(ids: Sequence[int], seed: int) -> pa.Table:
 
 
 def keyed_table(lake: TestLake, name: str, ids: Sequence[int], **options: str) -> Table:
-    """Two partitions with dynamic buckets, some rows of which were deleted."""
+    """Create two partitions with dynamic buckets and some deleted rows."""
     table = lake.create(
         name,
         schema=KEYED,
@@ -192,7 +192,7 @@ def test_dynamic_buckets_equal_those_of_a_single_process(lake: TestLake, options
     partitions = {partition for partition, _ in found[0]}
     assert [index_of(tables[0], p) for p in partitions] == [index_of(tables[1], p) for p in partitions]
     check_files(tables[1])
-    # The table goes on as ever.
+    # The table can still be written.
     tables[1].append(keyed_rows([*ids[:50], 7], 3))
     assert_sound(tables[1])
 
@@ -201,7 +201,7 @@ def test_dynamic_buckets_sorted_on_a_curve_allow_skipping_and_rows_stay_in_tasks
     table = keyed_table(lake, "t", range(1200))
     before = content(table)
     jobs = jobs_of(lake.spark, lambda: lake.lake.compact("s.t", order_by=["c", "s"], order_strategy="hilbert"))
-    # The last job takes rows to the tasks of their ranges, and from there to a task for each new bucket.
+    # The last job sends rows to the tasks of their ranges, and from there to a task for each new bucket.
     assert len(jobs[-1]) == 3
     assert jobs[-1][-1] == len({(entry.partition, entry.bucket) for entry in live(table)})
     assert content(table) == before

@@ -1,4 +1,4 @@
-"""Verification in Spark's tasks: the findings of a process, and a task for each bucket."""
+"""Verification in Spark tasks: the findings of a single process, and a task for each bucket."""
 
 from __future__ import annotations
 

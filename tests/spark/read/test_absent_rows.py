@@ -1,4 +1,4 @@
-"""No condition of a user runs on rows that are superseded or deleted: it may be an error there."""
+"""Conditions of users are never evaluated on superseded or deleted rows, where they may fail."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.spark
 KEYS = (pa.field("p", pa.int32(), nullable=False), pa.field("id", pa.int64(), nullable=False))
 SCHEMA = pa.schema([*KEYS, ("i", pa.int32()), ("s", pa.string())])
 MANY = 230
-"""Partitions, with a file each: more than one scan of files with deletion vectors has."""
+"""Partitions with one file each: more than one scan may have with deletion vectors."""
 MARKED = {"deletion-vectors.enabled": "true"}
 KINDS: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
     "append, marked": ((), MARKED),
@@ -41,7 +41,7 @@ def rows(parts: int, ids: range, i: int, s: str) -> pa.Table:
 
 
 def made(lake: TestLake, kind: str, parts: int) -> int:
-    """A table in each of whose files rows with 0 are not there any more; the number of live rows."""
+    """Create a table with deleted or superseded rows with 0 in each file. Return the number of live rows."""
     keys, options = KINDS[kind]
     schema = SCHEMA if keys else pa.schema([f.with_nullable(True) for f in SCHEMA])
     table = lake.create("t", schema, primary_keys=keys, partition_keys=("p",), **options)

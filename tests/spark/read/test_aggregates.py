@@ -1,4 +1,4 @@
-"""Aggregates on Spark are those of one process, and what has to be read is read by tasks."""
+"""Aggregates on Spark equal those of a single process, and tasks read the necessary files."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_many_indexes_are_read_by_tasks(lake: TestLake, monkeypatch: pytest.Monk
     assert found.tasks > 0
     with pytest.raises(MissingFile, match="data-"):
         lake.lake.aggregate("s.t", {"ids": ("sum", "id")}, filter="color = 'red'")
-    # The option of the table counts in the tasks.
+    # The option of the table applies in the tasks.
     with pytest.raises(MissingFile, match="data-"):
         lake.lake.aggregate("s.t", wanted, filter="color = 'red'", **{"file-index.read.enabled": "false"})
 

@@ -1,4 +1,4 @@
-"""Conditions as Spark's optimizer writes them, read without a session."""
+"""Reading of conditions of Spark's optimizer, without a session."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_comparisons_need_exactly_the_type_of_the_column() -> None:
     assert read(node("EqualTo", column(1), literal(None))) is None
     assert read(node("EqualTo", column(2), literal("x", "string collate UNICODE"))) is None
     assert read(node("StartsWith", literal("abc", "string"), column(2))) is None
-    # A CHAR is as long as its type says, for one of the two.
+    # Only one of the two pads CHAR values.
     assert read(node("EqualTo", column(4), literal("a", "string"))) is None
     assert read(node("EqualTo", column(1), literal("9223372036854775808"))) is None
     assert read(node("EqualTo", node("Cast", column(1)), literal("3"))) is None

@@ -1,4 +1,4 @@
-"""ORDER BY and LIMIT of a query reach the files of a table, and the rows stay the first ones."""
+"""ORDER BY and LIMIT of a query prune the files of a table and return the right rows."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ INDEXES = {
 
 
 def rows(number: int, chance: random.Random) -> pa.Table:
-    """Prices of file n lie around 100 * n; some are null."""
+    """Return rows of file n with prices around 100 * n; some are null."""
     columns = [
         [number * ROWS + i for i in range(ROWS)],
         [None if chance.random() < 0.04 else 100 * number + chance.randrange(150) for _ in range(ROWS)],
@@ -47,7 +47,7 @@ def table_of(lake: TestLake, name: str, **options: str) -> None:
 
 
 def limits(frame: Any) -> list[str]:
-    """The first rows that the query needs of each table; empty text for all."""
+    """Return the limit that the query needs of each table; an empty text for all rows."""
     assert isinstance(frame, TableFrame)
     needs = [need for _, need in needs_of(frame._session, frame._plain._jdf, frame._scans)]
     return ["" if need.limit is None else str(need.limit) for need in needs]
@@ -119,7 +119,7 @@ def test_a_limited_read_returns_the_same_first_rows_as_a_full_read(lake: TestLak
     everything = lake.spark.createDataFrame(lake.lake.table("s.t").collect(), lake.lake.table("s.t").schema)
     everything.createOrReplaceTempView("all_rows_of_t")
     chance = random.Random(kind)
-    # Rows to merge are read by tasks of Python, which take their time.
+    # Python tasks read rows to merge, which is slower.
     for _ in range(2 if kind == "merged" else 5):
         where = chance.choice(
             ["", "WHERE kind = 'b'", "WHERE id BETWEEN 40 AND 170", "WHERE price > 120 OR kind = 'a'"]

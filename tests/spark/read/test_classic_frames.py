@@ -1,4 +1,4 @@
-"""What is put on a frame after it was made reaches the files, and the rows stay those that Spark finds by itself."""
+"""Operations on a DataFrame are pushed down to the files, and the rows are those that Spark finds itself."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def rows(numbers: Any, chance: random.Random) -> pa.Table:
 
 
 def merged_table(lake: TestLake, **options: str) -> TestLake:
-    """A table whose rows have to be merged."""
+    """Create a table whose rows must be merged."""
     table = lake.create(schema=SCHEMA, **options)
     chance = random.Random(1)
     table.append(rows(range(60), chance))
@@ -65,14 +65,14 @@ def merged_table(lake: TestLake, **options: str) -> TestLake:
 
 
 def needs(frame: Any) -> list[Need]:
-    """What the query needs of each of its scans."""
+    """Return the needs of the query from each of its scans."""
     assert isinstance(frame, TableFrame)
     return [need for _, need in needs_of(frame._session, frame._plain._jdf, frame._scans)]
 
 
 def pushed(frame: Any) -> Predicate | None:
     (need,) = needs(frame)
-    # Spark adds that columns which are compared are not null.
+    # Spark adds the condition that compared columns are not null.
     tests = [p for p in conjuncts(need.condition) if not (isinstance(p, Not) and isinstance(p.part, IsNull))]
     return And(tuple(tests)) if len(tests) > 1 else (tests[0] if tests else None)
 

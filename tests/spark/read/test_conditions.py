@@ -1,4 +1,4 @@
-"""Conditions of ``filter=`` as Spark evaluates them: the same values as in one process."""
+"""Conditions of ``filter=`` on Spark select the same rows as in a single process."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def dated_rows() -> pa.Table:
 
 
 def ids_by_condition(frames: dict[str, Any]) -> dict[str, list[int]]:
-    """The ids of the rows of each frame, in one job."""
+    """Return the ids of the rows of each DataFrame, in one job."""
     union = None
     for name, frame in frames.items():
         tagged = frame.select(F.lit(name).alias("c"), "id")

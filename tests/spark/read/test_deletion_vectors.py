@@ -1,4 +1,4 @@
-"""Deletion vectors applied by Spark itself: every reader of a file leaves the same rows."""
+"""Deletion vectors applied by Spark's reader: all readers return the same rows."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def rows(part: str, start: int, count: int) -> pa.Table:
 
 
 def positions(chance: random.Random, file: DataFileMeta) -> list[int]:
-    """Few rows, many, a run, all, or the last one."""
+    """Return positions of few rows, many, a range, all, or the last one."""
     count = file.row_count
     start = chance.randrange(count)
     return chance.choice(
@@ -88,7 +88,7 @@ def test_spark_skips_the_same_rows_as_a_single_process(lake: TestLake, seed: int
     assert frame.count() == len(left)
     for text in filters(chance):
         expected = lake.rows(columns=["id", "p"], filter=text)
-        # A condition that Spark is given later leaves out row groups and pages itself.
+        # Spark skips row groups and pages for a condition that is added later.
         assert rows_of(frame.where(text).select("id", "p")) == expected
 
 
@@ -105,7 +105,7 @@ def test_a_filter_on_a_frame_with_deletion_vectors_is_pushed_down_to_the_files(l
 
 
 def marked_table(lake: TestLake) -> Table:
-    """A table of one partition whose two files have deleted rows."""
+    """Create a table with one partition and two files with deleted rows."""
     table = lake.create(schema=SCHEMA, primary_keys=(), **MARKED)
     table.append(rows("a", 0, 300))
     table.append(rows("b", 300, 300))
@@ -166,7 +166,7 @@ def test_a_scan_has_a_maximum_of_rows_and_files(lake: TestLake) -> None:
     assert scans() == [3]
     assert scans(count=2) == [2, 1]
     assert sorted(scans(rows=599)) == [1, 2]
-    # A file that is too large for the bound is read all the same.
+    # A file that exceeds the limit is read, too.
     assert len(scans(rows=0)) >= 2
     assert list(scans_of([])) == []
 

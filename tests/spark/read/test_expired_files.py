@@ -1,4 +1,4 @@
-"""What Spark says of a missing file, looked up among the snapshots that frames were planned of; without a session."""
+"""Spark's errors about missing files are matched with the snapshots of planned DataFrames; without a session."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def expire(known: PlannedSnapshots) -> None:
 
 def test_a_missing_file_of_an_expired_snapshot_is_reported_as_expired() -> None:
     known, path = planned_and_replaced()
-    assert known.explained(MISSING.format(path)) is None  # its snapshot is retained: that is damage
+    assert known.explained(MISSING.format(path)) is None  # its snapshot is retained, so this is damage
     expire(known)
     assert isinstance(known.explained(MISSING.format(path)), SnapshotExpired)
     assert isinstance(known.explained(f"[PATH_NOT_FOUND] Path does not exist: file:{path}."), SnapshotExpired)

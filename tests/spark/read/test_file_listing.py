@@ -1,4 +1,4 @@
-"""Files of a frame are listed without a job, and the session keeps its own setting."""
+"""Files of a DataFrame are listed without a job, and the session keeps its setting."""
 
 from __future__ import annotations
 

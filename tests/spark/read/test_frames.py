@@ -1,4 +1,4 @@
-"""Tables become frames: what is pruned, who reads which file, and which state is seen."""
+"""Tables as DataFrames: pruning, the reader of each file, and the state that is read."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_spark_reads_compacted_files_and_overlapping_files_are_merged(lake: Test
     assert "ReadSchema: struct<id:bigint,v:string>" in plan
     assert rows_of(settled) == [("a",), ("a",)]
     table.append(_rows([5, 30], "b"))
-    # Keys that overlap are merged; a key range of its own stays a file as it is.
+    # Overlapping keys are merged; a file with a separate key range is read unmerged.
     mixed = lake.lake.table("s.t")
     assert "MapInArrow" in plan_of(mixed)
     assert lake.rows(filter="id >= 5 AND id < 8") == [(5, "b"), (6, "a"), (7, "a")]

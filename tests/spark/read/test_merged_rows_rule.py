@@ -1,4 +1,4 @@
-"""Who reads files whose rows are merged: the rule."""
+"""The rule that decides which reader reads files whose rows are merged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hidden columns that say where a row lies."""
+"""Hidden columns with the location of a row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A condition on the key reads the bucket of the key and no other, wherever the condition is put."""
+"""A condition on the key reads only the bucket of the key, wherever the condition is added."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MODES = {"fixed": {"bucket": "4"}, "dynamic": {"bucket": "-1", "dynamic-bucket.t
 
 
 def merged_table(lake: TestLake, **options: str) -> Table:
-    """Four buckets of two files each, all of whose rows are to be merged and whose key ranges say nothing."""
+    """Create four buckets of two files each, whose rows must be merged and whose key ranges cannot prune."""
     table = lake.create(**options, **{"write-only": "true"})
     order = list(range(KEYS))
     random.Random(1).shuffle(order)

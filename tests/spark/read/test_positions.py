@@ -1,4 +1,4 @@
-"""Merged rows read by Spark's own reader, once the live rows are known: the rows of a merge, whatever the way."""
+"""Merged rows read by Spark's own reader, after the live rows are known: both readers return the same rows."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def rows(ids: Any, value: str, part: str | None = None) -> pa.Table:
 
 
 def merged_table(lake: TestLake, **options: str) -> Table:
-    """A thousand keys, some superseded, some deleted."""
+    """Create a table with a thousand keys, some superseded, some deleted."""
     table = lake.create(schema=WIDE, **options)
     table.append(rows(range(1_000), "?"))
     table.append(rows(range(500, 1_300, 3), "7"))
@@ -153,7 +153,7 @@ def test_the_cache_of_positions_is_limited(lake: TestLake, monkeypatch: pytest.M
     table = merged_table(lake, bucket="1")
     found = lake.rows(**way("positions"))
     monkeypatch.setattr(positions, "_by_driver", None)
-    # Even two columns are not merged then.
+    # Even two columns are not merged in this case.
     known = lake.lake.table("s.t").select("v", "n")
     assert "MapInArrow" not in plan_of(known)
     assert lake.rows(**way("positions")) == found

@@ -1,4 +1,4 @@
-"""What Spark's reader is given: neither names of columns nor settings of a session change a row."""
+"""Neither column names nor session settings change the rows that Spark's reader returns."""
 
 from __future__ import annotations
 

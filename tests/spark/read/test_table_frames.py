@@ -1,4 +1,4 @@
-"""What a caller may name in ``columns=``."""
+"""Values of ``columns=``."""
 
 from __future__ import annotations
 
