@@ -31,8 +31,8 @@ _OF_ENTRY: Final = "provider"
 _ADVICE: Final = (
     "give load(path) or save(path) its directory, or the options 'warehouse' and 'table'. A table that "
     "CREATE TABLE ... USING paimon created in spark.sql is an empty entry of Spark: drop it, create the table with "
-    "lake.sql, and attach "
-    "its database. To write rows with exactly the columns of an attached table, use lake.sql or lake.write"
+    "lake.sql, and attach its database. To write rows with exactly the columns of an attached table, use lake.sql or "
+    "lake.write"
 )
 
 
