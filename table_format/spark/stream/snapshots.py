@@ -25,7 +25,7 @@ from table_format.table.facts import TableFacts
 from table_format.table.read.plan import Plan
 from table_format.table.read.stream import StreamScan
 
-_NEW_CHECKPOINT = "start the query with a new checkpoint, and set where it begins with options"
+_NEW_CHECKPOINT = "start the query with a new checkpoint, and with options that set where it begins"
 
 
 @dataclass(frozen=True, slots=True)

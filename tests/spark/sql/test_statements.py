@@ -300,10 +300,10 @@ def test_values_are_cast_by_store_assignment(shop: TestLake) -> None:
     ("text", "message"),
     [
         ("INSERT INTO t VALUES (1)", r"expected 2 columns \(a, dt\), found 1"),
-        ("INSERT INTO t (a, nope) VALUES (1, 2)", "there is no column 'nope' to fill"),
+        ("INSERT INTO t (a, nope) VALUES (1, 2)", "column 'nope' does not exist; the columns are"),
         ("INSERT INTO t (a, A) VALUES (1, 2)", "column 'a' is given twice"),
         ("INSERT INTO t PARTITION (a = 1) VALUES ('x')", "'a' is not a partition column"),
-        ("INSERT INTO t BY NAME SELECT 1 AS b", "there is no column 'b' to fill"),
+        ("INSERT INTO t BY NAME SELECT 1 AS b", "column 'b' does not exist; the columns are"),
     ],
 )
 def test_rows_that_do_not_fit_are_refused(shop: TestLake, text: str, message: str) -> None:
