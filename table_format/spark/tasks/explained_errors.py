@@ -22,5 +22,5 @@ def explain_errors(explained: Explanation) -> None:
         plain = convert(e)
         return explained(str(plain)) or plain
 
-    converted.explanations = (*known, explained)  # type: ignore[attr-defined] # an attribute of the function
+    converted.explanations = (*known, explained)  # type: ignore[attr-defined]  # an attribute of the function
     captured.convert_exception = converted

@@ -166,7 +166,7 @@ def _unmeasured(frame: DataFrame, bound: RowBound) -> Iterator[DataFrame]:
         yield frame
     finally:
         for key, earlier in before.items():
-            context.setLocalProperty(key, earlier)  # type: ignore[arg-type] # None removes a property
+            context.setLocalProperty(key, earlier)  # type: ignore[arg-type]  # None removes a property
 
 
 # --- user functions ---------------------------------------------------------------------------------------------------
