@@ -1,4 +1,4 @@
-"""What the automation of the shop requests, tick by tick, when nobody asks for anything."""
+"""The requests of the automation of the shop, tick by tick, without manual runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The project as Dagster sees it: it loads without noise and without Spark, and every part is there."""
+"""The project in Dagster: it loads without warnings and without Spark, and is complete."""
 
 import json
 import os

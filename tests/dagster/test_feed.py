@@ -1,4 +1,4 @@
-"""The change feed: the same bytes for ever, with every fault it promises and nothing lost by them."""
+"""The change feed: always the same bytes, with all declared faults, and without losing events."""
 
 from __future__ import annotations
 

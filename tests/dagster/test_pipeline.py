@@ -1,4 +1,4 @@
-"""The whole pipeline on Spark: whatever the order of the days, the tables end as the source is."""
+"""The whole pipeline on Spark: in any order of the days, the tables reach the state of the source."""
 
 from collections.abc import Iterator
 from datetime import UTC

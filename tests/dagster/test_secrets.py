@@ -1,6 +1,6 @@
 """Canaries in everything the project is configured with; none of them is in what Dagster stores, prints or logs."""
 
-# Annotations are not postponed here: Dagster looks at the types itself.
+# No postponed annotations here: Dagster inspects the types.
 
 import io
 import json

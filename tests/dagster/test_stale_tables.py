@@ -1,4 +1,4 @@
-"""The IO manager beside others who alter or replace the table while a step writes it. No JVM."""
+"""The IO manager while other writers alter or replace the table that a step writes. No JVM."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Table modes as a user of the project reaches them: options of an asset, the compaction job, what both tell."""
+"""Table modes in the project: options of an asset, the compaction job, and their reports."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ def items(*values: int) -> pa.Table:
 
 
 def told(project: Project, rows: pa.Table, **options: str) -> dict[str, Any]:
-    """What one materialization tells, of an asset whose table has these options."""
+    """Return the metadata of one materialization of an asset whose table has these options."""
     asset = an_asset(lambda: rows, **UPSERT, **{"paimon/options": options})
     return materializations(project.run(asset))[None]  # type: ignore[index]
 

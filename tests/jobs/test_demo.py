@@ -1,4 +1,4 @@
-"""The demo as a person runs it: it ends well, says what it did, and does no harm when it is run again."""
+"""The demo as a user runs it: it succeeds, reports its steps, and can be run again."""
 
 from __future__ import annotations
 

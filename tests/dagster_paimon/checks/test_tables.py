@@ -1,4 +1,4 @@
-"""Each check passes on a sound table, fails where it should, and is put on the asset of its table."""
+"""Each check passes on a valid table, fails on a faulty one, and belongs to the asset of its table."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ NAME = "crm.visits"
 
 
 def checked(project: Project, check: str, assets: Any = (), table: str = NAME, **settings: Any) -> Any:
-    """The evaluation of one check of the table."""
+    """Return the evaluation of one check of the table."""
     (definition,) = table_checks(table, [check], assets=assets, settings={check: settings} if settings else None)
     job = dg.define_asset_job("checks", selection=dg.AssetSelection.all_asset_checks())
     defs = dg.Definitions(
         asset_checks=[definition], jobs=[job], executor=dg.in_process_executor, resources=project.resources
     )
-    # A check that blocks fails its run.
+    # A blocking check fails its run.
     blocks = check == "pk_unique" and bool(settings)
     run = defs.resolve_job_def("checks").execute_in_process(instance=project.instance, raise_on_error=not blocks)
     (evaluation,) = run.get_asset_check_evaluations()

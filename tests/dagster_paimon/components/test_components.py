@@ -1,4 +1,4 @@
-"""Components declared in YAML make what the factories make, with the settings that the resources know."""
+"""Components in YAML create the definitions of the factories, with the settings of the resources."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ pytestmark = [pytest.mark.dagster, pytest.mark.filterwarnings("ignore::dagster.B
 
 
 def made_by(component: type[dg.Component], attributes: Mapping[str, Any]) -> dg.Definitions:
-    """The definitions of a project whose only component is this one."""
+    """Return the definitions of a project whose only component is this one."""
     with create_defs_folder_sandbox() as sandbox:
         path = sandbox.scaffold_component(
             component_cls=component,
@@ -38,7 +38,7 @@ def made_by(component: type[dg.Component], attributes: Mapping[str, Any]) -> dg.
 
 
 def refusal(component: type[dg.Component], attributes: Mapping[str, Any]) -> str:
-    """Why the attributes are refused: Dagster shows the whole chain of errors."""
+    """Return why the attributes are refused: the whole chain of errors that Dagster shows."""
     with pytest.raises(ComponentTreeException) as caught:
         made_by(component, attributes)
     return "\n".join(str(error) for error in chain_of(caught.value))

@@ -1,4 +1,4 @@
-"""An asset that follows the changes of a table: what it reads, and what it does when they can no longer be had."""
+"""An asset that follows the changes of a table: what it reads, also if changes are no longer available."""
 
 from typing import Any
 
@@ -69,7 +69,7 @@ def test_a_run_reads_the_changes_since_the_last_run_and_the_sums_are_right(proje
     project.run(totals(seen))
     assert sums(project) == {10: 5, 20: 9, 30: 2}
     assert seen[0] == (True, 3)
-    assert seen[1] == (False, 4)  # before and after of 2, the new 4, and 3 that is gone
+    assert seen[1] == (False, 4)  # the old and new row 2, the new row 4, and the deleted row 3
 
 
 def test_a_run_without_changes_writes_nothing(project: Project) -> None:

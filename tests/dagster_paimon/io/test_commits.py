@@ -1,4 +1,4 @@
-"""Who commits: a repeated step is the same committer, a new run another."""
+"""The committer: a repeated step has the same committer, a new run has another one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a frame may do to the schema of its table."""
+"""The schema changes that a frame may cause."""
 
 from __future__ import annotations
 

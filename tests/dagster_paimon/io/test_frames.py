@@ -1,4 +1,4 @@
-"""Frames of every package: by annotation in, by value out."""
+"""Frames of every package: inputs by annotation, outputs by value."""
 
 import sys
 from typing import Any, Optional

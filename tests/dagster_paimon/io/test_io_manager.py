@@ -45,7 +45,7 @@ def an_asset(make: Any, retry_policy: dg.RetryPolicy | None = None, **metadata: 
 
 
 def materializations(result: Any) -> dict[str, dict[str, Any]]:
-    """Metadata values by partition, of the only asset of a run."""
+    """Return the metadata values by partition of the only asset of a run."""
     events = [event.step_materialization_data.materialization for event in result.get_asset_materialization_events()]
     return {event.partition: {k: v.value for k, v in event.metadata.items()} for event in events}
 
@@ -120,7 +120,7 @@ def test_append_appends_and_overwrite_table_replaces_all(project: Project) -> No
 
 
 class CrashesOnceAfterCommit(PaimonIOManager):
-    """Dies after the commit and before the materialization event, at its first write."""
+    """Dies after the commit and before the materialization event of its first write."""
 
     def handle_output(self, context: dg.OutputContext, obj: Any) -> None:
         super().handle_output(context, obj)
@@ -168,7 +168,7 @@ def test_a_run_that_a_user_starts_again_writes_again(project: Project) -> None:
 
 
 def test_the_reported_snapshot_is_the_one_of_the_step(project: Project) -> None:
-    """Another writer commits between a step's commit and its report; the report is made when the step is repeated."""
+    """Another writer commits between the commit of a step and its report, which is created when the step is retried."""
     others = iter([3])
 
     class CrashesAndOthersCommit(CrashesOnceAfterCommit):

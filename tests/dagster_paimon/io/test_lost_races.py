@@ -1,4 +1,4 @@
-"""An asset whose commit loses a race writes again where ``Table.append`` would, and is committed once."""
+"""An asset whose commit loses a race writes again if ``Table.append`` would, and is committed once."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def rows(*ids: int, value: str = "a") -> pa.Table:
 
 
 class Overtaken(ArrowWriter):
-    """Lets others act after each time its rows are written."""
+    """Lets other writers act each time after its rows are written."""
 
     def __init__(self, frame: pa.Table | pa.RecordBatchReader, others: Callable[[int], object]) -> None:
         super().__init__(frame)
@@ -71,7 +71,7 @@ def found(catalog: Catalog) -> list[tuple[int, str]]:
 
 
 def others_add_keys(catalog: Catalog, times: int) -> Callable[[int], object]:
-    """Another writer that gives new keys their buckets, and so moves the hash index, some times in a row."""
+    """Return another writer that assigns buckets to new keys, and so changes the hash index, several times."""
 
     def act(time: int) -> object:
         return table_of(catalog).append(rows(100 + time, value="other")) if time <= times else None
@@ -126,7 +126,7 @@ def test_an_attempt_after_an_unknown_outcome_checks_before_it_writes(
         patch.setattr(BatchCommit, "commit", without_answer)
         with pytest.raises(CommitOutcomeUnknown):
             output(catalog, frame)
-    assert frame.times == 1  # it is not repeated blindly
+    assert frame.times == 1  # it is not repeated without a check
     repeated = Overtaken(rows(2), lambda _: None)
     written = output(catalog, repeated)
     assert written.repeated

@@ -1,4 +1,4 @@
-"""Assets with partitions of every kind, on columns of every type that can tell them."""
+"""Assets with all kinds of partitions, on columns of all suitable types."""
 
 from datetime import date, datetime
 from typing import Any

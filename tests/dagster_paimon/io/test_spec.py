@@ -1,4 +1,4 @@
-"""Metadata keys: ours, and those of similar integrations, which are honoured or refused by name."""
+"""Metadata keys: those of this package, and those of similar integrations, which are supported or refused by name."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A run that Dagster terminates in the middle of an output: nothing committed goes, and the retry tells of it."""
+"""A run that Dagster terminates during an output: committed files stay, and the retry reports them."""
 
 from collections.abc import Iterator
 from datetime import datetime

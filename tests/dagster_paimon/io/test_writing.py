@@ -1,4 +1,4 @@
-"""The metadata of an asset is checked before its table is made or written."""
+"""The metadata of an asset is checked before its table is created or written."""
 
 from __future__ import annotations
 

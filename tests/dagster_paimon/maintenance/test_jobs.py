@@ -1,4 +1,4 @@
-"""Every maintenance job on tables of its own: what it does, what it reports, and what it refuses. No JVM."""
+"""Every maintenance job: what it does, what it reports, and what it refuses. No JVM."""
 
 from __future__ import annotations
 
@@ -80,12 +80,12 @@ def test_an_unknown_table_fails_immediately_with_its_name(items: Project, config
 
 
 def test_a_list_of_names_is_completed_by_the_launchpad_and_others_are_refused(items: Project) -> None:
-    maintenance_jobs(["an.other"])  # of another code location in the same process
+    maintenance_jobs(["an.other"])  # another code location in the same process
     jobs = {job.name: job for job in maintenance_jobs([TABLE])}
     assert execute(items, jobs["compact_table"], tables=[TABLE], full=True, on_spark=False)["buckets compacted"] == 1
     with pytest.raises(dg.DagsterInvalidConfigError, match=r"sales\.other"):
         run(items, jobs["compact_table"], table="sales.other", on_spark=False)
-    # A pattern can be typed where names are completed.
+    # The launchpad accepts a pattern where it completes names.
     assert execute(items, jobs["report_health"], pattern="sales.*")["maintenance"] == "health"
 
 

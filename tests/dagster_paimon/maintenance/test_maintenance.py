@@ -68,7 +68,7 @@ def test_missing_indexes_are_detected_once_after_an_alter(project: Project) -> N
 
     (nothing,), cursor = ticked(None)
     assert isinstance(nothing, dg.SkipReason)
-    # No snapshot tells of it: the schema has changed, and nothing else.
+    # There is no new snapshot: only the schema has changed.
     project.lakehouse.catalog().alter_table("dwd.users", INDEXED)
     (request,), cursor = ticked(cursor)
     assert request.run_config["ops"]["rewrite_index"]["config"]["table"] == "dwd.users"

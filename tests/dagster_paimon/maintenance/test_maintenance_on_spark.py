@@ -1,4 +1,4 @@
-"""Heavy maintenance in Spark's tasks: jobs of one process share one session and give the same rows."""
+"""Heavy maintenance in Spark tasks: jobs of one process share one session and give the same rows."""
 
 from __future__ import annotations
 

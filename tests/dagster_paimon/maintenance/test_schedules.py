@@ -1,4 +1,4 @@
-"""What runs by the clock: one run for all tables that exist, and each of these runs does its work. No JVM."""
+"""Schedules: one run for all existing tables, and each run does its work. No JVM."""
 
 from __future__ import annotations
 

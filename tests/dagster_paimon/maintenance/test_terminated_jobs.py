@@ -1,4 +1,4 @@
-"""A maintenance run that is terminated, in a process of its own: it is not tried again, and nothing of it stays."""
+"""A terminated maintenance run, in a separate process: it is not retried and leaves nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plots, progress lines, table health: what a person reads."""
+"""Plots, progress lines and table health for users."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The earlier place of ``table_format.java``."""
+"""The earlier location of ``table_format.java``."""
 
 from __future__ import annotations
 

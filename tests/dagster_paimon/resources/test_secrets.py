@@ -1,4 +1,4 @@
-"""Resources and secrets: no field takes one that Dagster would store, and errors lose those they hold."""
+"""Resources and secrets: no field accepts a secret that Dagster would store, and secrets in errors are masked."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_a_secret_from_the_environment_is_not_stored(
     if name not in kind.may_hold_secret:
         assert not leaks(refusal(kind, **{name: CONNECT}), HUSH)
         return
-    # Dagster makes the resource again with the value of the variable.
+    # Dagster creates the resource again with the value of the variable.
     made = kind(**{**REQUIRED.get(kind, {}), name: CONNECT})
     again = made._with_updated_values({name: CONNECT})
     for resource in (made, again, copy.copy(again)):
@@ -138,7 +138,7 @@ def test_an_error_while_opening_a_catalog_shows_no_secret(monkeypatch: pytest.Mo
 
 
 class FromElsewhere(Exception):
-    """An error that makes its text by itself, as those of a JVM do."""
+    """An error that builds its text itself, like errors of a JVM."""
 
     def __str__(self) -> str:
         return f"no access to {URI}"

@@ -1,4 +1,4 @@
-"""A JVM that dies under a run costs one retry, in a fresh session; one whose run is terminated goes with it."""
+"""A JVM that dies during a run costs one retry in a new session. The JVM of a terminated run ends with it."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def test_a_terminated_run_cancels_its_jobs_and_ends_its_jvm() -> None:
 
 
 def _is_gone(pid: int) -> bool:
-    """Whether a process ends by itself soon; one that nobody waited for counts as gone."""
+    """Return whether a process ends soon without help. A zombie counts as ended."""
     pause = threading.Event()
     for _ in range(600):
         status = Path(f"/proc/{pid}/status")

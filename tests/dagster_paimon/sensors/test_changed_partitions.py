@@ -1,6 +1,6 @@
-"""Runs are requested for exactly those partitions that an upstream table has changed, until all are right."""
+"""Runs are requested for exactly the partitions that an upstream table has changed, until all are right."""
 
-# Annotations are not postponed here: Dagster looks at the types of inputs itself.
+# No postponed annotations here: Dagster inspects the types of inputs.
 
 import random
 from collections.abc import Iterator, Sequence
@@ -26,7 +26,7 @@ BY_DAY = PartitionColumn("crm.tickets", "day")
 
 
 def by_day_asset(fails: list[str], policy: dg.BackfillPolicy | None = None) -> dg.AssetsDefinition:
-    """The sum of amounts by day; a run whose first partition is in ``fails`` fails once."""
+    """Return an asset with the sum of amounts by day. A run whose first partition is in ``fails`` fails once."""
 
     @dg.asset(
         key_prefix="report",
@@ -62,7 +62,7 @@ class Report:
             monkeypatch.setattr(module, "now_ms", lambda: self.now)
 
     def tick(self, *, launch: bool = True) -> list[list[str]]:
-        """The partitions of each run that one tick requests; the runs are executed."""
+        """Return the partitions of each run that one tick requests, and execute the runs."""
         data = self.ticks.tick()
         self.note = data.skip_message
         found = []
@@ -83,7 +83,7 @@ class Report:
         self.project.run([self.asset, TICKETS], days=request.partition_key, tags=tags, raise_on_error=False)
 
     def differences(self, table: Table) -> dict[str, Any]:
-        """The days whose total in the report is not that of the tickets."""
+        """Return the days whose total in the report differs from the tickets."""
         expected: dict[str, int] = {}
         for row in table.scan().to_arrow().to_pylist():
             if row["day"] in DAYS:
@@ -270,7 +270,7 @@ def test_the_error_names_an_asset_without_partitions(project: Project) -> None:
 def test_the_report_is_right_after_random_arrivals_backfills_and_failures(
     project: Project, tickets: Table, report: Report, seed: int
 ) -> None:
-    """Against a recomputation from all tickets, whenever the sensor has nothing left to request."""
+    """Compares with a recomputation from all tickets, whenever the sensor has nothing left to request."""
     dice = random.Random(seed)
     for _ in range(6):
         for _ in range(dice.randint(1, 3)):

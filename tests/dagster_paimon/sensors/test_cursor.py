@@ -1,4 +1,4 @@
-"""Following a table's snapshots: each is reported once, a rollback is noticed, nothing is reported for ever."""
+"""Following the snapshots of a table: each is reported once, rollbacks are detected, and nothing is repeated."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ SEEN = trail(s1="a", s2="b", s3="c", s4="d")
         ((), {7: "x", 8: "y"}, [7, 8], None, 0),
         (SEEN, A_TO_E, [5], None, 0),
         (SEEN, {1: "a", 2: "b", 3: "c", 4: "d"}, [], None, 0),
-        # expired meanwhile
+        # expired in the meantime
         (SEEN, {4: "d", 5: "e"}, [5], None, 0),
         (SEEN, {5: "e", 6: "f"}, [5, 6], None, 0),
         (SEEN, {7: "g", 8: "h"}, [7, 8], None, 2),

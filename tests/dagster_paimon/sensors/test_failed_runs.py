@@ -1,4 +1,4 @@
-"""What a failed or terminated run prepared is deleted when that is safe, and the run's log says so."""
+"""Uncommitted files of a failed or terminated run are deleted if that is safe, and the log of the run records it."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Failures:
 
 
 def prepared(table: Table) -> list[str]:
-    """Data files that were written and not committed."""
+    """Write data files without committing them, and return their names."""
     messages = table.new_write().write(rows((9, "mon", 9)))
     facts = table.facts
     return [

@@ -35,7 +35,7 @@ class Pressure:
         return [request.run_config["ops"]["compact"]["config"] for request in self.requests]
 
     def ended(self, status: dg.DagsterRunStatus) -> None:
-        """The runs of the last tick end so."""
+        """Let the runs of the last tick end with this status."""
         for request in self.requests:
             tags = {"dagster/run_key": request.run_key}
             self.instance.create_run_for_job(compact_table, tags=tags, status=status)

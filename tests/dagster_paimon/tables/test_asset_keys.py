@@ -1,5 +1,5 @@
-"""A report on a table lands on the asset that is stored in it, however key and name differ."""
-# Annotations are not postponed here: Dagster looks at the type of `context` itself.
+"""A report on a table belongs to the asset of the table, even if its key differs from the name."""
+# No postponed annotations here: Dagster inspects the type of `context`.
 
 from types import SimpleNamespace
 from typing import Any
@@ -21,7 +21,7 @@ def an_asset(*key: str, **metadata: Any) -> dg.AssetsDefinition:
 
 
 def key_of(table: str, *assets: Any) -> str:
-    """The key as an op of the same code location sees it."""
+    """Return the key that an op of the same code location gets."""
     found: list[dg.AssetKey] = []
 
     @dg.op

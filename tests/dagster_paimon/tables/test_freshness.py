@@ -1,4 +1,4 @@
-"""How fresh a table has to be: intervals of SQL as cron expressions, policies and automation."""
+"""The freshness of a table: SQL intervals as cron expressions, policies and automation."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
