@@ -1,4 +1,4 @@
-"""Characters that mean something to a shell, a URL or SQL mean nothing in names and values."""
+"""Special characters of shells, URLs and SQL have no meaning in names and values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arguments of ``Lake.write`` are checked before Spark runs anything: no session is needed to be refused."""
+"""Arguments of ``Lake.write`` are checked before Spark runs anything, so no session is needed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows, values and sessions that are odd: right answers, or one clear error."""
+"""Unusual rows, values and sessions give right results or one clear error."""
 
 from __future__ import annotations
 

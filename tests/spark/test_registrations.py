@@ -1,4 +1,4 @@
-"""What the driver has registered is unknown to Spark's workers, and they say what they miss."""
+"""Registrations of the driver are unknown to Spark's workers, which raise an error that names them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables in Spark's own catalog."""
+"""Attached tables in Spark's session catalog."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def rows(lake: TestLake, text: str) -> list[tuple[Any, ...]]:
 
 
 def entries(lake: TestLake) -> list[str]:
-    """The entries of the database; Spark lists the temporary views of the session with them."""
+    """Return the entries of the database, without the temporary views that Spark also lists."""
     return [entry.name for entry in lake.spark.catalog.listTables("shop") if not entry.isTemporary]
 
 

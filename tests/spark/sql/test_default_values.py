@@ -1,4 +1,4 @@
-"""DEFAULT of columns: in the place of a null that is written, and of a column that an INSERT leaves out."""
+"""DEFAULT of columns: it replaces written nulls and columns that an INSERT leaves out."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.spark
 
 @pytest.fixture
 def shop(lake: TestLake) -> TestLake:
-    """``t`` with three snapshots, ``u`` without key, both in the current database."""
+    """Create ``t`` with three snapshots and ``u`` without a key, both in the current database."""
     lake.lake.sql(
         "USE s; CREATE TABLE t (k INT NOT NULL, v STRING) TBLPROPERTIES ('primary-key' = 'k', 'bucket' = '2');"
         "INSERT INTO t VALUES (1, 'a'), (2, 'b'); INSERT INTO t VALUES (2, 'c'), (3, '{d}');"
@@ -116,7 +116,7 @@ def test_an_invalid_timestamp_is_an_error(shop: TestLake) -> None:
 
 def test_a_version_is_first_the_name_of_a_tag_then_a_snapshot_id(shop: TestLake) -> None:
     shop.lake.sql("CALL sys.create_tag('t', 'x', 3)")
-    # Other writers make tags whose names are numbers.
+    # Other writers create tags whose names are numbers.
     tags = Path(shop.table().store.paths.root) / "tag"
     of_snapshot = rows(shop, "SELECT * FROM t VERSION AS OF 1")
     (tags / "tag-x").rename(tags / "tag-1")

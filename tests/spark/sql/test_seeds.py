@@ -1,4 +1,4 @@
-"""Scripts of the literature on Paimon as they are printed there, in Flink's spelling, with the results they print."""
+"""Published scripts about Paimon, in Flink syntax, with their published results."""
 
 from __future__ import annotations
 
@@ -225,7 +225,7 @@ SCRIPTS: dict[str, list[list[tuple[Any, ...]]]] = {
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.split("CREATE TABLE ")[-1].split()[0])
 def test_a_published_script_gives_the_published_rows(lake: TestLake, script: str) -> None:
     shown = [frame for frame in lake.lake.run_script("USE s;" + script) if frame.columns]
-    # A query is about the table as it was when the query was reached.
+    # A query reads the table as it was at this point of the script.
     assert [sorted(map(tuple, frame.collect())) for frame in shown] == SCRIPTS[script]
 
 

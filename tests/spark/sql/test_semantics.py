@@ -1,6 +1,6 @@
-"""What statements mean where engines differ: as Paimon's Spark connector has it, or refused where that loses rows.
+"""The meaning of statements where engines differ: as in Paimon's Spark connector, or refused if rows would be lost.
 
-Others are tested beside their statements: assignments of key columns, DELETE by merge engine and warnings in
+Other cases are tested with their statements: assignments of key columns, DELETE by merge engine and warnings in
 ``dml/test_statements.py``, versions and times in ``test_queries.py``, renamed columns, rollback and expiry in
 ``test_statements.py``.
 """

@@ -1,4 +1,4 @@
-"""Statements that make, change and show tables."""
+"""Statements that create, change and show tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The source: where queries begin, what a micro-batch takes, and what makes a query stop."""
+"""The source: where queries begin, the content of micro-batches, and errors that stop a query."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SMALL_SPLITS = {"source.split.target-size": "1 b", "source.split.open-file-cost"
 
 
 def three_commits(warehouse: Warehouse, *, compacted_before: int | None = None, **options: str) -> Table:
-    """Three snapshots of a key each; the later ones replace the row of key 0 too."""
+    """Create three snapshots with one key each. The later ones also replace the row of key 0."""
     given = {"write-only": "true", "bucket": "1", **KEEP_ALL, **{k.replace("_", "-"): v for k, v in options.items()}}
     table = warehouse.table(primary_keys=["id"], options=given)
     for number in (1, 2, 3):
@@ -43,12 +43,12 @@ def three_commits(warehouse: Warehouse, *, compacted_before: int | None = None, 
 
 
 def expire_all(table: Table) -> None:
-    """Expire what no consumer keeps, but for the latest snapshot."""
+    """Expire all snapshots that no consumer keeps, except the latest."""
     table.expire_snapshots(retain_max=1, retain_min=1, older_than_ms=1 << 60, retain_floor_ms=0)
 
 
 def run(table: Table, checkpoint: Checkpoint, options: dict[str, str] | None = None) -> list[list[tuple[Any, ...]]]:
-    """The rows of every micro-batch there is now, by a new process."""
+    """Return the rows of every available micro-batch, in a new process."""
     return [sorted(rows) for _, rows in Run(source_of(table, options), checkpoint).available_now().batches]
 
 
@@ -230,7 +230,7 @@ def test_a_checkpoint_of_another_table_is_refused(warehouse: Warehouse, checkpoi
 
 
 def begun(warehouse: Warehouse, checkpoint: Checkpoint, **options: str) -> tuple[Table, Run]:
-    """A table with three snapshots, and a running query that has read them."""
+    """Create a table with three snapshots, and a running query that has read them."""
     table = three_commits(warehouse, **options)
     query = Run(source_of(table), checkpoint)
     assert query.trigger()

@@ -1,4 +1,4 @@
-"""A bounded part of the search of ``restarts.py``."""
+"""A limited part of the search in ``restarts.py``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sink: one commit for each micro-batch, whatever is repeated and whatever fails."""
+"""The sink: one commit for each micro-batch, despite repetitions and failures."""
 
 from __future__ import annotations
 

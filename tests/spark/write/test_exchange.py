@@ -1,4 +1,4 @@
-"""Which way rows take to their buckets; the parts of the exchange through storage; sequence numbers of tasks."""
+"""The choice of the exchange; the parts of the exchange through storage; sequence numbers of tasks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Frames become tables: upserts, deletes, overwrites, and writes that are repeated."""
+"""Writing of DataFrames: upserts, deletes, overwrites and repeated writes."""
 
 from __future__ import annotations
 

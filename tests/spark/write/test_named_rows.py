@@ -1,4 +1,4 @@
-"""Names of columns mean nothing on the way from a frame to the files."""
+"""Column names have no meaning between a DataFrame and the files."""
 
 from __future__ import annotations
 

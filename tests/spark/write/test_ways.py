@@ -1,4 +1,4 @@
-"""Every way in which rows reach their buckets makes the table that one process makes."""
+"""Every exchange of rows produces the same table as a single process."""
 
 from __future__ import annotations
 
