@@ -8,7 +8,7 @@ from typing import Final
 import dagster as dg
 
 with warnings.catch_warnings():
-    # Single-run backfills and windows that reach beyond the last partition are "beta" and used on purpose.
+    # Single-run backfills and windows beyond the last partition are "beta" and used on purpose.
     warnings.simplefilter("ignore", category=dg.BetaWarning)
     from assets.checks import checks_of
     from assets.dwd import orders, users
@@ -25,13 +25,13 @@ TABLE_ASSETS: Final = (*PIPELINE, orders_enriched, user_ltv, order_funnel, click
 
 
 def table_of(asset: dg.AssetsDefinition) -> str:
-    """The table an asset of this project is stored as."""
+    """Return the table of an asset of this project."""
     return ".".join(asset.key.path[-2:])
 
 
 PIPELINE_TABLES: Final = tuple(table_of(asset) for asset in PIPELINE)
 MANAGED_TABLES: Final = tuple(table_of(asset) for asset in TABLE_ASSETS)
-"""The tables that the maintenance jobs look after."""
+"""The tables of the maintenance jobs."""
 
 all_assets: Final[tuple[dg.AssetsDefinition | dg.AssetSpec, ...]] = (
     *landing_assets,

@@ -1,4 +1,4 @@
-"""Asset checks of the shop: what its tables must hold besides what holds of every table."""
+"""Asset checks of the shop, in addition to the checks that apply to every table."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from table_format.engine import TableFacts
 
 
 def key_unique(table: FeedTable) -> dg.AssetChecksDefinition:
-    """Fails where a reader would see two rows of one key; what depends on the table does not run then."""
+    """Return a check that fails if a reader would see two rows with one key. Downstream assets then do not run."""
     key = KEY_COLUMN[table]
 
     def judge(found: Table) -> dg.AssetCheckResult:
@@ -44,14 +44,14 @@ def key_unique(table: FeedTable) -> dg.AssetChecksDefinition:
 
 
 def nothing_lost(table: FeedTable) -> dg.AssetChecksDefinition:
-    """Fails where a day of the table has not as many rows as lines were landed for it."""
+    """Return a check that fails if the row count of a day differs from the number of landed lines."""
     name = f"ods.{table}_cdc"
 
     @dg.asset_check(
         asset=asset_key(name),
         name="nothing_lost",
         additional_deps=[["landing", f"{table}_feed"]],
-        description="Every day has as many rows as lines were landed for it, no more and no fewer.",
+        description="Every day has exactly as many rows as landed lines.",
     )
     def check(lakehouse: LakehouseCatalog, landing: LandingZone) -> dg.AssetCheckResult:
         found = open_table(lakehouse, name)
@@ -86,7 +86,7 @@ def _rows_by_partition(facts: TableFacts) -> dict[str, int]:
     description="The revenue of every day in the mart is the sum of that day's orders.",
 )
 def revenue_reconciles(lakehouse: LakehouseCatalog) -> dg.AssetCheckResult:
-    """Compare the mart with a sum made by the other engine: Spark wrote it, Arrow adds up here."""
+    """Compare the mart, which Spark wrote, with a sum computed by Arrow."""
     mart, orders = open_table(lakehouse, "mart.daily_revenue"), open_table(lakehouse, "dwd.orders")
     if mart is None or orders is None:
         return not_made("mart.daily_revenue")
@@ -110,11 +110,11 @@ def revenue_reconciles(lakehouse: LakehouseCatalog) -> dg.AssetCheckResult:
 
 
 OF_EVERY_TABLE: Final = (TableCheck.SCHEMA_AS_DECLARED, TableCheck.ROW_COUNT_BOUNDS, TableCheck.NO_DANGLING_FILES)
-"""Checks of the package that need no more than the asset."""
+"""Checks of the package that need only the asset."""
 
 
 def checks_of(managed: Sequence[str], assets: Sequence[dg.AssetsDefinition]) -> tuple[dg.AssetChecksDefinition, ...]:
-    """All checks of the project; ``managed`` are the tables that its ``assets`` write."""
+    """Return all checks of the project. ``managed`` are the tables that its ``assets`` write."""
     return (
         *table_checks(managed, OF_EVERY_TABLE, assets=assets, settings={"row_count_bounds": {"at_least": 1}}),
         *(table_health(name) for name in managed),

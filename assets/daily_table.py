@@ -37,7 +37,7 @@ def daily_table(
         code_version="1",
         owners=["team:shop"],
         tags={"layer": database},
-        # A failure of Spark or the store may pass; what cannot pass is raised as one that allows no retry.
+        # A failure of Spark or the store may be temporary. Permanent failures are raised without retries.
         retry_policy=RetryUnlessTerminated(max_retries=1, delay=5),
         pool=f"write_{database}_{name}",
         metadata={**metadata, **maintenance_links(f"{database}.{name}")},

@@ -1,9 +1,9 @@
-"""``dwd``: the rows of the shop as they are now, one primary-key table for each source table, kept by upsert.
+"""``dwd``: the current rows of the shop, in one primary-key table for each source table, maintained by upsert.
 
-Days may be run in any order and again, and the table ends the same. ``sequence.field`` alone does not give that: a full
-compaction forgets deletes, and an event older than the delete that arrives after it would bring the row back. So a run
-writes, for every key its days touch, the last event of *all* days that can hold one: those up to ``MAX_LATE_DAYS``
-before, and every later day there is.
+Days may be run in any order and repeated; the resulting table is the same. ``sequence.field`` alone does not ensure
+this: a full compaction removes deletes, and an older event that arrives after the compaction would restore the row.
+Therefore a run writes, for every key in its days, the last event of *all* days that may contain one: up to
+``MAX_LATE_DAYS`` before, and every later day.
 """
 
 # No postponed annotations here: Dagster inspects the type of `context`.
@@ -20,21 +20,21 @@ from assets.ods import EVENT_COLUMNS
 from dagster_paimon.io.frames import SparkFrame
 
 ARRIVED: Final = "_arrived"
-"""The days of the run whose events a row comes from; they are counted and not stored."""
+"""The column with the days of the run whose events affect a row. It is counted but not stored."""
 
 
 def _metadata(table: FeedTable) -> dict[str, Any]:
     return {
         "paimon/write_mode": "upsert",
         "paimon/primary_key": [KEY_COLUMN[table]],
-        # Partitioned in Dagster by day of arrival; the table itself is not.
+        # The asset is partitioned by day of arrival; the table is not partitioned.
         "paimon/partition_scope": "input",
         "paimon/row_partition": ARRIVED,
         "paimon/options": {
             "bucket": "2",
             "merge-engine": "deduplicate",
             "sequence.field": "lsn",
-            # Marts follow the changes of these tables.
+            # Marts read the changes of these tables.
             "changelog-producer": "lookup",
         },
         "paimon/comments": {
@@ -50,7 +50,8 @@ def _events(table: FeedTable) -> dg.AssetIn:
     return dg.AssetIn(
         key=["ods", f"{table}_cdc"],
         partition_mapping=dg.TimeWindowPartitionMapping(
-            # One day more than an event can be late: a repeated one comes up to a day after its original.
+            # One day more than the maximum delay of an event, because a duplicate arrives up to a day after its
+            # original.
             start_offset=-MAX_LATE_DAYS - 1,
             allow_nonexistent_upstream_partitions=True,
         ),
@@ -60,7 +61,7 @@ def _events(table: FeedTable) -> dg.AssetIn:
 
 @daily_table("dwd", "orders", ins={"events": _events(FeedTable.ORDERS)}, metadata=_metadata(FeedTable.ORDERS))
 def orders(context: dg.AssetExecutionContext, events: SparkFrame) -> SparkFrame:
-    """Orders as they are now, `order_date` among their columns; deleted ones are gone."""
+    """The current orders, with the column `order_date` and without deleted orders."""
     from pyspark.sql import functions as F
 
     rows = current_rows(events, FeedTable.ORDERS, context.partition_keys)
@@ -69,14 +70,15 @@ def orders(context: dg.AssetExecutionContext, events: SparkFrame) -> SparkFrame:
 
 @daily_table("dwd", "users", ins={"events": _events(FeedTable.USERS)}, metadata=_metadata(FeedTable.USERS))
 def users(context: dg.AssetExecutionContext, events: SparkFrame) -> SparkFrame:
-    """Users as they are now; deleted ones are gone."""
+    """The current users, without deleted users."""
     return current_rows(events, FeedTable.USERS, context.partition_keys)
 
 
 def current_rows(events: SparkFrame, table: FeedTable, days: Sequence[str]) -> SparkFrame:
-    """For every key that those days touch, its last row of all the events, or its delete, as ``_row_kind`` says.
+    """Return the last row of all events, or the delete, for every key in these days, with the row kind in
+    ``_row_kind``.
 
-    ``_arrived`` are those of the days that touch the key.
+    ``_arrived`` holds the days with events of the key.
     """
     from pyspark.sql import functions as F
 

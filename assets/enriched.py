@@ -1,9 +1,9 @@
 """``dwd.orders_enriched``: orders with their users, written to a branch, audited there, and then published.
 
 Readers of the table never see a day that has not passed the audit: the staged asset writes to a branch of its run, the
-checks read that branch, and only then does the table become what the branch is.
+checks read this branch, and then the table is fast-forwarded to the branch.
 """
-# Annotations are not postponed here: Dagster looks at the type of `context` itself.
+# No postponed annotations here: Dagster inspects the type of `context`.
 
 from typing import Any, Final
 
@@ -30,7 +30,7 @@ _METADATA: Final[dict[str, Any]] = {
 
 
 def _arrived(table: str) -> dg.AssetIn:
-    """All days on which events of a day's orders can arrive."""
+    """Return an input with all days on which events of the orders of a day can arrive."""
     return dg.AssetIn(
         key=["dwd", table],
         partition_mapping=dg.TimeWindowPartitionMapping(
@@ -66,7 +66,7 @@ audit: Final = branch_audit(
     orders_enriched_staged,
     "one_row_for_each_order",
     _one_row_for_each_order,
-    description="The join has neither lost an order's key nor doubled it; what fails is not published.",
+    description="The join has neither lost nor duplicated an order. If this check fails, the rows are not published.",
 )
 
 orders_enriched: Final = published_table(

@@ -1,5 +1,5 @@
-"""``ext``: tables that others write, and what follows from them without Spark."""
-# Annotations are not postponed here: Dagster looks at the types of inputs itself.
+"""``ext``: tables of external writers, and a mart that is computed from them without Spark."""
+# No postponed annotations here: Dagster inspects the types of inputs.
 
 from typing import Final
 
@@ -14,7 +14,8 @@ web_clicks: Final = dg.AssetSpec(
     group_name="external",
     kinds={"paimon"},
     description=(
-        "Clicks on the shop's pages, written by somebody else (`python -m jobs.demo write-clicks` plays that part). "
+        "Clicks on the pages of the shop, from an external writer (`python -m jobs.demo write-clicks` simulates it). "
+        ""
         "The sensor `external_snapshots` reports every snapshot."
     ),
     metadata={"dagster/table_name": "ext.web_clicks", "dagster/storage_kind": "paimon"},
@@ -43,7 +44,7 @@ EXTERNAL_TABLES: Final = ("ext.web_clicks",)
     pool="write_mart_clicks_by_hour",
 )
 def clicks_by_hour(clicks: pa.Table) -> pa.Table:
-    """Clicks by hour and page, computed again from every snapshot that the sensor reports. No JVM is started."""
+    """Clicks by hour and page, recomputed for every snapshot that the sensor reports. No JVM is started."""
     hours = clicks.set_column(1, "hour", pc.floor_temporal(clicks["clicked_at"], unit="hour"))
     counted = hours.group_by(["hour", "page"]).aggregate([([], "count_all")])
     return counted.rename_columns(["hour", "page", "clicks"]).sort_by([("hour", "ascending"), ("page", "ascending")])

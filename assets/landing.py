@@ -1,9 +1,9 @@
-"""``landing``: one directory of JSON lines for each table of the shop and day, made by the seeded generator.
+"""``landing``: a directory of JSON lines for each table of the shop and day, from the seeded generator.
 
-In production, a connector writes these files; everything downstream really reads them.
+In production, a connector would write these files. All downstream assets read them.
 """
 
-# Annotations are not postponed here: Dagster looks at the type of `context` itself.
+# No postponed annotations here: Dagster inspects the type of `context`.
 
 from datetime import date
 from typing import Final
@@ -19,11 +19,11 @@ from resources.landing import LandingZone
 
 
 class ShopFeed(Guarded):
-    """The generated change feed of the shop: the same settings give the same bytes for ever."""
+    """The generated change feed of the shop. The same settings always give the same bytes."""
 
-    seed: int = Field(default=7, description="Another seed is another shop.")
+    seed: int = Field(default=7, description="The random seed. Another seed gives another shop.")
     events_per_day: int = Field(
-        default=5_000, description="Events of a day, about: four fifths orders, one fifth users."
+        default=5_000, description="Approximate events per day: four fifths orders, one fifth users."
     )
     late_share: float = Field(default=0.02, description="Share of events that arrive one to three days late.")
     duplicate_share: float = Field(default=0.01, description="Share of events that arrive twice.")
@@ -32,7 +32,7 @@ class ShopFeed(Guarded):
     schema_change_day: int = Field(default=8, description="Day on which orders get `coupon` and a wider `amount`.")
 
     def plan(self) -> FeedPlan:
-        """The settings as the generator takes them."""
+        """Return the settings for the generator."""
         return FeedPlan(
             seed=self.seed,
             events_per_day=self.events_per_day,
@@ -45,7 +45,7 @@ class ShopFeed(Guarded):
 
 
 def feed_asset(table: FeedTable) -> dg.AssetsDefinition:
-    """The asset that lands the change files of one table."""
+    """Return the asset that lands the change files of one table."""
 
     @dg.asset(
         name=f"{table}_feed",
@@ -55,7 +55,7 @@ def feed_asset(table: FeedTable) -> dg.AssetsDefinition:
         backfill_policy=ONE_RUN,
         kinds={"json", "python"},
         code_version="1",
-        description=f"Change events of the shop's `{table}` as they arrived on a day: late, repeated and out of order.",
+        description=f"Change events of the shop's `{table}` by day of arrival: late, duplicate and out of order.",
     )
     def land(context: dg.AssetExecutionContext, feed: ShopFeed, landing: LandingZone) -> None:
         plan = feed.plan()
@@ -75,14 +75,14 @@ def feed_asset(table: FeedTable) -> dg.AssetsDefinition:
                 partition_key=key,
             )
             progress.advance()
-        # The bytes follow from the settings, so the same settings are the same version of the data.
+        # The settings determine the bytes, so the same settings give the same data version.
         context.set_data_version(context.asset_key, dg.DataVersion(feed_version(plan)))
 
     return land
 
 
 def feed_version(plan: FeedPlan) -> str:
-    """A data version that says which settings made the files."""
+    """Return a data version from the settings of the files."""
     shares = f"{plan.late_share}/{plan.duplicate_share}/{plan.disorder_share}/{plan.delete_share}"
     return f"seed {plan.seed}, {plan.events_per_day} events, {shares}, change on day {plan.schema_change_day}"
 

@@ -1,4 +1,4 @@
-"""Links from the page of an asset to the maintenance jobs of its table."""
+"""Creates links from the page of an asset to the maintenance jobs of its table."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ LOCATION: Final = "lakehouse"
 
 
 def maintenance_links(table: str) -> dict[str, dg.MarkdownMetadataValue]:
-    """Metadata of the asset of a table."""
+    """Return the metadata of an asset with links to the maintenance jobs of its table."""
     return {"maintenance": job_links(table, LOCATION)}

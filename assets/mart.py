@@ -1,6 +1,6 @@
-"""``mart``: what the shop's people look at."""
+"""``mart``: the reports of the shop."""
 
-# Annotations are not postponed here: Dagster looks at the type of `context` itself.
+# No postponed annotations here: Dagster inspects the type of `context`.
 
 from datetime import timedelta
 from typing import Any, Final
@@ -14,13 +14,13 @@ from dagster_paimon.io.frames import SparkFrame
 
 SOLD: Final = ("paid", "shipped")
 REVENUE_COLUMNS: Final = ("status", "amount", "user_id")
-"""Columns of `dwd.orders` besides the day of order that decide what the mart shows."""
+"""The columns of `dwd.orders`, besides the day of order, that affect the mart."""
 
 REVENUE_MAX_AGE: Final = timedelta(hours=36)
-"""How old the rows of `mart.daily_revenue` may be."""
+"""The maximum age of the rows of `mart.daily_revenue`."""
 
 _LAST_ARRIVAL: Final = LIFECYCLE_DAYS + MAX_LATE_DAYS + 1
-"""Days after its creation on which events of an order can still arrive."""
+"""The number of days after its creation on which events of an order can arrive."""
 
 
 def _lineage(**sources: str) -> dg.TableColumnLineage:
@@ -60,12 +60,12 @@ _METADATA: Final[dict[str, Any]] = {
     },
     metadata=_METADATA,
     backfill_policy=WEEKS,
-    # No automation condition: Dagster knows which days of arrival changed, and not which days of order their events are
-    # of. The sensor `revenue_of_changed_days` knows from the commits of `dwd.orders`.
+    # No automation condition: Dagster knows which days of arrival changed, but not the order days of their events. The
+    # sensor `revenue_of_changed_days` reads these from the commits of `dwd.orders`.
     freshness_policy=dg.FreshnessPolicy.time_window(fail_window=REVENUE_MAX_AGE, warn_window=timedelta(hours=26)),
 )
 def daily_revenue(context: dg.AssetExecutionContext, orders: SparkFrame) -> SparkFrame:
-    """Orders, customers and revenue by day of order. A day changes while events of its orders still arrive."""
+    """Orders, customers and revenue by day of order. A day changes as long as events of its orders arrive."""
     from pyspark.sql import functions as F
 
     sold = F.col("status").isin(list(SOLD))

@@ -1,9 +1,9 @@
-"""``ods``: the change events as they came, one append table for each source table, partitioned by day of arrival.
+"""``ods``: the change events as they arrived, in one append table for each source table, partitioned by day of arrival.
 
-A day is overwritten as a whole, so a day that is run again holds the same rows, not twice as many.
+A day is overwritten as a whole, so running a day again does not duplicate its rows.
 """
 
-# Annotations are not postponed here: Dagster looks at the type of `context` itself.
+# No postponed annotations here: Dagster inspects the type of `context`.
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, SparkSession
 
 EVENT_COLUMNS: Final = ("op", "lsn", "event_time", "dt")
-"""What an event has besides the columns of its row."""
+"""The columns of an event besides the columns of its row."""
 
 _IN_JSON: Final = {"TIMESTAMP": "BIGINT"}
 _COMMENTS: Final = {
@@ -43,20 +43,20 @@ def _metadata(table: FeedTable) -> dict[str, Any]:
 
 @daily_table("ods", "orders_cdc", deps=[["landing", "orders_feed"]], metadata=_metadata(FeedTable.ORDERS))
 def orders_cdc(context: dg.AssetExecutionContext, landing: LandingZone, spark: SparkResource) -> SparkFrame:
-    """Change events of orders, raw: late, repeated and out of order, with `coupon` from the eighth day on."""
+    """Raw change events of orders: late, duplicate and out of order, with `coupon` from the eighth day on."""
     return read_feed(spark.session(context.log.info), landing, FeedTable.ORDERS, context.partition_keys)
 
 
 @daily_table("ods", "users_cdc", deps=[["landing", "users_feed"]], metadata=_metadata(FeedTable.USERS))
 def users_cdc(context: dg.AssetExecutionContext, landing: LandingZone, spark: SparkResource) -> SparkFrame:
-    """Change events of users, raw."""
+    """Raw change events of users."""
     return read_feed(spark.session(context.log.info), landing, FeedTable.USERS, context.partition_keys)
 
 
 def read_feed(session: "SparkSession", landing: LandingZone, table: FeedTable, days: Sequence[str]) -> SparkFrame:
-    """The landed events of those days as rows: the columns of the source, and what the event says about them.
+    """Return the landed events of these days as rows: the columns of the source and the columns of the event.
 
-    The source's schema only ever grew, so the columns of the last day hold the rows of all.
+    The schema of the source only adds and widens columns, so the columns of the last day fit all rows.
     """
     from pyspark.sql import functions as F
 
@@ -82,7 +82,7 @@ def read_feed(session: "SparkSession", landing: LandingZone, table: FeedTable, d
 
 
 def _json_type(sql_type: str) -> str:
-    """How a value of that type is written in the feed: amounts as text, times as milliseconds."""
+    """Return the JSON type of a column in the feed: amounts are text, times are milliseconds."""
     return "STRING" if sql_type.startswith("DECIMAL") else _IN_JSON.get(sql_type, sql_type)
 
 

@@ -1,5 +1,5 @@
-"""``ops``: the health of all tables over time, as a table of its own that anybody can query."""
-# Annotations are not postponed here: Dagster looks at the type of `context` itself.
+"""``ops``: the health of all tables over time, stored in a table that can be queried."""
+# No postponed annotations here: Dagster inspects the type of `context`.
 
 from datetime import UTC, datetime
 

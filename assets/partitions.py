@@ -1,4 +1,4 @@
-"""The one partitioning of the project: days of the change feed, by arrival."""
+"""The only partitions definition of the project: days of the change feed, by arrival."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import dagster as dg
 from assets.feed.plan import FIRST_DAY
 
 FEED_DAYS: Final = 31
-"""Days of the feed. The window is fixed, so that pages and plots show how much of it is loaded."""
+"""The days of the feed. The range is fixed, so that pages and plots show how much of it is loaded."""
 
 daily: Final = dg.DailyPartitionsDefinition(
     start_date=FIRST_DAY.isoformat(), end_date=(FIRST_DAY + timedelta(days=FEED_DAYS)).isoformat()
@@ -20,4 +20,4 @@ ONE_RUN: Final = dg.BackfillPolicy.single_run()
 """A range of days is one run: one JVM, one Spark plan and one commit for each table."""
 
 WEEKS: Final = dg.BackfillPolicy.multi_run(max_partitions_per_run=7)
-"""A range of days is several runs of at most a week: a failure costs a week, and weeks are computed side by side."""
+"""A range of days is several runs of at most a week. A failure affects one week, and weeks run in parallel."""

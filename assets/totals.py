@@ -1,8 +1,9 @@
-"""Marts that follow the changes of ``dwd.orders``: each run adds and subtracts what changed since the last one.
+"""Marts that follow the changes of ``dwd.orders``: each run adds and subtracts the changes since the last run.
 
-Both are aggregation tables, so that a run costs what has changed and not what there is. No JVM is started.
+Both are aggregation tables, so the cost of a run depends on the number of changes, not on the size of the table. No JVM
+is started.
 """
-# Annotations are not postponed here: Dagster looks at the type of `context` itself.
+# No postponed annotations here: Dagster inspects the type of `context`.
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -60,7 +61,7 @@ def _summed(key: Sequence[str], sums: Sequence[str], comment: str) -> dict[str, 
     automation_condition=sources_changed(),
 )
 def user_ltv(context: dg.AssetExecutionContext, lakehouse: LakehouseCatalog) -> pa.Table:
-    """Orders paid or shipped of each user and their revenue, kept from the changelog of orders."""
+    """The paid and shipped orders of each user and their revenue, maintained from the changelog of orders."""
     changes = changes_since_last_run(
         context, lakehouse, _ORDERS, columns=["user_id", "status", "amount"], consumer="user_ltv"
     )
@@ -68,7 +69,7 @@ def user_ltv(context: dg.AssetExecutionContext, lakehouse: LakehouseCatalog) -> 
 
 
 def lifetime_values(changes: Changes) -> pa.Table:
-    """Return what changes of orders add to each user's ``orders`` and ``revenue``; both may be negative."""
+    """Return how changes of orders affect ``orders`` and ``revenue`` of each user. Both may be negative."""
     sold = pc.is_in(changes.rows["status"], value_set=pa.array(SOLD))
     rows = changes.rows.filter(sold)
     signs = pc.filter(changes.signs, sold)
@@ -84,7 +85,7 @@ def lifetime_values(changes: Changes) -> pa.Table:
     freshness_policy=_HOURLY.policy,
 )
 def order_funnel(context: dg.AssetExecutionContext, lakehouse: LakehouseCatalog) -> pa.Table:
-    """How many orders of a day are in which status, at most an hour behind. A status that all have left stays as 0."""
+    """The number of orders of each day by status, at most an hour old. A status without orders stays as 0."""
     changes = changes_since_last_run(
         context, lakehouse, _ORDERS, columns=["order_date", "status"], consumer="order_funnel"
     )

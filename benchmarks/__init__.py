@@ -1,1 +1,1 @@
-"""Measurements: every figure of the documentation comes from here and can be made again."""
+"""Measurements: every figure of the documentation comes from here and can be reproduced."""

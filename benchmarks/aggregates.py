@@ -1,11 +1,11 @@
-"""CPU seconds of the aggregate functions for a million rows, next to pyarrow's ``group_by`` where that has them.
+"""CPU seconds of the aggregate functions for a million rows, compared with pyarrow's ``group_by`` if it has them.
 
     python -m benchmarks.aggregates                          # every function, groups of two and of four rows
     python -m benchmarks.aggregates --rows 100000 --only sum
 
-Groups have one to three, or one to seven rows; a tenth of the values is null. ``retracts`` are cases in which every
-twentieth row takes back. pyarrow is given the group of each row as a column and has to hash it, as it must where the
-groups are not known; float sums of pyarrow are not in merge order.
+Groups have one to three, or one to seven rows; a tenth of the values is null. In ``retracts``, every twentieth row is a
+retract. pyarrow gets the group of each row as a column and hashes it, as it must if the groups are not known. Float
+sums of pyarrow are not in merge order.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ ROW = RowType(fields=(DataField(1, "id", IntType()), DataField(2, "text", VarCha
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A function on a type; ``peer`` is what pyarrow calls it, ``share`` how many of the rows it is given."""
+    """A function on a type. ``peer`` is its name in pyarrow, ``share`` is the fraction of rows that it gets."""
 
     function: str
     type: DataType
@@ -109,7 +109,7 @@ def main() -> None:
 
 
 def measure(case: Case, rows: int, size: int, repeat: int) -> tuple[float, float | None]:
-    """The least CPU time of ours and of pyarrow."""
+    """Return the minimum CPU time of this library and of pyarrow."""
     random = np.random.default_rng(size)
     lengths = random.integers(1, 2 * size, rows // size + 1)
     starts = np.cumsum(lengths) - lengths

@@ -1,4 +1,4 @@
-"""The same aggregates over Arrow batches, for engines that run in one process."""
+"""The aggregates of the Spark measurements over Arrow batches, for engines that run in one process."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 
 def aggregate(batches: Iterable[pa.RecordBatch]) -> str:
-    """Touch every column; the text is equal to that of the Spark aggregate over equal rows."""
+    """Aggregate every column. Equal rows give the same text as the Spark aggregate."""
     count = keys = i2 = i3 = 0
     amount = Decimal(0)
     for batch in batches:

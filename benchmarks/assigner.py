@@ -1,7 +1,7 @@
-"""What giving keys their dynamic buckets costs: ``python -m benchmarks.assigner``.
+"""The cost of assigning dynamic buckets to keys: ``python -m benchmarks.assigner``.
 
-Keys are hashed as the writer does and assigned batch after batch to one partition: all new, and then all known. The
-yardstick is a dict of Python from hash to bucket, which is what the Python client of Apache Paimon keeps.
+Keys are hashed like in the writer and assigned batch by batch to one partition: first all new, then all known. They are
+compared with a Python dict from hash to bucket, which the Python client of Apache Paimon uses.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def main() -> None:
     print(f"{len(index):,} hashes in {len(index.counts)} buckets: {index.nbytes / len(index):.1f} bytes for each")
     plain: dict[int, int] = {}
     _timed("a dict, new keys", chosen.keys, lambda: [_put(plain, hashes, chosen.target_rows) for hashes in hashed])
-    # Its table and a number for each hash; the numbers of buckets are shared.
+    # The table of the dict and a number for each hash; the numbers of buckets are shared.
     print(f"a dict of them: {sys.getsizeof(plain) / len(plain) + sys.getsizeof(1 << 31):.1f} bytes for each")
 
 

@@ -1,9 +1,9 @@
-"""What file indexes save: ``python -m benchmarks.file_indexes``.
+"""The savings of file indexes: ``python -m benchmarks.file_indexes``.
 
 The queries of an operational table - one key, a few keys, a range, a rare value, several common values at once - over
 200 and over 2,000 files, by this project with indexes and without, on Spark, by plain Spark, by DuckDB and by the real
-Apache Paimon, all over the same Parquet files; then aggregates, which indexes answer alone. Engines take turns query by
-query, the first round warms up, and a figure is the median of the others. All have to find the same rows.
+Apache Paimon, all over the same Parquet files; then aggregates that need only indexes. Engines take turns query by
+query, the first round warms up, and a figure is the median of the other rounds. All engines must find the same rows.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ ROOT = Path(__file__).parent.parent
 ORACLE = Path(os.environ.get("PAIMON_ORACLE_DIR", ROOT / ".oracle"))
 YARDSTICK = PlainSpark.name
 BARS = {"absent key": 0.03, "present key": 0.05}
-"""Wall time of this project in one process, in that of plain Spark."""
+"""The maximum ratio of the wall time of this project in one process to that of plain Spark."""
 
 LONG_S = 20.0
-"""An engine that takes longer for a query does it once, besides warming up."""
+"""An engine that takes longer for a query runs it only once after warming up."""
 
 Figures = dict[str, dict[str, Cost]]
-"""By query, and there by engine."""
+"""Costs by query and engine."""
 
 
 def main() -> None:
@@ -81,10 +81,10 @@ def main() -> None:
 
 
 def measured(engines: Sequence[Engine], queries: dict[str, Callable[[Engine], Rows | None]], rounds: int) -> Figures:
-    """The median cost of each query in each engine.
+    """Return the median cost of each query in each engine.
 
     Raises:
-        SystemExit: two engines find other rows; a wrong answer has no speed.
+        SystemExit: two engines find different rows, so the figures would mean nothing.
     """
     costs: dict[str, dict[str, list[Cost]]] = {name: {engine.name: [] for engine in engines} for name in queries}
     for number in range(rounds + 1):
@@ -113,7 +113,7 @@ def measured(engines: Sequence[Engine], queries: dict[str, Callable[[Engine], Ro
 
 
 def report(table: SalesTable, figures: Figures) -> Iterator[str]:
-    """Each query: plain Spark, and the others in ratios to it."""
+    """Yield a line for each query: plain Spark, and the ratios of the other engines to it."""
     machine = f"{os.cpu_count()} cores, Python {platform.python_version()}"
     yield f"{table.files:,} files of {table.file_rows:,} rows; wall / CPU ratio to plain Spark (MB read). {machine}."
     yield ""
@@ -133,7 +133,7 @@ def report(table: SalesTable, figures: Figures) -> Iterator[str]:
 
 
 def plans(table: SalesTable) -> Iterator[str]:
-    """What this project has to read for each query."""
+    """Yield what this project must read for each query."""
     yield "| query | files read | rows selected by indexes, of those stored in these files |"
     yield "|---|---|---|"
     for query in table.queries:
@@ -144,7 +144,7 @@ def plans(table: SalesTable) -> Iterator[str]:
 
 
 def growth(found: dict[int, Figures]) -> Iterator[str]:
-    """How much longer the larger table takes."""
+    """Yield how much longer the larger table takes."""
     if len(found) < 2:
         return
     small, large = min(found), max(found)

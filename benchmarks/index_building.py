@@ -1,10 +1,10 @@
-"""What file indexes cost the write that they ride on: ``python -m benchmarks.index_building``.
+"""The cost of building file indexes during a write: ``python -m benchmarks.index_building``.
 
-An append of the source's rows in one process, without indexes and with: each type alone over the columns that suit it,
-and a typical mix of them. The source has eleven columns; with ``--times 3`` a table has each of them three times.
-The writes alternate, and each goes into a table of its own. Figures are the least of all rounds, which depends least on
-other work of the machine. With ``--rewrite`` indexes are made by ``rewrite_file_index`` for files that are there, and
-the cost is that of the rewrite alone, against that of a write without indexes.
+It appends the rows of the source in one process, without and with indexes: each type alone over suitable columns, and a
+typical mix. The source has eleven columns; with ``--times 3``, a table has each of them three times. The writes
+alternate, each into a new table. Figures are the minimum of all rounds, which depends least on other work of the
+machine. With ``--rewrite``, ``rewrite_file_index`` builds the indexes for existing files, and the cost of only the
+rewrite is compared with that of a write without indexes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from table_format import Catalog, Schema, SetOption, load_catalog
 NO_INDEX = "without indexes"
 MIX = "bloom k, s2; bitmap i1, s1; bsi ts"
 BAR = 0.15
-"""Of the write, that the mix may add."""
+"""The maximum fraction of the write cost that the mix may add."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Indexed:
     columns: dict[str, tuple[str, ...]]
 
     def options(self, rows: int) -> dict[str, str]:
-        """The options of a table whose files have so many rows."""
+        """Return the options of a table with ``rows`` rows in each file."""
         blooms = self.columns.get("bloom-filter", ())
         return {
             **{f"file-index.{index_type}.columns": ",".join(names) for index_type, names in self.columns.items()},
@@ -63,7 +63,7 @@ def main() -> None:
     arguments.add_argument("--rows", type=int, default=1_000_000)
     arguments.add_argument("--times", type=int, default=1, help="how often the table has each column of the source")
     arguments.add_argument("--rounds", type=int, default=7)
-    arguments.add_argument("--rewrite", action="store_true", help="make the indexes for files that are there")
+    arguments.add_argument("--rewrite", action="store_true", help="build the indexes for existing files")
     arguments.add_argument(
         "--only", default="", help="cases whose name contains this, besides the write without indexes"
     )
@@ -78,7 +78,7 @@ def main() -> None:
         catalog = load_catalog({"warehouse": directory})
         catalog.create_database("bench")
         for _ in range(chosen.rounds + 1):
-            # What memory the write before has left makes a difference, so it is not always the same one.
+            # The memory state after the previous write affects the cost, so the order changes.
             for name in chance.sample(list(costs), len(costs)):
                 options = CASES[name].options(rows.num_rows)
                 is_rewrite = chosen.rewrite and name != NO_INDEX
@@ -88,7 +88,7 @@ def main() -> None:
     print(f"{rows.num_rows:,} rows of {rows.num_columns} columns")
     for name, found in costs.items():
         cost = least(found[1:])
-        # The write is no part of a rewrite.
+        # The write is not part of a rewrite.
         base = 0 if chosen.rewrite and name != NO_INDEX else 1
         print(
             f"{name:36} {cost.wall_s:6.3f} s, CPU {cost.cpu_s:6.3f} s, "
@@ -98,20 +98,20 @@ def main() -> None:
 
 
 def _written(catalog: Catalog, rows: pa.Table, options: dict[str, str]) -> Cost:
-    """The cost of one append to a new table with these options."""
+    """Return the cost of one append to a new table with these options."""
     table = catalog.create_table("bench.t", Schema.from_arrow(rows.schema, options=options))
     return timed(lambda: [os.getpid()], lambda: table.append(rows))[0]
 
 
 def _rewritten(catalog: Catalog, rows: pa.Table, options: dict[str, str]) -> Cost:
-    """The cost of making the indexes that these options declare for files that have none."""
+    """Return the cost of building the indexes in these options for files without indexes."""
     catalog.create_table("bench.t", Schema.from_arrow(rows.schema, options={})).append(rows)
     table = catalog.alter_table("bench.t", [SetOption(name, value) for name, value in options.items()])
     return timed(lambda: [os.getpid()], table.rewrite_file_index)[0]
 
 
 def _wide(rows: pa.Table, times: int) -> pa.Table:
-    """The same rows with columns of other values besides: those of other rows."""
+    """Return the rows with additional columns, whose values are those of other rows."""
     wide = rows
     for copy in range(1, times):
         moved = pa.concat_tables([rows.slice(copy), rows.slice(0, copy)])

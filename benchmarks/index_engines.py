@@ -1,4 +1,4 @@
-"""The engines of ``benchmarks.file_indexes``: each answers the same queries over the same Parquet files."""
+"""The engines of ``benchmarks.file_indexes``. Each runs the same queries over the same Parquet files."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ class Engine(Protocol):
     name: str
 
     def processes(self) -> Sequence[int]:
-        """The processes that work for it; what others use up is not its cost."""
+        """Return its processes. The cost of other processes is not counted."""
         ...
 
     def find(self, query: Query) -> Rows | None:
-        """The rows of a query, in any order."""
+        """Return the rows of a query in any order."""
         ...
 
     def aggregate(self, wanted: Aggregation) -> Rows | None:
-        """The rows of an aggregate; ``None`` where the engine has none of it."""
+        """Return the rows of an aggregate; ``None`` if the engine does not support it."""
         ...
 
     def first(self, wanted: FirstRows) -> Rows | None:
-        """The first rows in an order; ``None`` where the engine puts nothing in order."""
+        """Return the first rows in an order; ``None`` if the engine does not sort."""
         ...
 
 
@@ -71,7 +71,7 @@ class InProcess:
 
 
 class DuckDb:
-    """DuckDB on the Parquet files; it keeps no bytes of them between two queries, as no engine here does."""
+    """DuckDB on the Parquet files. Like all engines here, it caches no file content between queries."""
 
     name = f"DuckDB {duckdb.__version__}"
 
@@ -102,7 +102,7 @@ class DuckDb:
 
 
 class _OnSpark:
-    """What engines on Spark have in common: the driver is this process and the Java process with its workers."""
+    """The common part of engines on Spark. Its processes are this one and the Java process with its workers."""
 
     name: str
 
@@ -160,7 +160,7 @@ class OnSpark(_OnSpark):
 
 
 class RealPaimon:
-    """The Java Paimon in a process of its own; its indexes are the same bytes, so it reads the same table."""
+    """The Java Paimon in a separate process. Its index files have the same bytes, so it reads the same table."""
 
     name = f"Apache Paimon {PAIMON_VERSION}"
 
@@ -185,10 +185,10 @@ class RealPaimon:
         self._process.stdin.flush()
         return [tuple(row) for row in json.loads(self._process.stdout.readline())]
 
-    def aggregate(self, wanted: Aggregation) -> None:  # noqa: ARG002 - its core aggregates nothing
+    def aggregate(self, wanted: Aggregation) -> None:  # noqa: ARG002 - its core does not aggregate
         return None
 
-    def first(self, wanted: FirstRows) -> None:  # noqa: ARG002 - its core leaves the last cut to an engine
+    def first(self, wanted: FirstRows) -> None:  # noqa: ARG002 - its core leaves the final limit to an engine
         return None
 
     def close(self) -> None:
@@ -197,5 +197,5 @@ class RealPaimon:
 
 
 def in_order(rows: Iterable[tuple[object, ...]]) -> Rows:
-    """Rows in one order for comparisons; sums are ``Decimal`` in some engines and ``int`` in others."""
+    """Sort rows for comparisons. Sums are ``Decimal`` in some engines and ``int`` in others."""
     return sorted(tuple(value if isinstance(value, str) else int(value) for value in row) for row in rows)  # type: ignore[call-overload]

@@ -1,7 +1,7 @@
-"""What a conjunction of common values reads of large files: ``python -m benchmarks.index_pages``.
+"""The bytes that a conjunction of common values reads from large files: ``python -m benchmarks.index_pages``.
 
-Files of many pages, in which the rows of a region lie together, as a load shop by shop leaves them; bitmaps over the
-columns of few values. The pages that hold the rows of the result are the least that can be read of all columns.
+The files have many pages and the rows of a region are adjacent, as after a load shop by shop. Columns with few values
+have bitmaps. The pages with rows of the result are the minimum that must be read of all columns.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def main() -> None:
     ]
     spark.stop()
     if len({str(in_order(rows)) for _, rows in rounds[0].values()}) != 1:
-        message = "the engines found other rows"
+        message = "the engines found different rows"
         raise SystemExit(message)
     least = sum(map(_bytes_of_pages_with_rows, sorted(table.plain.glob("*.parquet"))))
     everything = sum(path.stat().st_size for path in table.plain.iterdir())
@@ -90,7 +90,7 @@ def _parts(table: SalesTable) -> Iterator[pa.Table]:
 
 
 def _bytes_of_pages_with_rows(path: Path) -> int:
-    """Of all columns, with the dictionaries that these pages need."""
+    """Return the bytes of these pages of all columns, including their dictionaries."""
     values = pq.read_table(path, columns=list(COLUMNS))
     each = [pc.equal(values[condition.column], condition.values[0]) for condition in QUERY.conditions]
     rows = np.flatnonzero(pc.and_(pc.and_(each[0], each[1]), each[2]).to_numpy())

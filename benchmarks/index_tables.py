@@ -1,7 +1,7 @@
-"""The tables and the queries of ``benchmarks.file_indexes``: sales whose every file has values from all over the range.
+"""The tables and queries of ``benchmarks.file_indexes``: sales with values of the whole range in every file.
 
-Minimum and maximum say nothing of such files; indexes say it. Every engine reads the same Parquet files: those of the
-table also lie, as hard links, in a directory of their own for engines that know no table format.
+Minimum and maximum cannot prune such files, but indexes can. Every engine reads the same Parquet files. A separate
+directory has hard links to the files of the table, for engines without a table format.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SECONDS = 60_000_000
 
 @dataclass(frozen=True)
 class Condition:
-    """A column and what it is compared with: ``=``, ``in`` or ``between``."""
+    """A comparison of a column: ``=``, ``in`` or ``between``."""
 
     column: str
     op: str
@@ -60,7 +60,7 @@ class Query:
 
 @dataclass(frozen=True)
 class Aggregation:
-    """An aggregate, in SQL and as ``Scan.aggregate`` takes it."""
+    """An aggregate, in SQL and as arguments of ``Scan.aggregate``."""
 
     name: str
     functions: Mapping[str, tuple[str, str]]
@@ -91,7 +91,7 @@ class FirstRows:
 
 @dataclass(frozen=True)
 class SalesTable:
-    """A table of so many files and rows in each, below a directory."""
+    """A table with a number of files and rows in each, in a directory."""
 
     directory: Path
     files: int
@@ -142,7 +142,7 @@ class SalesTable:
         return (FirstRows("top 10 of a column", ("price", "id"), 10, descending=True),)
 
     def make(self) -> None:
-        """Write the table, a commit for each file, unless it is there."""
+        """Write the table with one commit for each file, unless it exists."""
         ready = self.directory / "ready"
         if ready.exists():
             return
@@ -161,7 +161,7 @@ class SalesTable:
 
 
 def link_data_files(table: Table, warehouse: Path, target: Path) -> None:
-    """The data files of the latest snapshot under names in one directory."""
+    """Link the data files of the latest snapshot into one directory."""
     kept = {file.file_name for split in table.scan().plan() for file in split.files}
     for path in warehouse.rglob("*.parquet"):
         if path.name in kept:
@@ -169,7 +169,7 @@ def link_data_files(table: Table, warehouse: Path, target: Path) -> None:
 
 
 def options(file_rows: int) -> dict[str, str]:
-    """The index of each column that suits it: keys, few values, numbers."""
+    """Return options with a suitable index for each column: keys, few values, numbers."""
     blooms = ("id", "product_id")
     return {
         "file-index.bloom-filter.columns": ",".join(blooms),
@@ -181,7 +181,7 @@ def options(file_rows: int) -> dict[str, str]:
 
 
 def sales(chance: np.random.Generator, numbers: np.ndarray) -> pa.Table:
-    """Rows in no order, of which each has another number."""
+    """Return unordered rows with distinct numbers."""
     count = len(numbers)
     status = np.array(STATUSES)[chance.integers(0, len(STATUSES), count)].astype("U8")
     status[chance.random(count) < 5e-5] = RARE_STATUS
@@ -202,7 +202,7 @@ def sales(chance: np.random.Generator, numbers: np.ndarray) -> pa.Table:
 
 
 def _key(number):  # noqa: ANN001, ANN202 - of one number and of an array
-    """Even, so that odd keys are in no file."""
+    """Return an even key, so that no file contains odd keys."""
     return number * 2
 
 

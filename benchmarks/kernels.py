@@ -3,7 +3,7 @@
     python -m benchmarks.kernels                 # everything at full size: 4 runs of 2.5 million rows
     python -m benchmarks.kernels --rows 100000 --only index
 
-The figure is the least CPU time (user and system, all threads) of the repetitions; the first call, which may load or
+The figure is the minimum CPU time (user and system, all threads) of the repetitions. The first call, which may load or
 compile numba, is not counted. Run it pinned to one core (``taskset -c 0``) to compare with others.
 """
 
@@ -30,7 +30,7 @@ BATCH_ROWS = 65_536
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """Something to be measured; it returns how many rows came out."""
+    """Work to measure. It returns the number of resulting rows."""
 
     name: str
     rows_in: int
@@ -54,7 +54,7 @@ def main() -> None:
 
 
 def measure(case: Case, repeat: int) -> tuple[int, float]:
-    """Rows out and the least CPU time."""
+    """Return the number of resulting rows and the minimum CPU time."""
     rows_out = case.run()
     times = []
     for _ in range(repeat):
@@ -66,7 +66,7 @@ def measure(case: Case, repeat: int) -> tuple[int, float]:
 
 
 def index_cases(rows: int) -> Iterator[Case]:
-    """Keys in memory to row ids of the winners."""
+    """Yield cases from keys in memory to row ids of the winners."""
     runs = [_run(_keys(rows, seed), seed * rows) for seed in range(4)]
     mixed = [run.set_column(1, "_SEQUENCE_NUMBER", pa.array(np.arange(rows) * 4 + i)) for i, run in enumerate(runs)]
     for backend in (Backend.COMPILED, Backend.NUMPY):
@@ -91,7 +91,7 @@ def composite_cases(rows: int) -> Iterator[Case]:
 
 
 def stream_cases(rows: int) -> Iterator[Case]:
-    """Whole rows, batch by batch."""
+    """Yield cases with whole rows, batch by batch."""
     runs = [_with_payload(_run(_keys(rows, seed), seed * rows), seed) for seed in range(4)]
     for backend in (Backend.COMPILED, Backend.NUMPY):
         for ordered in (True, False):
@@ -113,7 +113,7 @@ def sort_cases(rows: int) -> Iterator[Case]:
 
 
 def _keys(rows: int, seed: int) -> np.ndarray:
-    """Sorted distinct keys out of twice as many."""
+    """Return sorted distinct keys, half of twice as many."""
     return np.sort(np.random.default_rng(seed).choice(2 * rows, rows, replace=False, shuffle=False))
 
 

@@ -1,7 +1,7 @@
-"""What it costs to look for one key in many files: ``python -m benchmarks.lookups``.
+"""The cost of looking up one key in many files: ``python -m benchmarks.lookups``.
 
-An append table of two hundred files, each with keys from all over the range, so that statistics say nothing; bloom
-filters say it. Plain Spark reads the same rows as two hundred Parquet files. Odd keys are in none of them.
+The append table has two hundred files, each with keys of the whole range, so statistics cannot prune files, but bloom
+filters can. Plain Spark reads the same rows from two hundred Parquet files. No file contains odd keys.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def _write(rows: pa.Table, files: int, tables: Path) -> None:
     catalog = load_catalog({"warehouse": str(tables)})
     catalog.create_database(TABLE.partition(".")[0])
     table = catalog.create_table(TABLE, Schema.from_arrow(rows.schema, options=options))
-    # Keys lie in no order in the source.
+    # Keys of the source are not sorted.
     size = -(-rows.num_rows // files)
     for number in range(files):
         part = rows.slice(number * size, size)
@@ -83,7 +83,7 @@ def _write(rows: pa.Table, files: int, tables: Path) -> None:
 
 
 def _figures(look: Callable[[str], int], where: str, expected: int, times: int) -> tuple[float, float]:
-    """The median of wall and CPU seconds, after one call to warm up."""
+    """Return the median of wall and CPU seconds, after one call to warm up."""
     walls, cpus = [], []
     for _ in range(times + 1):
         cpu, wall = cpu_seconds(os.getpid()), time.perf_counter()

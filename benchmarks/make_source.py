@@ -1,4 +1,4 @@
-"""Makes the rows that engines are measured on: apart, because not every environment of an engine has NumPy."""
+"""Generates the rows for the measurements. It is a separate module, because some environments of engines lack NumPy."""
 
 from __future__ import annotations
 

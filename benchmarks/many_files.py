@@ -1,4 +1,4 @@
-"""Tables of many files for the measurements of planning: metadata alone, the files themselves are never opened."""
+"""Tables of many files for the measurements of planning: only metadata, because the files are never opened."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ _TYPES = tuple(data_type.with_nullable(True) for _, data_type in _COLUMNS)
 
 
 def many_files(warehouse: Path, files: int, *, partitions: int = 100, buckets: int = 4, commits: int = 20) -> Table:
-    """A primary-key table whose state has about ``files`` files in ``partitions`` times ``buckets`` buckets.
+    """Create a primary-key table with about ``files`` files in ``partitions`` times ``buckets`` buckets.
 
-    Every tenth commit compacts what the one before it added, so that a tenth of the entries removes another one.
+    Every tenth commit compacts the files of the previous commit, so a tenth of the entries removes another entry.
     """
     shutil.rmtree(warehouse, ignore_errors=True)
     catalog = load_catalog({"warehouse": str(warehouse)})
@@ -65,7 +65,7 @@ def many_files(warehouse: Path, files: int, *, partitions: int = 100, buckets: i
 
 
 def _file(dt: str, place: int, number: int) -> DataFileMeta:
-    # Every fifth file overlaps with what lies beside it.
+    # Every fifth file overlaps with its neighbors.
     first = place * KEYS_OF_A_FILE
     last = first + KEYS_OF_A_FILE + (KEYS_OF_A_FILE // 2 if number % 5 == 0 else -1)
     low, high = serialize_row((BigIntType(),), (first,)), serialize_row((BigIntType(),), (last,))

@@ -1,4 +1,4 @@
-"""Wall time, CPU time and peak memory of a piece of work, over this process and everything it started."""
+"""Measures wall time, CPU time and peak memory of work, in this process and its descendants."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Cost:
-    """What one call took: seconds, and the bytes that ``read`` and its kin gave the processes."""
+    """The cost of one call: seconds, and the bytes that the processes read."""
 
     wall_s: float
     cpu_s: float
@@ -41,7 +41,7 @@ _Result = TypeVar("_Result")
 
 
 def process_tree(root: int) -> Iterator[int]:
-    """The process and its living descendants."""
+    """Yield the process and its living descendants."""
     yield root
     try:
         threads = list(Path(f"/proc/{root}/task").iterdir())
@@ -58,7 +58,7 @@ def process_tree(root: int) -> Iterator[int]:
 
 
 def cpu_seconds(root: int) -> float:
-    """User and system time of the tree, with that of descendants that ended."""
+    """Return the user and system time of the process tree, including ended descendants."""
     total = 0
     for process in process_tree(root):
         try:
@@ -70,7 +70,7 @@ def cpu_seconds(root: int) -> float:
 
 
 def own_cpu_seconds(process: int) -> float:
-    """User and system time of one process without its children, finer than the ticks of ``cpu_seconds``."""
+    """Return the user and system time of one process without its children, more precisely than ``cpu_seconds``."""
     # The clock of a process is its inverted number, shifted, and the kind of clock (clock_getcpuclockid).
     try:
         return time.clock_gettime(~process << 3 | _CPU_CLOCK)
@@ -79,7 +79,7 @@ def own_cpu_seconds(process: int) -> float:
 
 
 def read_bytes(process: int) -> int:
-    """The bytes that one process has read so far, from files and pipes, cached by the system or not."""
+    """Return the bytes that one process has read so far from files and pipes, cached or not."""
     try:
         lines = Path(f"/proc/{process}/io").read_text().splitlines()
     except (FileNotFoundError, ProcessLookupError):
@@ -88,7 +88,7 @@ def read_bytes(process: int) -> int:
 
 
 def timed(processes: Callable[[], Iterable[int]], work: Callable[[], _Result]) -> tuple[Cost, _Result]:
-    """What a call takes in some processes, and its result; of those that it ends nothing is known."""
+    """Return the cost of a call in some processes, and its result. Processes that end meanwhile are not counted."""
     read = {process: read_bytes(process) for process in processes()}
     cpu, began = {process: own_cpu_seconds(process) for process in read}, time.perf_counter()
     result = work()
@@ -99,17 +99,17 @@ def timed(processes: Callable[[], Iterable[int]], work: Callable[[], _Result]) -
 
 
 def medians(costs: Sequence[Cost]) -> Cost:
-    """The median of each member."""
+    """Return the median of each attribute."""
     return Cost(*(statistics.median(getattr(cost, member.name) for cost in costs) for member in fields(Cost)))
 
 
 def least(costs: Sequence[Cost]) -> Cost:
-    """The least of each member."""
+    """Return the minimum of each attribute."""
     return Cost(*(min(getattr(cost, member.name) for cost in costs) for member in fields(Cost)))
 
 
 def resident_mb(root: int) -> float:
-    """Resident memory of the tree now."""
+    """Return the current resident memory of the process tree in MB."""
     pages = 0
     for process in process_tree(root):
         try:
@@ -123,7 +123,7 @@ class Recorder:
     """Runs workloads and prints each figure as one JSON line, for the process that started this one."""
 
     def run(self, workload: str, work: Callable[[], object]) -> None:
-        """Measure one call; its result, as text, is the check."""
+        """Measure one call. Its result as text is the check."""
         peak, done = [0.0], threading.Event()
         sampler = threading.Thread(target=_sample, args=(peak, done), daemon=True)
         sampler.start()
@@ -136,7 +136,7 @@ class Recorder:
         print("FIGURE " + json.dumps(asdict(figure)), flush=True)
 
     def best_of(self, times: int, workload: str, work: Callable[[], object]) -> None:
-        """Measure the same call several times; the reader of the figures takes the median."""
+        """Measure the same call several times. The reader of the figures takes the median."""
         for _ in range(times):
             self.run(workload, work)
 

@@ -3,9 +3,9 @@
     python -m benchmarks.merge_engines                 # four runs of a million rows
     python -m benchmarks.merge_engines --rows 100000 --only partial
 
-Both sides read the same columns of the same files in this process on one thread and add up nothing but rows. Figures
-are the least CPU seconds (user and system, all threads) of the repetitions, and the ratio of wall times; run it pinned
-to one core (``taskset -c 0``) on a machine that is otherwise idle.
+Both sides read the same columns of the same files in this process on one thread and only count rows. Figures are the
+minimum CPU seconds (user and system, all threads) of the repetitions, and the ratio of wall times; run it pinned to one
+core (``taskset -c 0``) on a machine that is otherwise idle.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def _report(name: str, table: Table, rows: int, repeat: int) -> None:
     raw = [replace(split, raw_convertible=True) for split in splits]
     rows_out, merged_cpu, merged_wall = _least(lambda: _read(scan, splits), repeat)
     rows_in, raw_cpu, raw_wall = _least(lambda: _read(scan, raw), repeat)
-    assert rows_in == RUNS * rows, rows_in  # noqa: S101 - a benchmark of the wrong thing is worth nothing
+    assert rows_in == RUNS * rows, rows_in  # noqa: S101 - the input must be right
     ratio, wall = merged_cpu / raw_cpu, merged_wall / raw_wall
     shown = f"{rows_in:>11,}{rows_out:>11,}{raw_cpu:>11.3f}{merged_cpu:>9.3f}{ratio:>7.2f}{wall:>7.2f}"
     print(f"{name:<38}{shown}", flush=True)
@@ -79,7 +79,7 @@ def _read(scan: Scan, splits: tuple[DataSplit, ...] | list[DataSplit]) -> int:
 
 
 def _least(run: Callable[[], int], repeat: int) -> tuple[int, float, float]:
-    """Rows, CPU seconds and wall seconds; the first call does not count."""
+    """Return rows, CPU seconds and wall seconds. The first call is not counted."""
     rows = run()
     times = []
     for _ in range(repeat):

@@ -1,4 +1,4 @@
-"""Workloads of tables that compact as they write, or whose keys move, the same for every engine that has them."""
+"""Workloads of tables that compact during writes or whose keys move; the same for every engine that supports them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from benchmarks.source import BUCKETS, MODES, MOVING, UPSERTS, Source
 
 
 class Tables(Protocol):
-    """What an engine does with its tables; not every one can compact only what is due."""
+    """The operations of an engine on its tables. Some engines cannot compact only what is due."""
 
     compacts_what_is_due: ClassVar[bool]
 
@@ -20,7 +20,7 @@ class Tables(Protocol):
         ...
 
     def create_moving(self, name: str, options: Mapping[str, str]) -> None:
-        """The same, partitioned by a further column that is not in the key."""
+        """Create such a table, partitioned by an additional column that is not in the key."""
         ...
 
     def write(self, name: str, rows: Path) -> None:
@@ -28,16 +28,16 @@ class Tables(Protocol):
         ...
 
     def compact(self, name: str, *, full: bool) -> None:
-        """Compact everything, or what is due."""
+        """Compact everything, or only what is due."""
         ...
 
     def scan(self, name: str) -> str:
-        """The aggregate over all columns."""
+        """Return the aggregate over all columns."""
         ...
 
 
 def measure_modes(record: Recorder, source: Source, tables: Tables) -> None:
-    """Upserts that compact at once; then upserts that are only written, and the compactions that make up for it."""
+    """Measure upserts that compact immediately, then upserts that only write, and later compactions."""
     for number, (mode, options) in enumerate(MODES.items()):
         name, given = f"mode_{number}", {"bucket": str(BUCKETS), **options}
         tables.create(name, given)

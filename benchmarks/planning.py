@@ -1,4 +1,4 @@
-"""What it costs to find out what to read: ``python -m benchmarks.planning``.
+"""The cost of planning: ``python -m benchmarks.planning``.
 
 - The plan of 20,000 files in one process: cold, after the table was opened by a new catalog, and warm, after it was
   opened once more by the same one. Metadata alone: no file is there.

@@ -1,7 +1,7 @@
 """Run every engine on the same rows and print the ratios to plain Spark: ``python -m benchmarks.run``.
 
-Each engine runs in a process of its own, one after the other; the Python clients of Apache Paimon in an environment of
-their own (``--peers``, made on first use). A figure is the median of its repetitions.
+Each engine runs in a separate process, one after the other; the Python clients of Apache Paimon run in a separate
+environment (``--peers``, created on first use). A figure is the median of its repetitions.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _command(engine: str, scratch: Path) -> tuple[str, list[str]]:
         case "paimon":
             python = ORACLE / "spark" / "bin" / "python"
             if not python.exists():
-                sys.exit(f"{python} does not exist: make it with python -m tests.oracle.install")
+                sys.exit(f"{python} does not exist: create it with python -m tests.oracle.install")
             return PAIMON, [str(python), str(ROOT / "benchmarks" / "engines" / "paimon_spark.py")]
     sys.exit(f"unknown engine '{engine}'; known are plain, spark, process, rust, python, paimon")
 
@@ -105,10 +105,10 @@ def _run(name: str, command: list[str], source: Source, tables: Path, *, commits
 
 
 def report(figures: Figures, rows: int) -> str:
-    """The Markdown table: wall ratio / CPU ratio to plain Spark, and peak memory."""
+    """Return the Markdown table: wall ratio / CPU ratio to plain Spark, and peak memory."""
     names = [name for name in figures if name != YARDSTICK]
     yard = figures.get(YARDSTICK, {})
-    # What only plain Spark measured is there to compare others with.
+    # Workloads of only plain Spark are references for others.
     workloads = list(dict.fromkeys(w for name in names or figures for w in figures[name]))
     machine = f"{os.cpu_count()} cores, Python {platform.python_version()}, {rows:,} base rows"
     lines = [
@@ -118,7 +118,7 @@ def report(figures: Figures, rows: int) -> str:
         "|---" * (len(names) + 2) + "|",
     ]
     for workload in workloads:
-        # Plain Spark has no modes: what it appends, or rewrites, is the same for all of them.
+        # Plain Spark has no modes: its appends and rewrites are the same for all of them.
         base = yard.get(workload) or yard.get(workload.partition(",")[0])
         first = _absolute(base) if base else "-"
         lines.append(
@@ -154,7 +154,7 @@ def _median(found: list[Figure], member: str) -> float:
 
 
 def _beside_fixed_buckets(figures: Figures) -> list[str]:
-    """What dynamic buckets cost over fixed ones of the same engine, and over those of the real Paimon."""
+    """Return the cost of dynamic buckets relative to fixed buckets of the same engine, and to those of Paimon."""
     engines = {name: found for name, found in figures.items() if f"load, {DYNAMIC}" in found}
     if not engines:
         return []
@@ -176,11 +176,11 @@ def _beside_fixed_buckets(figures: Figures) -> list[str]:
 
 
 def _disagreements(figures: Figures) -> list[str]:
-    """Scans that did not answer the same are named: a wrong answer has no speed."""
+    """Return the scans with different results, whose figures mean nothing."""
     lines = []
     compacted = ("scan after compaction", *(f"scan after compaction, {mode}" for mode in MODES))
     for workload in ("merge-on-read scan", "merge-on-read scan, moving keys", *MERGING, *compacted, "append scan"):
-        # Plain Spark merges nothing; under another merge engine its rows are as many, and not the same.
+        # Plain Spark does not merge. Under another merge engine, it has the same number of rows, but different rows.
         engines = {n: e for n, e in figures.items() if workload in e and not (workload in MERGING and n == YARDSTICK)}
         answers = {name: {f.check for f in engine[workload]} for name, engine in engines.items()}
         if len({a for answer in answers.values() for a in answer}) > 1:

@@ -1,4 +1,4 @@
-"""The rows that every engine is measured on: made once, read by all as plain Parquet files."""
+"""The rows of the measurements: generated once, and read by all engines as plain Parquet files."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ MOVING = {"bucket": "-1", "dynamic-bucket.target-row-num": "50000", "write-only"
 
 @dataclass(frozen=True)
 class Source:
-    """Where the files lie and how many rows they hold."""
+    """The directory of the files and their row count."""
 
     directory: Path
     rows: int
@@ -62,10 +62,10 @@ class Source:
         return self.directory / f"upsert-{number}.parquet"
 
     def moving(self, rows: Path) -> Path:
-        """The same rows with the column ``PARTITION``; most of the known keys of an upsert have another one."""
+        """Return the same rows with the column ``PARTITION``. Most known keys of an upsert have another partition."""
         return rows.with_name(f"moving-{rows.name}")
 
     @property
     def merged(self) -> Path:
-        """What a reader sees after all upserts."""
+        """Return the rows that a reader sees after all upserts."""
         return self.directory / "merged.parquet"

@@ -1,7 +1,7 @@
-"""Writes of Spark beside plain Spark, in alternating pairs of one process: ``python -m benchmarks.spark_loads``.
+"""Writes on Spark compared with plain Spark, in alternating pairs of one process: ``python -m benchmarks.spark_loads``.
 
-Each line is a write of this project and what plain Spark does with the same rows, taken in turns; ratios are medians of
-those of the pairs, so that a machine that others use disturbs both alike. The first pair of a line is left out.
+Each line compares a write of this project with a write of the same rows by plain Spark, in turns. Ratios are medians
+over the pairs, so that other work on the machine affects both sides. The first pair of a line is not counted.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
 WRITE_ONLY: Mapping[str, str] = {"bucket": str(BUCKETS), "write-only": "true"}
 MANY_FILES = 500
 FEW_ROWS = 50
-"""A small upsert has one row in so many of the table."""
+"""A small upsert has one of this many rows of the table."""
 
 Work = Callable[[], object]
 
 
 @dataclass(frozen=True)
 class Pair:
-    """One write of each kind: ``prepare`` makes both, and is not measured."""
+    """One write of each kind. ``prepare`` creates both and is not measured."""
 
     prepare: Callable[[], tuple[Work, Work]]
 
@@ -59,7 +59,7 @@ class Loads:
 
     @property
     def lines(self) -> dict[str, Pair]:
-        """What can be measured."""
+        """Return the lines that can be measured."""
         ways = ("auto", "shuffle", "storage", "none")
         return {
             **{f"load, {way}": Pair(lambda way=way: self._load({"spark.write.exchange": way})) for way in ways},
@@ -77,7 +77,7 @@ class Loads:
     def _upsert(
         self, mode: str, options: Mapping[str, str], rows: Callable[[], DataFrame] | None = None
     ) -> tuple[Work, Work]:
-        """Rows into a table that has the base, by default the first upsert; plain Spark appends them."""
+        """Upsert rows, by default the first upsert, into a table with the base rows. Plain Spark appends them."""
         if mode not in self._filled:
             self._filled[mode] = self._table({"bucket": str(BUCKETS), **options})
             self._lake.write(self._read(self._source.base), self._filled[mode])
@@ -85,7 +85,7 @@ class Loads:
         return self._plain(frame), self._into(self._filled[mode], frame)
 
     def _few(self) -> DataFrame:
-        """2 % of the base, keys from all of it."""
+        """Return 2 % of the base rows, with keys of the whole range."""
         return self._read(self._source.base).where(f"k % {FEW_ROWS} = 7")
 
     def _copy(self) -> tuple[Work, Work]:
@@ -97,7 +97,7 @@ class Loads:
         return self._plain(merged), self._into(self._table(WRITE_ONLY), self._lake.table(self._filled["copied"]))
 
     def _many_files(self) -> tuple[Work, Work]:
-        """A commit with a file for each of many partitions, of 1 % of the rows; the table keeps growing."""
+        """Commit a file for each of many partitions, with 1 % of the rows. The table grows with each commit."""
         rows = self._read(self._source.base).where("k % 20 = 7")
         rows = rows.selectExpr("*", f"cast(k % {MANY_FILES * 20} / 20 AS int) AS p")
         if "many" not in self._filled:
@@ -129,7 +129,7 @@ class Loads:
 
 
 def measured(pair: Pair, times: int) -> str:
-    """The cells of a line: seconds of plain Spark, and the ratios of wall and CPU time."""
+    """Return the cells of a line: seconds of plain Spark, and the ratios of wall and CPU time."""
     walls, cpus, plain = [], [], []
     for number in range(times + 1):
         found = []

@@ -1,9 +1,9 @@
-"""What scans on Spark cost beside plain Spark: ``python -m benchmarks.spark_scans``.
+"""The cost of scans on Spark compared with plain Spark: ``python -m benchmarks.spark_scans``.
 
-Every query runs on plain Parquet files with the merged rows, on a frame of the table with the query put on it, with
-``columns=`` and ``filter=``, and by ``lake.sql``. They take turns in one process; a figure is the median of the ratios
-to plain Spark of the same round, wall time / CPU time of the whole tree of processes. Those of ``lake.sql`` are to
-``columns=`` and ``filter=``.
+Every query runs on plain Parquet files with the merged rows, as operations on a DataFrame of the table, with
+``columns=`` and ``filter=``, and with ``lake.sql``. They take turns in one process. A figure is the median of the
+ratios to plain Spark of the same round: wall time / CPU time of the whole process tree. Figures of ``lake.sql`` are
+relative to ``columns=`` and ``filter=``.
 """
 
 from __future__ import annotations
@@ -45,20 +45,20 @@ PARTITIONS = 50
 
 @dataclass(frozen=True)
 class Query:
-    """A query as it is put on a frame, and the same rows by ``columns=`` and ``filter=``, where they can say it."""
+    """A query as operations on a DataFrame, and with ``columns=`` and ``filter=`` if they can express it."""
 
     run: Callable[[DataFrame], object]
     columns: Sequence[str] | None = None
     filter: str | None = None
     is_told: bool = True
     sql: str = ""
-    """The same in SQL, on ``TABLE``; ``result`` makes of its rows what ``run`` returns."""
+    """The same query in SQL on ``TABLE``. ``result`` converts its rows to the result of ``run``."""
     result: Callable[[Sequence[Row]], object] = lambda rows: rows[0][0]
 
 
 @dataclass(frozen=True)
 class Line:
-    """One line of the report: a query of a table, and the bars of its frame."""
+    """One line of the report: a query of a table, and the limits of its DataFrame."""
 
     name: str
     table: str
@@ -87,7 +87,7 @@ def main() -> None:
 
 
 def lines() -> Sequence[Line]:
-    """What is measured."""
+    """Return the measured lines."""
     every = Query(every_column, is_told=False)
     return [
         Line("all 11 columns, merge on read", "merge on read", every, 1.3),
@@ -189,7 +189,7 @@ class Bench:
         self._made: set[str] = set()
 
     def measured(self, line: Line, rounds: int) -> str:
-        """Measure a line; it tells of different results, too."""
+        """Measure a line. It also reports different results."""
         name = self._table(line.table)
         query, spark = line.query, self.lake.spark
         plain = str(self._scratch / f"{name}-plain")
@@ -262,7 +262,7 @@ class Bench:
         rows.repartition(PARTITION).write.partitionBy(PARTITION).parquet(str(self._scratch / f"{name}-plain"))
 
     def _frame(self, columns: int, start: int, count: int, age: int) -> DataFrame:
-        """``k``, and numbers, floating numbers, texts and one time; keys are scattered over what is known."""
+        """Return ``k`` and columns of integers, floats, strings and one time. Keys are spread over the known keys."""
         others = [f"cast(pmod(hash(id, {age}, {i}), 1000) AS int) AS n{i}" for i in range((columns - 2) // 3)]
         others += [f"rand({age * 100 + i}) AS d{i}" for i in range((columns - 2) // 3)]
         texts = columns - 2 - len(others)
@@ -273,7 +273,7 @@ class Bench:
     def _key(self, start: int, count: int) -> str:
         if start == 0:
             return "id"
-        # The first half are known keys that lie anywhere.
+        # The first half are known keys in random positions.
         return f"if(id < {start + count // 2}, pmod((id - {start}) * 7919 + {start}, {start}), id)"
 
 

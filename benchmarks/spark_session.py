@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def session(scratch: Path, settings: Mapping[str, str] | None = None) -> SparkSession:
-    """A fresh local session, with further settings."""
+    """Return a new local session with additional settings."""
     os.environ["JAVA_HOME"] = str(find_java(os.environ, launchers=default_launchers()).home)
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     from pyspark.sql import SparkSession
@@ -38,7 +38,7 @@ def session(scratch: Path, settings: Mapping[str, str] | None = None) -> SparkSe
 
 
 def aggregate(frame: DataFrame) -> str:
-    """Touch every column; the text is equal for equal rows."""
+    """Aggregate every column. Equal rows give equal text."""
     from pyspark.sql import functions as F
 
     row = frame.agg(

@@ -3,9 +3,9 @@
     python -m benchmarks.statements spark process
     DELTA_JARS=delta-spark.jar,delta-storage.jar python -m benchmarks.statements delta
 
-Delta needs a release of PySpark that it knows, in an environment of its own, which need not have this library. A small
-round warms up; in the second one each engine changes a table of its own, one statement after the other. A line has
-wall and CPU seconds; with other work on the machine the CPU seconds say more.
+Delta needs a PySpark release that it supports, in a separate environment, which need not have this library. A small
+round warms up; in the second round, each engine changes its own table, one statement after the other. A line has wall
+and CPU seconds. If the machine does other work, the CPU seconds are more reliable.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ def rows(spark: SparkSession, count: int) -> DataFrame:
 
 
 def changes(spark: SparkSession, count: int) -> DataFrame:
-    """1 % as many rows: four fifths with ids that the table has, spread over all of it, the rest new."""
+    """Return 1 % as many rows: four fifths with existing ids over the whole range, the rest with new ids."""
     key = f"IF(id % 5 < 4, id * 100 + (id * 7919) % 100, id + {count}) AS id"
     return spark.range(0, count // 100, 1, 2).selectExpr(key).selectExpr(*COLUMNS)
 
 
 def measured(name: str, work: Callable[[], object]) -> None:
-    """Carry out a statement and print what it took."""
+    """Run a statement and print its cost."""
     wall, cpu = time.perf_counter(), cpu_seconds(os.getpid())
     found = work()
     wall, cpu = time.perf_counter() - wall, cpu_seconds(os.getpid()) - cpu
@@ -64,7 +64,7 @@ def measured(name: str, work: Callable[[], object]) -> None:
 
 
 def ours(engine: str, scratch: Path) -> None:
-    """Statements of this library, by Spark or in one process."""
+    """Run statements of this library, on Spark or in one process."""
     from benchmarks.spark_session import session
     from table_format.spark import paimon
 
@@ -107,7 +107,7 @@ def _shown(changed: Any) -> tuple[int, int, int]:  # noqa: ANN401
 
 
 def delta(scratch: Path) -> None:
-    """The same statements as SQL of Delta Lake."""
+    """Run the same statements as SQL of Delta Lake."""
     from pyspark.sql import SparkSession
 
     settings = {

@@ -1,11 +1,11 @@
-"""Micro-batches of 100,000 rows from table to table, beside batch jobs of the same rows.
+"""Micro-batches of 100,000 rows from table to table, compared with batch jobs of the same rows.
 
     python -m benchmarks.streaming --rows 100000 --commits 8
 
-The source has a commit for each micro-batch. Each line is the cost of one micro-batch, or of one batch job, out of
-several: wall seconds are the median, CPU seconds the mean over all processes. The first one is not in it: what passes
-until it has ended, beyond such a cost, is printed as ``start``. The line below has the parts of a micro-batch that
-Spark reports, in milliseconds. ``read`` writes the rows nowhere, ``parquet`` is Spark without this library.
+The source has a commit for each micro-batch. Each line is the cost of one of several micro-batches or batch jobs: wall
+seconds are the median, CPU seconds the mean over all processes. The first one is not counted; its additional time is
+printed as ``start``. The next line has the parts of a micro-batch that Spark reports, in milliseconds. ``read``
+discards the rows, ``parquet`` is Spark without this library.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ COLUMNS: Final = (
 TARGETS: Final = {"keyed": "'primary-key' = 'id', 'bucket' = '2', 'write-only' = 'true'", "append": "'bucket' = '-1'"}
 ONE_COMMIT: Final = {"scan.mode": "from-snapshot", "scan.snapshot-id": "1", "read.stream.maxFilesPerTrigger": "1"}
 POLL_S: Final = 0.1
-"""Between two looks at how far a query is."""
+"""The interval between two checks of the progress of a query."""
 
 Way = Callable[[str, "Meter"], None]
-"""Reads the commits of the source and writes them to a table, or nowhere."""
+"""Reads the commits of the source and writes them to a table, or discards them."""
 
 
 class Meter:
-    """What the commits of one way cost; ``ended`` is called when some more of them have been dealt with."""
+    """The cost of the commits of one way. ``ended`` is called after more commits are complete."""
 
     def __init__(self) -> None:
         self.walls: list[float] = []
@@ -66,18 +66,18 @@ class Meter:
             self.start_s = self._wall - self._began - self._warm * self.wall_s
 
     def shown_parts(self) -> str:
-        """What passes in which part of a micro-batch, as Spark reports it."""
+        """Return the time of each part of a micro-batch, as Spark reports it."""
         names = sorted({name for parts in self.parts[1:] for name in parts} - {"triggerExecution"})
         return ", ".join(f"{name} {statistics.median(p.get(name, 0) for p in self.parts[1:]):.0f}" for name in names)
 
     @property
     def wall_s(self) -> float:
-        """The median but for the first."""
+        """The median without the first."""
         return statistics.median(self.walls[1:])
 
 
 class Streaming:
-    """The lake, a source with many commits, and the ways to bring them to another table."""
+    """The lake, a source with many commits, and the ways to copy them to another table."""
 
     def __init__(self, lake: Lake, scratch: Path, *, rows: int, commits: int) -> None:
         self.lake, self.scratch, self.commits, self.runs = lake, scratch, commits, 0
@@ -93,7 +93,7 @@ class Streaming:
         self.lake.sql(f"CREATE TABLE b.{name} ({columns}) TBLPROPERTIES ({properties})")
 
     def ways(self) -> dict[str, dict[str, Way]]:
-        """By what is measured and by name; the first of each is a batch job."""
+        """Return the ways by workload and name. The first of each workload is a batch job."""
         writing: dict[str, Way] = {
             "lake.write": lambda name, meter: self._batches(meter, lambda rows: self.lake.write(rows, name)),
             "format('paimon')": lambda name, meter: self._query(meter, lambda rows: self._by_format(rows, name)),
@@ -114,7 +114,7 @@ class Streaming:
         return {"parquet, read": plain_reading, "read": reading, "parquet": plain, **dict.fromkeys(TARGETS, writing)}
 
     def measure(self, what: str, way: Way) -> Meter:
-        """Bring all commits to a new table."""
+        """Copy all commits to a new table."""
         self.runs += 1
         if what in TARGETS:
             self._create(f"d{self.runs}", TARGETS[what])

@@ -1,7 +1,8 @@
-"""The structure of the source: modules, floors of imports, circles, sizes, docstrings, annotations.
+"""Measures the structure of the source: modules, import depth (floors), import cycles (circles), sizes, docstrings,
+annotations.
 
-``python -m benchmarks.structure [path]`` measures the work tree at a path (default: this one) and prints Markdown.
-ADR 0014 quotes its figures. A floor is a place in the longest chain of imports: a package in which a imports b and b
+``python -m benchmarks.structure [path]`` measures the work tree at a path (default: this one) and prints Markdown. ADR
+0014 quotes its figures. A floor is a position in the longest chain of imports: a package in which a imports b and b
 imports c has three. Imports under ``TYPE_CHECKING`` and inside functions count.
 """
 
@@ -21,7 +22,7 @@ PACKAGES: Final = ("table_format", "dagster_paimon", "resources", "assets", "job
 ROOMS: Final = ("table_format.table", "table_format.metastore", "table_format.spark")
 
 Graph: TypeAlias = Mapping[str, frozenset[str]]
-"""What each module, or each package, imports."""
+"""The imports of each module or package."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,7 @@ class Source:
 
 
 def circles(graph: Graph) -> list[frozenset[str]]:
-    """Groups of nodes that import each other, directly or not.
+    """Return groups of nodes that import each other, directly or indirectly.
 
     >>> circles({"a": frozenset("b"), "b": frozenset("a"), "c": frozenset("a")}) == [frozenset("ab")]
     True
@@ -71,7 +72,7 @@ def circles(graph: Graph) -> list[frozenset[str]]:
 
 
 def floors(graph: Graph) -> int:
-    """The number of nodes in the longest chain of imports; a circle counts as one node.
+    """Return the number of nodes in the longest chain of imports. A cycle counts as one node.
 
     >>> floors({"a": frozenset("b"), "b": frozenset("c"), "c": frozenset(), "d": frozenset("c")})
     3
@@ -124,7 +125,7 @@ def source_of(root: Path) -> Source:
 
 
 def report(root: Path) -> str:
-    """All figures as Markdown."""
+    """Return all figures as Markdown."""
     sys.path.insert(0, str(root))
     graph = grimp.build_graph("table_format", cache_dir=None)
     head = "| package | modules | floors | circles | rooms | floors of rooms | circles of rooms |"
@@ -162,7 +163,7 @@ def _files(root: Path) -> Iterator[Path]:
 
 
 def _folder(package: str, module: str) -> str:
-    """The room of a module; a module that lies in no room is one by itself."""
+    """Return the room of a module. A module outside of all rooms is its own room."""
     inner = module.removeprefix(f"{package}.").split(".")
     return inner[0]
 
@@ -177,9 +178,9 @@ def _function(where: str, node: ast.FunctionDef) -> Function:
 
 
 def _public(tree: ast.Module) -> Iterator[ast.Module | ast.ClassDef | ast.FunctionDef]:
-    """The module, its public classes and functions, and their public methods.
+    """Yield the module, its public classes and functions, and their public methods.
 
-    Methods that implement a documented protocol, and have no docstring of their own, count as without.
+    Methods that implement a documented protocol but have no docstring count as undocumented.
     """
     yield tree
     for node in tree.body:
@@ -208,7 +209,7 @@ def _reached(graph: Graph, start: str) -> frozenset[str]:
 
 
 def _bottom_up(graph: Mapping[str, Iterable[str]]) -> Iterator[str]:
-    """The nodes of a graph without circles, each after those it imports."""
+    """Yield the nodes of an acyclic graph, each after the nodes that it imports."""
     done: set[str] = set()
 
     def visit(node: str) -> Iterator[str]:

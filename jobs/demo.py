@@ -1,8 +1,8 @@
-"""The main job, headless: ``python -m jobs.demo`` walks the lakehouse from landing to maintenance and shows the result.
+"""The demo: ``python -m jobs.demo`` runs the pipeline from landing to maintenance without the UI and shows the result.
 
-It is a client of the code location: it loads ``definitions`` by the name that ``workspace.yaml`` gives, runs its jobs
-on the real instance, and so leaves runs, events and metadata that the UI shows afterwards. ``write-clicks`` plays
-an external writer of a table.
+It is a client of the code location: it loads ``definitions`` by the name in ``workspace.yaml`` and runs its jobs on the
+real instance, so the UI shows the runs, events and metadata afterwards. ``write-clicks`` simulates an external writer
+of a table.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ SAME_SCHEMA_DAYS: Final = FeedPlan().schema_change_day - 1
 
 @dataclass
 class DemoRun:
-    """The steps done so far, on one instance."""
+    """The completed steps, on one instance."""
 
     defs: dg.Definitions
     instance: dg.DagsterInstance
@@ -61,10 +61,10 @@ class DemoRun:
         resources: Mapping[str, Any] | None = None,
         maintains: str | None = None,
     ) -> dg.JobExecutionResult:
-        """Run one job, in this process, for a range of days or for none.
+        """Run one job in this process, for a range of days or without partitions.
 
         Raises:
-            SystemExit: the run failed; its error has been printed.
+            SystemExit: the run failed. Its error has been printed.
         """
         print(f"\n[{len(self.done) + 1}/{self.steps}] {title}", flush=True)
         began = time.monotonic()
@@ -86,7 +86,8 @@ class DemoRun:
         seconds = time.monotonic() - began
         if not result.success:
             print(
-                f"\nRun {result.run_id} of job '{job}' failed: the error is above, all of its log in the UI (make ui)."
+                f"\nRun {result.run_id} of job '{job}' failed: see the error above, and the complete log in the UI "
+                "(make ui)."
             )
             sys.exit(1)
         self.done.append((title, seconds, result.run_id))
@@ -95,7 +96,7 @@ class DemoRun:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the demo, or play the foreign writer."""
+    """Run the demo, or write clicks as an external writer."""
     options = _parse(arguments)
     warehouse = Path(options.warehouse).absolute()
     prepare_environment(warehouse)
@@ -122,7 +123,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run_steps(demo: DemoRun, lakehouse: LakehouseCatalog, days: Sequence[str]) -> bool:
-    """Every step of the demo; whether the repeated day left the tables as they were."""
+    """Run every step of the demo. Return whether repeating a day left the tables unchanged."""
     whole, feed = (days[0], days[-1]), {"feed": {"config": {"events_per_day": demo.events}}}
     first = (days[0], days[:SAME_SCHEMA_DAYS][-1])
     demo.run(f"landing, ods and dwd of {_span(first)}, a backfill in one run", "ingest", days=first, resources=feed)
@@ -165,7 +166,7 @@ def _run_steps(demo: DemoRun, lakehouse: LakehouseCatalog, days: Sequence[str]) 
 
 
 def _index(demo: DemoRun, lakehouse: LakehouseCatalog) -> None:
-    """Declare indexes on a table that has history, give its files these indexes, and show what a query reads."""
+    """Declare indexes on a table with existing files, build them, and show what a query reads."""
     declare_indexes(lakehouse)
     demo.run(
         f"file indexes for the files of {INDEXED_TABLE}, declared after they were written",
@@ -197,12 +198,14 @@ def _span(days: tuple[str, str]) -> str:
 def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m jobs.demo", description="Run the lakehouse's main job headless.")
     parser.add_argument("command", nargs="?", choices=("run", "write-clicks"), default="run")
-    parser.add_argument("--days", type=_between(1, FEED_DAYS), default=10, help="days of the feed (default 10)")
+    parser.add_argument(
+        "--days", type=_between(1, FEED_DAYS), default=10, help="number of days of the feed (default 10)"
+    )
     parser.add_argument(
         "--events",
         type=_between(20, 100_000_000),
         default=5_000,
-        help="events of a day (default 5000); another number is another shop, give it another warehouse",
+        help="events per day (default 5000); another number gives other data and needs another warehouse",
     )
     parser.add_argument("--warehouse", default=str(_ROOT / "warehouse"), help="directory of the tables")
     return parser.parse_args(arguments)
@@ -222,9 +225,9 @@ def _between(smallest: int, largest: int) -> Any:  # noqa: ANN401 - argparse cal
 def _print_next(warehouse: Path) -> None:
     default = warehouse == _ROOT / "warehouse"
     setting = "" if default else f"LAKEHOUSE_WAREHOUSE={warehouse} "
-    print("\nOpen the UI on these runs, tables and plots:")
+    print("\nTo see these runs, tables and plots in the UI:")
     print(f"    {setting}make ui        then http://localhost:3000")
-    print("Run this again as often as you like: days are replaced, keys are upserted, nothing doubles.")
+    print("You can run this again: days are replaced and keys are upserted, so nothing is duplicated.")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""File indexes in the demo: declared on a table with history, and what a query reads without and with them."""
+"""File indexes in the demo: declares them on a table with existing files, and measures a query with and without."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class Reading:
 
 
 def declare_indexes(lakehouse: LakehouseCatalog) -> None:
-    """Set the options that declare indexes; files that are there do not change."""
+    """Set the options that declare indexes. Existing files do not change."""
     lakehouse.catalog().alter_table(TABLE, [SetOption(key, value) for key, value in _INDEXES.items()])
 
 
 def one_customers_events(lakehouse: LakehouseCatalog) -> str:
-    """The filter for the events of the customer with the fewest: minimum and maximum skip no file for it."""
+    """Return a filter for the customer with the fewest events. Minimum and maximum cannot skip files for it."""
     events = (
         lakehouse.table(TABLE).scan(columns=["user_id"]).to_arrow().group_by("user_id").aggregate([([], "count_all")])
     )

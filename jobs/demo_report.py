@@ -1,4 +1,4 @@
-"""The output of the demo: tables, snapshots, timings, and a digest that shows whether two states hold the same rows."""
+"""The output of the demo: tables, snapshots, timings, and a digest that shows whether two states have the same rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from table_format import Table
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """The rows of a table, whatever files and snapshots they lie in."""
+    """The row count and digest of a table, independent of its files and snapshots."""
 
     rows: int
     digest: str

@@ -1,6 +1,6 @@
-"""The jobs that make assets, and when the whole pipeline runs by the clock (UTC)."""
+"""The jobs that materialize assets, and the schedule of the whole pipeline (UTC)."""
 
-# Annotations are not postponed here: Dagster looks at the type of `context` itself.
+# No postponed annotations here: Dagster inspects the type of `context`.
 
 from typing import Final
 
@@ -15,7 +15,7 @@ MAIN: Final = dg.AssetSelection.groups("landing", "ods", "dwd") - _STAGED
 ingest: Final = dg.define_asset_job(
     "ingest",
     selection=MAIN,
-    description="Land the change files of some days, append them to `ods`, bring `dwd` up to date.",
+    description="Land the change files of some days, append them to `ods`, and update `dwd`.",
 )
 
 main_pipeline: Final = dg.define_asset_job(
@@ -39,22 +39,22 @@ enrich: Final = dg.define_asset_job(
 follow_changes: Final = dg.define_asset_job(
     "follow_changes",
     selection=dg.AssetSelection.assets("mart/user_ltv", "mart/order_funnel", "ops/table_health"),
-    description="Bring the marts that follow changes up to date, and measure all tables; needs no Spark.",
+    description="Update the marts that follow changes, and measure all tables. Needs no Spark.",
 )
 
 all_checks: Final = dg.define_asset_job(
     "all_checks",
-    # The audit of a branch has nothing to look at once the branch is published.
+    # The audit of a branch has nothing to check after the branch is published.
     selection=dg.AssetSelection.all_asset_checks() - dg.AssetSelection.checks_for_assets(orders_enriched_staged),
-    description="Run every asset check on the tables as they are; needs no Spark.",
+    description="Run every asset check on the current tables. Needs no Spark.",
 )
 
 
 @dg.schedule(
-    job=main_pipeline, cron_schedule="10 1 * * *", description="One more day of the feed, from landing to mart."
+    job=main_pipeline, cron_schedule="10 1 * * *", description="The next day of the feed, from landing to mart."
 )
 def cdc_daily(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
-    """The first day that was never loaded."""
+    """Request the first day that was never loaded."""
     loaded = context.instance.get_materialized_partitions(dg.AssetKey(["dwd", "orders"]))
     following = next((day for day in daily.get_partition_keys() if day not in loaded), None)
     if following is None:

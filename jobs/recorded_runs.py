@@ -1,7 +1,7 @@
-"""Runs in this process that the UI shows as runs of the code location: on its timeline, and as history of their jobs.
+"""Runs jobs in this process so that the UI shows them as runs of the code location, on its timeline and in job history.
 
-``JobDefinition.execute_in_process`` records a run without saying which code location its job is of, and the pages that
-are ordered by code location then leave it out. Dagster has no public way to say it.
+``JobDefinition.execute_in_process`` records a run without the code location of its job, so pages that are ordered by
+code location leave it out. Dagster has no public API to set it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def run_job(
     tags: Mapping[str, str],
     project: Path,
 ) -> dg.JobExecutionResult:
-    """Run a job of the project at a directory in this process; the result says whether it failed."""
+    """Run a job of the project in a directory in this process. The result shows whether it failed."""
     target = LoadableTargetOrigin(module_name=MODULE, working_directory=str(project))
     location = ManagedGrpcPythonEnvCodeLocationOrigin(target, LOCATION)
     origin = RemoteJobOrigin(RemoteRepositoryOrigin(location, _REPOSITORY), job.name)

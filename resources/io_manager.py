@@ -1,4 +1,4 @@
-"""The former place of the IO manager; it is in ``dagster_paimon`` now. This alias stays for one release."""
+"""The former location of the IO manager, which is now in ``dagster_paimon``. This alias stays for one release."""
 
 from __future__ import annotations
 

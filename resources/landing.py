@@ -1,7 +1,7 @@
-"""The landing zone: files as a change-capture connector leaves them, one directory for each table and day.
+"""The landing zone: files in the layout of a change-capture connector, with a directory for each table and day.
 
-``<path>/<table>/dt=<day>/part-00000.jsonl`` and beside the parts ``_schema.json``, the columns the source had. A day is
-replaced as a whole: its directory is made under another name and renamed.
+The files are ``<path>/<table>/dt=<day>/part-00000.jsonl`` and ``_schema.json`` with the columns of the source. A day is
+replaced as a whole: its directory is written with another name and renamed.
 """
 
 from __future__ import annotations
@@ -37,22 +37,24 @@ class LandingDay:
 class LandingZone(Guarded):
     """A directory where change files arrive."""
 
-    path: str = Field(description="Directory of the landed files; a relative one begins at `base_directory`.")
+    path: str = Field(description="Directory of the landed files; a relative path is relative to `base_directory`.")
     base_directory: str = Field(
-        default="", description="Where a relative path begins; where the process runs when empty."
+        default="", description="Base of a relative path; by default the working directory of the process."
     )
-    lines_per_file: int = Field(default=100_000, description="A day of more lines is written as several files.")
+    lines_per_file: int = Field(
+        default=100_000, description="Maximum lines of a file; a day with more lines is written as several files."
+    )
 
     def table_directory(self, table: str) -> Path:
-        """The directory of all days of one table."""
+        """Return the directory with all days of one table."""
         return Path(absolute_location(self.path, self.base_directory)) / table
 
     def directory(self, table: str, day: str) -> Path:
-        """The directory of one table and day."""
+        """Return the directory of one table and day."""
         return self.table_directory(table) / f"dt={day}"
 
     def land(self, table: str, day: str, lines: Iterable[str], columns: dict[str, str]) -> LandingDay:
-        """Write the files of one day, in place of those that are there."""
+        """Write the files of one day and replace existing ones."""
         final = self.directory(table, day)
         draft = final.with_name(f".{final.name}.{os.getpid()}")
         shutil.rmtree(draft, ignore_errors=True)
@@ -72,7 +74,7 @@ class LandingZone(Guarded):
         return LandingDay(final, count, size, digest.hexdigest())
 
     def columns(self, table: str, day: str) -> dict[str, str]:
-        """The columns, name to SQL type, that the source had on that day.
+        """Return the columns of the source on that day, from name to SQL type.
 
         Raises:
             FileNotFoundError: nothing was landed for that day.
@@ -87,7 +89,7 @@ class LandingZone(Guarded):
         return columns
 
     def count_lines(self, table: str, day: str) -> int:
-        """Lines landed for that day; 0 where there are none."""
+        """Return the number of lines that were landed for that day."""
         return sum(_lines_of(part) for part in sorted(self.directory(table, day).glob("part-*.jsonl")))
 
 

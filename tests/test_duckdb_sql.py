@@ -48,7 +48,7 @@ def test_a_query_has_the_rows_of_the_tables(warehouse: Warehouse, text: str) -> 
     assert query(warehouse.catalog, text, database="db").fetchall() == RESULTS[text]
 
 
-def test_columns_and_conditions_are_pushed_into_the_reading(
+def test_columns_and_conditions_are_pushed_down_to_the_scan(
     warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plans = []
@@ -82,12 +82,12 @@ WRITES = {
 
 
 @pytest.mark.parametrize("text", WRITES)
-def test_a_statement_that_is_no_query_is_refused_by_name(warehouse: Warehouse, text: str) -> None:
+def test_a_statement_that_is_not_a_query_is_refused_by_name(warehouse: Warehouse, text: str) -> None:
     with pytest.raises(UnsupportedFeature, match=f"{WRITES[text]}.* is not supported: DuckDB only reads"):
         query(warehouse.catalog, text, database="db")
 
 
-def test_what_cannot_be_asked_is_refused(warehouse: Warehouse) -> None:
+def test_invalid_queries_are_refused(warehouse: Warehouse) -> None:
     with pytest.raises(InvalidInputError, match="found 2 statements"):
         query(warehouse.catalog, "SELECT 1; SELECT 2")
     with pytest.raises(InvalidInputError, match="expected a time"):

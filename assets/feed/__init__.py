@@ -1,7 +1,7 @@
-"""The change feed of a small shop: made up, yet the same bytes for the same (seed, table, day), for ever.
+"""The generated change feed of a small shop. The same (seed, table, day) always gives the same bytes.
 
-It has the faults of a real feed, each with its own switch in ``FeedPlan``: events that come late, twice or out of
-order, deletes, hot keys, and a schema that changes on the eighth day.
+It has the faults of a real feed, each with its own switch in ``FeedPlan``: late, duplicate and out-of-order events,
+deletes, hot keys, and a schema that changes on the eighth day.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Chance without state: a number is a pure function of (seed, stream, id).
+"""Random numbers without state: a number is a pure function of (seed, stream, id).
 
-Nothing is drawn in sequence, so any day can be made without the days before it, and no library's generator can change
-the data under us. The mixer is SplitMix64.
+Numbers are not drawn in sequence, so each day can be generated without the days before it, and a change of a library
+cannot change the data. The mixer is SplitMix64.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _UNIT: Final = 2.0**-53
 
 
 def chance(seed: int, stream: str, ids: Ints) -> Floats:
-    """One number in [0, 1) for each id; streams are independent of each other.
+    """Return one number in [0, 1) for each id. Streams are independent of each other.
 
     >>> [round(float(x), 4) for x in chance(7, "amount", np.array([1, 2, 1]))]
     [0.8171, 0.967, 0.8171]
@@ -39,7 +39,7 @@ def chance(seed: int, stream: str, ids: Ints) -> Floats:
 
 
 def between(low: int, high: int, numbers: Floats) -> Ints:
-    """Whole numbers of [low, high) from numbers of [0, 1).
+    """Map numbers in [0, 1) to whole numbers in [low, high).
 
     >>> between(10, 20, np.array([0.0, 0.55, 0.999])).tolist()
     [10, 15, 19]
@@ -48,7 +48,7 @@ def between(low: int, high: int, numbers: Floats) -> Ints:
 
 
 def favourite(count: int, numbers: Floats) -> Ints:
-    """Ranks of [0, count) of which the low ones are much more frequent: hot keys.
+    """Map numbers to ranks in [0, count). Low ranks are much more frequent: hot keys.
 
     >>> favourite(1000, np.array([0.1, 0.5, 0.9])).tolist()
     [1, 125, 729]

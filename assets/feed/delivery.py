@@ -1,7 +1,7 @@
-"""From what happened to what is delivered: the log order of a day, and the faults of the way.
+"""Converts events to delivered files: the log order of a day, and the faults of delivery.
 
-An event's ``lsn`` says when it happened among all of its table; the file it arrives in, and its place in that file, say
-little. Events arrive up to ``MAX_LATE_DAYS`` late, a repeated one up to a day after its original.
+The ``lsn`` of an event is its position among all events of its table. Its file, and the position in the file, may
+differ from this order. Events arrive up to ``MAX_LATE_DAYS`` late, a duplicate up to a day after its original.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _BATCH_ROWS: Final = 10_000
 
 
 def delivered_events(plan: FeedPlan, table: FeedTable, index: int) -> pa.Table:
-    """The events in the file of one day, in the order of the file.
+    """Return the events in the file of one day, in the order of the file.
 
     >>> events = delivered_events(FeedPlan(events_per_day=100), FeedTable.USERS, 0)
     >>> events.equals(delivered_events(FeedPlan(events_per_day=100), FeedTable.USERS, 0))
@@ -77,7 +77,7 @@ def _late_days(plan: FeedPlan, table: FeedTable, lsn: Ints) -> Ints:
 
 
 def _placed(plan: FeedPlan, table: FeedTable, events: pa.Table, index: int, *, late: Ints, again: bool) -> pa.Table:
-    """Add ``place``, the sort key within the file: log order but for late, repeated and disordered events."""
+    """Add ``place``, the sort key in the file: log order, except for late, duplicate and out-of-order events."""
     lsn = events["lsn"].to_numpy()
     when = events["ts_ms"].to_numpy()
     anywhere = start_of_day_ms(index) + between(0, DAY_MS, chance(plan.seed, f"{table}/place/{again}", lsn))
@@ -89,7 +89,7 @@ def _placed(plan: FeedPlan, table: FeedTable, events: pa.Table, index: int, *, l
 
 
 def json_lines(plan: FeedPlan, table: FeedTable, index: int) -> Iterator[str]:
-    """The file of one day as a change-capture connector writes it: one JSON object a line, amounts as text.
+    """Yield the lines of the file of one day, as a change-capture connector writes them: JSON objects, amounts as text.
 
     >>> line = next(json_lines(FeedPlan(events_per_day=100), FeedTable.USERS, 0))
     >>> sorted(json.loads(line))

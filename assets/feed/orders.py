@@ -1,7 +1,7 @@
 """Orders: created, paid, shipped, cancelled, deleted.
 
-The life of an order is a pure function of its id, so the events of one day are found by looking at the orders created
-on that day and on the few days before it.
+The events of an order are a pure function of its id, so the events of one day are those of the orders created on that
+day and on the few days before it.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ _IDS_PER_DAY: Final = 100_000_000
 _MINUTE_MS: Final = 60_000
 _HOUR_MS: Final = 3_600_000
 _SLIP_CENTS: Final = 10_000_000_000
-"""100 million: an amount that the first schema's DECIMAL(10, 2) cannot hold."""
+"""100 million: an amount that DECIMAL(10, 2) of the first schema cannot represent."""
 _COUPONS: Final = np.array([None, "WELCOME10", "SPRING25", "FREESHIP"], dtype=object)
 
 
 def order_events(plan: FeedPlan, index: int) -> pa.Table:
-    """All events, on that day and after it, of the orders created on one day.
+    """Return all events, on that day and later, of the orders created on one day.
 
     Columns: ``op``, ``ts_ms``, then the row after the event: ``order_id, user_id, status, cents, created_ms, coupon``.
     """
@@ -78,13 +78,13 @@ def _step(op: str, status: str, when: Ints, happens: Truths, rows: pa.Table) -> 
 
 
 def _cents(numbers: Floats) -> Ints:
-    """Many small amounts and few large ones, up to 1,250.00."""
+    """Return many small amounts and few large ones, up to 1,250.00."""
     fourth = numbers * numbers * numbers * numbers
     return between(250, 5_000, numbers) + np.floor(fourth * fourth * 120_000).astype(np.int64)
 
 
 def _slips(plan: FeedPlan, index: int, count: int) -> Truths:
-    """One order a day has a slip of the finger in its amount and is cancelled; only the second schema can hold it."""
+    """Select one order a day with a mistyped amount, which is cancelled. Only the second schema can represent it."""
     slips = np.zeros(count, dtype=bool)
     slips[0] = plan.has_new_schema(index)
     return slips

@@ -11,13 +11,13 @@ from typing import Final
 FIRST_DAY: Final = date(2026, 1, 1)
 DAY_MS: Final = 86_400_000
 MAX_LATE_DAYS: Final = 3
-"""No event reaches the feed more than this many days after it happened (a repeated one: a day more)."""
+"""The maximum delay of an event in days. A duplicate may arrive one day later."""
 LIFECYCLE_DAYS: Final = 3
-"""An order's last event happens at most this many days after its first."""
+"""The maximum number of days between the first and the last event of an order."""
 
 
 class FeedTable(StrEnum):
-    """The tables of the shop that send their changes."""
+    """The tables of the shop that have a change feed."""
 
     ORDERS = "orders"
     USERS = "users"
@@ -46,12 +46,12 @@ COLUMN_COMMENTS: Final[Mapping[FeedTable, Mapping[str, str]]] = {
         "updated_at": "when the user last changed",
     },
 }
-"""What the columns of the source mean."""
+"""The descriptions of the columns of the source."""
 
 
 @dataclass(frozen=True, slots=True)
 class FeedPlan:
-    """Size, seed and faults of the feed. Shares are of 1; a share of 0 switches the fault off."""
+    """Size, seed and faults of the feed. Shares are fractions of 1; a share of 0 turns the fault off."""
 
     seed: int = 7
     events_per_day: int = 5_000
@@ -67,10 +67,10 @@ class FeedPlan:
             raise ValueError(message)
 
     def index(self, day: date) -> int:
-        """Days since the first day of the feed.
+        """Return the number of days since the first day of the feed.
 
         Raises:
-            ValueError: the day lies before it.
+            ValueError: the day is before the first day.
         """
         days = (day - FIRST_DAY).days
         if days < 0:
@@ -79,18 +79,18 @@ class FeedPlan:
         return days
 
     def has_new_schema(self, index: int) -> bool:
-        """Whether the source had its second schema on that day."""
+        """Return whether the source had its second schema on that day."""
         return index + 1 >= self.schema_change_day
 
 
 def start_of_day_ms(index: int) -> int:
-    """Milliseconds since the epoch at which that day of the feed begins (UTC)."""
+    """Return the start of a day of the feed (UTC) in milliseconds since the epoch."""
     epoch_days = (FIRST_DAY + timedelta(days=index)).toordinal() - date(1970, 1, 1).toordinal()
     return epoch_days * DAY_MS
 
 
 def source_columns(plan: FeedPlan, table: FeedTable, index: int) -> dict[str, str]:
-    """Column names and SQL types at the source on that day.
+    """Return the column names and SQL types of the source on that day.
 
     >>> plan = FeedPlan()
     >>> [source_columns(plan, FeedTable.ORDERS, day)["amount"] for day in (6, 7)]

@@ -1,4 +1,4 @@
-"""Users: a population at the start, some new ones every day, changes that favour a few of them, deletes."""
+"""Users: an initial population, some new users every day, changes with hot keys, and deletes."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _TIERS: Final = np.array(["bronze", "silver", "gold"])
 
 
 def user_ids_before(plan: FeedPlan, index: int) -> Ints:
-    """The ids of all users created before that day, deleted ones included; the first day finds a population."""
+    """Return the ids of all users created before that day, including deleted ones and the initial population."""
     return np.arange(1, _at_start(plan) + index * _new_per_day(plan) + 1, dtype=np.int64)
 
 
 def user_events(plan: FeedPlan, index: int) -> pa.Table:
-    """The events of one day. Columns: ``op``, ``ts_ms``, then ``user_id, name, city, tier, created_ms``."""
+    """Return the events of one day. Columns: ``op``, ``ts_ms``, then ``user_id, name, city, tier, created_ms``."""
     return pa.concat_tables([_created_on(plan, index), _changed_on(plan, index), _deleted_on(plan, index)])
 
 
@@ -45,7 +45,7 @@ def _birth_index(plan: FeedPlan, ids: Ints) -> Ints:
 
 
 def _birth_ms(plan: FeedPlan, ids: Ints) -> Ints:
-    """The population of the start is created within the first hour of the first day."""
+    """Return when users were created. The initial population is created in the first hour of the first day."""
     numbers = chance(plan.seed, "users/created", ids)
     within = np.where(ids <= _at_start(plan), between(0, _HOUR_MS, numbers), between(_HOUR_MS, DAY_MS, numbers))
     return start_of_day_ms(0) + _birth_index(plan, ids) * DAY_MS + within
@@ -83,7 +83,7 @@ def _deleted_on(plan: FeedPlan, index: int) -> pa.Table:
 
 
 def _rows(plan: FeedPlan, op: str, when: Ints, ids: Ints, *, versions: Ints) -> pa.Table:
-    """Rows after an event: the name follows the user, city and tier follow the version of the row."""
+    """Return the rows after an event. The name depends on the user, city and tier on the version of the row."""
 
     def draw(what: str, key: Ints) -> Floats:
         return chance(plan.seed, f"users/{what}", key)

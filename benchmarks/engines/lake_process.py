@@ -24,7 +24,7 @@ from table_format.catalog.protocol import Catalog
 
 @dataclass(frozen=True)
 class ProcessTables:
-    """Tables that this process writes."""
+    """Writes tables in this process."""
 
     compacts_what_is_due: ClassVar[bool] = True
     catalog: Catalog

@@ -1,4 +1,4 @@
-"""This project on Spark: the shuffle is Spark's, the files are written and merged in its tasks."""
+"""This project on Spark: Spark shuffles rows, and its tasks write and merge files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from table_format.spark import Lake, paimon
 
 @dataclass(frozen=True)
 class SparkTables:
-    """Tables that Spark's tasks write."""
+    """Writes tables in Spark tasks."""
 
     compacts_what_is_due: ClassVar[bool] = True
     lake: Lake

@@ -1,6 +1,6 @@
-"""The real Apache Paimon 0.9 on Spark 3.5, in the environment that ``python -m tests.oracle.install`` makes.
+"""The real Apache Paimon 0.9 on Spark 3.5, in the environment that ``python -m tests.oracle.install`` creates.
 
-That environment has neither NumPy nor PyArrow: what is imported here must not need them.
+That environment has neither NumPy nor PyArrow, so imports of this module must not need them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class PaimonTables:
-    """Tables in Paimon's catalog; its writer compacts in its tasks."""
+    """Tables in Paimon's catalog. Its writer compacts in its tasks."""
 
     compacts_what_is_due: ClassVar[bool] = False
 
@@ -50,7 +50,7 @@ class PaimonTables:
         self._spark.read.parquet(str(rows)).writeTo(f"paimon.bench.`{name}`").append()
 
     def compact(self, name: str, *, full: bool) -> None:
-        assert full  # noqa: S101 - the procedure of 0.9 compacts in full
+        assert full  # noqa: S101 - the procedure of 0.9 always runs a full compaction
         self._spark.sql(f"CALL paimon.sys.compact(table => 'bench.{name}')").collect()
 
     def scan(self, name: str) -> str:

@@ -1,4 +1,4 @@
-"""The yardstick: plain Spark writes and reads the same rows as Parquet, without a table format."""
+"""The reference: plain Spark writes and reads the same rows as Parquet, without a table format."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The Python client of Apache Paimon, with or without its Rust core, in an environment of its own.
+"""The Python client of Apache Paimon, with or without its Rust core, in a separate environment.
 
-Started by path, so it imports nothing but the measuring of this project.
+It is started by path and imports only the measuring code of this project.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def main(source: Source, scratch: Path, kind: str) -> None:
             for batch in (source.base, *map(source.upsert, range(MERGED_UPSERTS))):
                 table.write(pq.read_table(batch))
             record.best_of(1 if kind == "python" else 3, workload, table.scan)
-        except Exception as error:  # noqa: BLE001 - what a client cannot do is a finding
+        except Exception as error:  # noqa: BLE001 - a workload that a client cannot run is a result
             print(f"{kind} cannot '{workload}': {error}", file=sys.stderr)
     plain_table = open_table(warehouse, "bench.plain")
     record.run("append write", lambda: plain_table.write(pq.read_table(source.base)))

@@ -46,7 +46,7 @@ def inputs_consumed(table: CheckedTable | str) -> dg.AssetChecksDefinition:
 
 
 def _consumed(snapshots: Sequence[Snapshot]) -> dict[str, int]:
-    """The snapshots of its inputs that the last write has read."""
+    """Return the snapshots of the inputs that the last write has read."""
     for snapshot in reversed(snapshots):
         seen = {k.removeprefix(_CONSUMED): int(v) for k, v in snapshot.properties.items() if k.startswith(_CONSUMED)}
         if seen:
@@ -55,7 +55,7 @@ def _consumed(snapshots: Sequence[Snapshot]) -> dict[str, int]:
 
 
 def _rows_after(table: Table | None, seen: int) -> list[Snapshot]:
-    """The snapshots with rows that came after one; all of them where that one was rolled back."""
+    """Return the snapshots with rows after a snapshot, or all of them if that snapshot was rolled back."""
     snapshots = table.snapshots() if table else ()
     with_rows = [s for s in snapshots if s.commit_kind not in (CommitKind.COMPACT, CommitKind.ANALYZE)]
     if snapshots and seen > snapshots[-1].id:

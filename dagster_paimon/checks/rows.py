@@ -52,7 +52,7 @@ def pk_unique(
 
 
 def _repeated_keys(table: Table, key: Sequence[str], keys_at_once: int) -> tuple[int, int, list[str]]:
-    """The rows, how many keys have several of them, and some of these keys."""
+    """Return the number of rows, the number of repeated keys, and some of these keys."""
     scan = table.scan(columns=key)
     stored = scan.plan().row_count
     parts = -(-stored // keys_at_once) or 1

@@ -31,7 +31,9 @@ def schema_as_declared(table: CheckedTable | str, *, schema: pa.Schema | None = 
         metadata = {"problems": listed(problems), "dagster/column_schema": column_schema(found.schema)}
         return check_result(not problems, metadata=metadata)
 
-    return table_check(checked, "schema_as_declared", "The table has the columns and keys that its asset says.", judge)
+    return table_check(
+        checked, "schema_as_declared", "The table has the columns and keys that its asset declares.", judge
+    )
 
 
 def _differences(found: TableSchema, declared: pa.Schema | None, metadata: Mapping[str, Any]) -> Iterator[str]:
@@ -68,7 +70,7 @@ def _columns(wanted: Mapping[str, str], found: Mapping[str, str]) -> Iterator[st
 
 
 def _plain(sql_type: str) -> str:
-    """Without what says that a column may be null: that is a constraint of its own in Dagster."""
+    """Remove NOT NULL, which is a separate constraint in Dagster."""
     return sql_type.upper().removesuffix(" NOT NULL")
 
 
@@ -104,7 +106,7 @@ def schema_change(table: CheckedTable | str) -> dg.AssetChecksDefinition:
 
 
 def _changes(old: TableSchema, new: TableSchema) -> Iterator[str]:
-    """Columns are the same where their ids are."""
+    """Return the differences of two schemas. Columns are matched by id."""
     was, now = ({field.id: field for field in schema.fields} for schema in (old, new))
     for field_id in sorted({*was, *now}):
         before, after = was.get(field_id), now.get(field_id)

@@ -56,7 +56,7 @@ class TableCheck(StrEnum):
 
 
 METADATA_CHECKS: Final = (TableCheck.TABLE_HEALTH, TableCheck.FILES_PRESENT, TableCheck.INPUTS_CONSUMED)
-"""The checks that suit every table and read no rows."""
+"""The checks that apply to every table and read no rows."""
 
 _MAKERS: Final[Mapping[TableCheck, Callable[..., dg.AssetChecksDefinition]]] = {
     TableCheck.TABLE_HEALTH: table_health,

@@ -98,7 +98,9 @@ def snapshot_readable(table: CheckedTable | str, *, depth: str = "files") -> dg.
             },
         )
 
-    description = f"Verification down to {depth} finds no error in snapshots, manifests and what they name."
+    description = (
+        f"Verification down to {depth} finds no error in snapshots, manifests and the files that they reference."
+    )
     return table_check(table, "snapshot_readable", description, judge)
 
 
@@ -113,5 +115,7 @@ def no_dangling_files(table: CheckedTable | str) -> dg.AssetChecksDefinition:
             metadata={"files": len(report.files), "bytes": report.bytes, "paths": listed(report.paths)},
         )
 
-    description = "There is no file older than a day that no snapshot, tag, branch or changelog refers to."
+    description = (
+        "There are no orphan files older than a day: every file is referenced by a snapshot, tag, branch or changelog."
+    )
     return table_check(table, "no_dangling_files", description, judge)

@@ -45,5 +45,5 @@ def _resolved(context: dg.ResolutionContext, value: Any) -> Any:  # noqa: ANN401
 
 
 def resolved_to(make: Callable[..., Any], model: type[dg.Model]) -> dg.Resolver:
-    """How a component makes an attribute of its settings in YAML: by a call with those that are given."""
+    """Return the resolver of an attribute: it calls ``make`` with the settings that are given in YAML."""
     return dg.Resolver(lambda context, given: make(**settings_of(context, given)), model_field_type=model)

@@ -147,7 +147,7 @@ def lost_by_publishing(table: Table, branch: str) -> Snapshot | None:
     """Return the latest snapshot of a table if its branch does not contain it; otherwise ``None``.
 
     Raises:
-        BranchNotFound: there is no such branch.
+        BranchNotFound: the branch does not exist.
     """
     latest = table.latest_snapshot()
     if latest is None:

@@ -185,7 +185,7 @@ class SparkWriter:
 
     @staticmethod
     def _held(found: Slice, tally: Tally) -> Column:
-        """Whether a row belongs to a partition."""
+        """Return whether a row belongs to a partition."""
         from pyspark.sql import functions as F
 
         from table_format.spark.engine import column, condition, literal
@@ -210,19 +210,19 @@ class SparkWriter:
         fails = F.raise_error(F.concat(F.lit(_OUTSIDE), *shown, F.lit(";")))
         held = F.coalesce(condition(condition_of(tally.slices), tally.fields), F.lit(False))
         first = tally.fields[0]
-        # A column that is written carries the check: Spark drops what nobody needs.
+        # A written column contains the check, because Spark drops unused columns.
         checked = F.when(held, column(first.name)).otherwise(fails.cast(spark_type(first.type, first.name)))
         return frame.withColumn(first.name, checked)
 
     def _refusal(self, error: Exception) -> InvalidData | None:
-        """The refusal that a failure of Spark stands for, if a row of no partition made it fail."""
+        """Return the error of this library if Spark failed because of a row outside of all partitions."""
         _, found, rest = str(error).partition(_OUTSIDE)
         tally = self.handling.tally
         return tally.error(rest.partition(";")[0]) if tally is not None and found else None
 
 
 def writer_of(frame: object, spark: SparkResource, log: Log) -> FrameWriter:
-    """The engine for a frame, by its type.
+    """Return the engine for a frame, by its type.
 
     Raises:
         TypeError: the value is not a frame.
@@ -257,7 +257,7 @@ def _as_arrow(frame: Any) -> ArrowRows | None:  # noqa: ANN401 - frames of packa
 
 
 def _handled(reader: pa.RecordBatchReader, handling: Handling) -> pa.RecordBatchReader:
-    """The stream, counted, without the columns that are not stored, and with the kind that all rows have."""
+    """Return the stream with row counting, without columns that are not stored, and with the row kind of all rows."""
     if handling == Handling():
         return reader
     if handling.tally is not None:
@@ -283,7 +283,7 @@ def _handled(reader: pa.RecordBatchReader, handling: Handling) -> pa.RecordBatch
 
 
 def _with_missing(reader: pa.RecordBatchReader, schema: TableSchema) -> pa.RecordBatchReader:
-    """The stream with a null column for each one of the table that it lacks."""
+    """Return the stream with a null column for each missing column of the table."""
     missing = [field for field in schema.fields if field.name not in reader.schema.names]
     if not missing:
         return reader
@@ -300,5 +300,5 @@ def _with_missing(reader: pa.RecordBatchReader, schema: TableSchema) -> pa.Recor
 
 
 def stored_fields(fields: Sequence[DataField], dropped: frozenset[str]) -> tuple[DataField, ...]:
-    """The columns of a frame that are stored."""
+    """Return the columns of a frame that are stored."""
     return tuple(field for field in fields if field.name not in dropped)

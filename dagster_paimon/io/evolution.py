@@ -77,7 +77,7 @@ def other_buckets(table: TableSchema, wanted: Mapping[str, str], *, name: str) -
 
 
 def described(table: TableSchema, changes: Sequence[SchemaChange]) -> tuple[str, ...]:
-    """The changes in words, for a log."""
+    """Describe the changes for a log."""
     return tuple(_described(table, change) for change in changes)
 
 

@@ -100,7 +100,7 @@ class PaimonIOManager(dg.ConfigurableIOManager):
                 create=self.create_tables,
             )
         except InvalidInputError as error:
-            # To try again would find the same.
+            # A retry would fail in the same way.
             raise dg.Failure(description=str(error), allow_retries=False) from error
         _log_outcome(context, spec, written)
         report = report_of(written.table, written.snapshots, plots=self.plots, count_keys_up_to=self.count_keys_up_to)
@@ -260,8 +260,9 @@ def _condition(
     where = f"{table.identifier}: partition_expr"
     if expression is None:
         message = (
-            f"{where} is missing from the metadata of {context.asset_key.to_user_string()}, which has partitions: name "
-            "the column that tells them, or set paimon/partition_scope to 'input' if the table does not have them"
+            f"{where} is missing from the metadata of {context.asset_key.to_user_string()}, which has partitions: set "
+            "it to the column with the partition values, or set paimon/partition_scope to 'input' if the table does "
+            "not have them"
         )
         raise InvalidInputError(message)
     dims = dimensions(context.asset_partitions_def, expression, where=where)
@@ -276,7 +277,7 @@ def _reading(name: str, scan: Scan) -> str:
 
 
 def _plain(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Values as they were given, out of Dagster's wrappers."""
+    """Return values without Dagster's wrappers."""
     return {key: value.value if isinstance(value, dg.MetadataValue) else value for key, value in metadata.items()}
 
 
@@ -290,7 +291,7 @@ def _log_outcome(context: dg.OutputContext, spec: WriteSpec, written: Written) -
     ids = ", ".join(str(snapshot.id) for snapshot in written.snapshots)
     if written.repeated:
         context.log.warning(
-            "%s: an earlier attempt of this step committed snapshot %s already; nothing was written", name, ids
+            "%s: an earlier attempt of this step already committed snapshot %s; nothing was written", name, ids
         )
     elif ids:
         context.log.info("%s: %s committed snapshot %s", name, spec.mode, ids)

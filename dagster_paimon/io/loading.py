@@ -20,7 +20,7 @@ _PACKAGES: Final = {
     FrameType.polars_lazy: "polars",
     FrameType.duckdb: "duckdb",
 }
-"""The package that a frame comes from, where an extra brings it."""
+"""The package of a frame type, if an extra installs it."""
 
 
 def require_package(wanted: FrameType) -> None:
@@ -57,7 +57,7 @@ def load(scan: Scan, wanted: FrameType, spark: SparkResource) -> Any:  # noqa: A
 
 
 def load_nothing(wanted: FrameType, spark: SparkResource) -> Any:  # noqa: ANN401 - the frame of the annotation
-    """A frame without columns and rows, for a table that does not exist yet."""
+    """Return a frame without columns and rows, for a table that does not exist yet."""
     require_package(wanted)
     empty = pa.table({})
     if wanted is FrameType.pyspark:

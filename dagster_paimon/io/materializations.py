@@ -1,4 +1,4 @@
-"""What Dagster records of an output: its metadata, for each partition its own rows, and which partitions it has.
+"""Controls what Dagster records for an output: its metadata, the rows of each partition, and its partitions.
 
 Dagster copies the metadata of an output to every partition of a range, and records a materialization of each. So
 metadata that differs between partitions is passed for each partition, and partitions that received no rows and never
@@ -26,7 +26,7 @@ def record(
     rows: Mapping[str, PartitionRows],
     empty: Collection[str],
 ) -> None:
-    """Give the metadata of an output to Dagster; ``empty`` partitions get no materialization."""
+    """Pass the metadata of an output to Dagster. ``empty`` partitions get no materialization."""
     own = {**own, **({"paimon/unmaterialized": listed(sorted(empty))} if empty else {})}
     # Metadata that the asset has set itself stays.
     context.add_output_metadata({k: v for k, v in {**report.metadata, **own}.items() if k not in _given(context)})
@@ -42,7 +42,7 @@ def record(
     if report.data_version is not None:
         step.set_data_version(context.asset_key, report.data_version)
     if empty:
-        context.log.info("no rows came for %s: not materialized", ", ".join(sorted(empty)))
+        context.log.info("%s: not materialized, because there are no rows", ", ".join(sorted(empty)))
         _record_only(context, [key for key in context.asset_partition_keys if key not in empty])
 
 
@@ -55,12 +55,12 @@ def unmaterialized(context: dg.OutputContext, spec: WriteSpec, written: Written)
 
 
 def _given(context: dg.OutputContext) -> Collection[str]:
-    # Output metadata of the asset comes after that of its IO manager only where the keys differ.
+    # Dagster keeps output metadata of both the asset and its IO manager only if the keys differ.
     return set(context.output_metadata or {}) & {"dagster/column_lineage"}
 
 
 def _record_only(context: dg.OutputContext, keys: Collection[str]) -> None:
-    """Let Dagster record these partitions alone.
+    """Let Dagster record only these partitions.
 
     There is no public API: after ``handle_output``, Dagster records each partition of the output's subset.
     """

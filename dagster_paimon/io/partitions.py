@@ -33,19 +33,19 @@ class Values:
     values: tuple[InternalValue, ...]
 
     def holds(self, value: InternalValue) -> bool:
-        """Whether the value is one of them."""
+        """Return whether the value is one of them."""
         return value in self.values
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The times from ``start`` up to ``end``, without it, as values of a TIMESTAMP column."""
+    """The times from ``start`` (inclusive) to ``end`` (exclusive), as values of a TIMESTAMP column."""
 
     start: int
     end: int
 
     def holds(self, value: InternalValue) -> bool:
-        """Whether the value is a time of the window."""
+        """Return whether the value is a time in the window."""
         return isinstance(value, int) and self.start <= value < self.end
 
 
@@ -54,26 +54,26 @@ Extent: TypeAlias = Values | Window
 
 @dataclass(frozen=True, slots=True)
 class Dimension:
-    """One dimension of a partitions definition and the column it means; ``name`` in a definition of several."""
+    """One dimension of a partitions definition and its column. It has a ``name`` if there are several dimensions."""
 
     column: str
     definition: dg.PartitionsDefinition[Any]
     name: str | None = None
 
     def part(self, key: str) -> str:
-        """What the key of a partition says of this dimension."""
+        """Return the part of a partition key for this dimension."""
         return key if self.name is None else _keys_by_dimension(key)[self.name]
 
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """One partition of Dagster: which values each of its columns has."""
+    """One Dagster partition, with the values of each of its columns."""
 
     key: str
     extents: Mapping[str, Extent]
 
     def holds(self, values: Mapping[str, InternalValue]) -> bool:
-        """Whether a row with these values belongs to the partition."""
+        """Return whether a row with these values belongs to the partition."""
         return all(extent.holds(values[column]) for column, extent in self.extents.items())
 
     @property
@@ -82,13 +82,13 @@ class Slice:
         return any(isinstance(extent, Window) for extent in self.extents.values())
 
     def specs(self) -> list[dict[str, InternalValue]]:
-        """The combinations of values; only for a slice without windows."""
+        """Return the combinations of values. Only for a slice without windows."""
         choices = [extent.values for extent in self.extents.values() if isinstance(extent, Values)]
         return [dict(zip(self.extents, chosen, strict=True)) for chosen in product(*choices)]
 
 
 def dimensions(definition: dg.PartitionsDefinition[Any], expression: object, *, where: str) -> tuple[Dimension, ...]:
-    """The dimensions of a definition, with the columns that ``partition_expr`` names.
+    """Return the dimensions of a definition, with the columns that ``partition_expr`` names.
 
     Raises:
         InvalidInputError: the expression does not fit the definition; ``where`` names its place.
@@ -115,7 +115,7 @@ def _column(expression: object, where: str) -> str:
 def slices_of(
     dims: Sequence[Dimension], keys: Iterable[str], fields: Sequence[DataField], *, where: str
 ) -> tuple[Slice, ...]:
-    """The partitions with those keys.
+    """Return the partitions with these keys.
 
     Raises:
         InvalidInputError: a column does not exist, or a key or time window cannot be expressed in its type.
@@ -124,8 +124,8 @@ def slices_of(
     missing = [dim.column for dim in dims if dim.column not in known]
     if missing:
         message = (
-            f"{where}: there is no column {', '.join(missing)}; a partition of Dagster is found by the value of a "
-            f"column, and the columns are {', '.join(known)}"
+            f"{where}: column {', '.join(missing)} does not exist; the value of a column determines the Dagster "
+            f"partition, and the columns are {', '.join(known)}"
         )
         raise InvalidInputError(message)
     return tuple(
@@ -135,7 +135,7 @@ def slices_of(
 
 
 def extent_of(definition: dg.PartitionsDefinition[Any], key: str, field: DataField) -> Extent:
-    """The values of a column that belong to a partition.
+    """Return the values of a column that belong to a partition.
 
     Raises:
         InvalidInputError: the column cannot express the partition.
@@ -149,12 +149,12 @@ def extent_of(definition: dg.PartitionsDefinition[Any], key: str, field: DataFie
 
 
 def condition_of(slices: Sequence[Slice]) -> Predicate:
-    """The rows of these partitions, in as few terms as possible; no row without any."""
+    """Return a condition for the rows of these partitions, with few terms. Without partitions, it selects no row."""
     return _union([dict(found.extents) for found in slices])
 
 
 def from_first(slices: Sequence[Slice]) -> Predicate:
-    """The rows of the first partition and of all after it, in order of the values.
+    """Return a condition for the rows of the first partition and all later ones, in the order of the values.
 
     Raises:
         InvalidInputError: the partitions have several dimensions, which have no common order.

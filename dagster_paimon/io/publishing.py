@@ -24,7 +24,7 @@ def published_table(
     *,
     key: dg.AssetKey | None = None,
     metadata: Mapping[str, Any] | None = None,
-    **arguments: Any,  # noqa: ANN401 - those of dg.asset
+    **arguments: Any,  # noqa: ANN401 - the arguments of dg.asset
 ) -> dg.AssetsDefinition:
     """Return the asset that publishes a table after its audits, for an asset with ``paimon/wap``.
 
@@ -33,8 +33,8 @@ def published_table(
     run, readers of the table see no change, and the branch stays for inspection. A branch with a new snapshot since
     its audit, or without an audit, is refused. Assets that depend on this one read the table.
 
-    ``key`` is its asset key, by default that of the table's name; further ``arguments`` are those of ``dg.asset``, such
-    as ``group_name``, ``pool`` and ``automation_condition``.
+    ``key`` is its asset key, by default derived from the name of the table. Other ``arguments`` are those of
+    ``dg.asset``, such as ``group_name``, ``pool`` and ``automation_condition``.
 
     Example::
 
@@ -62,7 +62,7 @@ def published_table(
             audited = audited_snapshot(context, spec.key, lakehouse.table(on_branch(table, branch)), branch)
             publication = publish_branch(catalog, table, branch, expected=audited)
         except NotFoundError as error:
-            description = f"{error}. It may be published already; materialize {spec.key.to_user_string()} again"
+            description = f"{error}. It may already be published; materialize {spec.key.to_user_string()} again"
             raise dg.Failure(description=description, allow_retries=False) from error
         report = report_of(publication.table, publication.snapshots, plots=False, count_keys_up_to=0)
         latest = publication.table.latest_snapshot()
@@ -82,10 +82,10 @@ def published_table(
 
 
 def staged_table(spec: dg.AssetSpec) -> str:
-    """The table of an asset that writes to a branch of its run.
+    """Return the table of an asset that writes to a branch of its run.
 
     Raises:
-        DagsterInvalidDefinitionError: the asset does not, or does not name its table.
+        DagsterInvalidDefinitionError: the asset does not write to such a branch, or does not name its table.
     """
     table = spec.metadata.get("paimon/table")
     if spec.metadata.get("paimon/wap") is not True or not isinstance(table, str):
@@ -123,7 +123,7 @@ def audited_snapshot(
 
 
 def _audits(context: dg.AssetExecutionContext, staged: dg.AssetKey) -> list[dg.AssetCheckKey]:
-    """The audits of an asset; in a run that was started without its code location, those that its job selects."""
+    """Return the audits of an asset. In a run without its code location, these are the checks that its job selects."""
     repository = repository_of(context)
     graph = context.job_def.asset_layer.asset_graph if repository is None else repository.asset_graph
     keys = graph.get_check_keys_for_assets({staged})
@@ -135,7 +135,7 @@ def _judgement(instance: dg.DagsterInstance, audit: dg.AssetCheckKey, state: str
     storage = instance.event_log_storage
     for record in storage.get_asset_check_execution_history(audit, limit=_LAST_EVALUATIONS):
         found = record.evaluation
-        # That of a run which has not come to the audit yet is only planned.
+        # The evaluation of a run that has not reached the audit is only planned.
         judged = found.metadata.get(AUDITED_STATE) if isinstance(found, dg.AssetCheckEvaluation) else None
         if judged is not None and judged.value == state:
             return found

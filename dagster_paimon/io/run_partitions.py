@@ -1,4 +1,4 @@
-"""The partitions of one run in terms of the table: which rows are replaced, counted and refused."""
+"""Maps the partitions of one run to the table: which rows are replaced, counted and refused."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from table_format.types import AnyTimestampType, ArrayType, DataField, InternalV
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunPartitions:
-    """The Dagster partitions of a run, by the columns of its table and by those of its frame.
+    """The Dagster partitions of a run, as values of columns of its table and of its frame.
 
-    ``slices`` are what ``partition_expr`` means in the table, none where there is no such metadata; ``are_partitions``
-    says that whole partitions of the table make them up. ``of_rows`` is what ``paimon/row_partition`` means in the
-    frame.
+    ``slices`` holds the values of the columns in ``partition_expr``; it is empty without this metadata.
+    ``are_partitions`` is true if they consist of whole partitions of the table. ``of_rows`` holds the values of the
+    columns in ``paimon/row_partition``.
     """
 
     spec: WriteSpec
@@ -71,19 +71,19 @@ class RunPartitions:
 
     @property
     def span(self) -> str:
-        """The partitions in words: the first and the last."""
+        """Describe the partitions by the first and the last one."""
         return str(self.keys[0]) if len(self.keys) == 1 else f"{self.keys[0]} to {self.keys[-1]}"
 
     @property
     def condition(self) -> Predicate:
-        """The rows of the table that belong to the partitions."""
+        """Return a condition for the rows of the table that belong to the partitions."""
         return condition_of(self.slices)
 
     def tally(self) -> Tally | None:
         """Return the row counter of the write; ``None`` if the committed files have the counts, or nothing does.
 
         Raises:
-            InvalidData: the rows are to be replaced by columns that the frame lacks.
+            InvalidData: the frame lacks a column that determines which rows are replaced.
         """
         if self.of_rows:
             found = [f for f in self.frame_fields if f.name in self.spec.dropped]
@@ -118,7 +118,7 @@ class RunPartitions:
     def specs(self, facts: TableFacts, messages: Iterable[CommitMessage]) -> list[dict[str, InternalValue]]:
         """Return the partitions of the table to replace: all partitions of the run, even without rows.
 
-        Of a time window these are the partitions that the table or the frame has.
+        For a time window, these are the partitions in the table or in the frame.
         """
         specs = [spec for found in self.slices if not found.has_windows for spec in found.specs()]
         windows = [found for found in self.slices if found.has_windows]
@@ -131,7 +131,9 @@ class RunPartitions:
         return specs
 
     def committed_rows(self, facts: TableFacts, snapshots: Sequence[Snapshot]) -> dict[str, PartitionRows]:
-        """Rows that those snapshots brought, compactions apart, by partition; nothing if files do not tell."""
+        """Return the rows that these snapshots added, without compactions, by partition; empty if the files cannot
+        tell.
+        """
         if not self.slices or not self.are_partitions:
             return {}
         key_of = self._finder()
@@ -148,7 +150,7 @@ class RunPartitions:
         return {found.key: PartitionRows(rows[found.key], deletes[found.key]) for found in self.slices}
 
     def _finder(self) -> Callable[[Mapping[str, InternalValue]], str | None]:
-        """What finds the partition that a row with some values belongs to."""
+        """Return a function that finds the partition of a row with given values."""
         columns = tuple(self.slices[0].extents) if self.slices else ()
         exact = {
             tuple(spec[name] for name in columns): found.key
@@ -168,10 +170,10 @@ class RunPartitions:
 def partition_columns(
     spec: WriteSpec, fields: Sequence[DataField], definition: dg.PartitionsDefinition[Any] | None
 ) -> tuple[str, ...]:
-    """The partition columns of a new table: ``paimon/partition_by``, or those of ``partition_expr``.
+    """Return the partition columns of a new table: ``paimon/partition_by``, or those of ``partition_expr``.
 
-    A TIMESTAMP column would give each time a partition of its own. An append table is not partitioned by such a column:
-    the rows of a time window are replaced by their values.
+    A TIMESTAMP column would create a separate partition for each time. An append table is not partitioned by such a
+    column, because the rows of a time window can be replaced by their values.
     """
     if spec.partition_by is not None:
         return spec.partition_by

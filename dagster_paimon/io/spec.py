@@ -38,13 +38,13 @@ class EmptyPartitions(StrEnum):
 
 
 INSTEAD: Final[Mapping[str, str]] = {
-    "overwrite_schema": "a table follows its frames by schema_evolution of the IO manager",
-    "schema_mode": "a table follows its frames by schema_evolution of the IO manager, or schema_update_mode",
+    "overwrite_schema": "set schema_evolution of the IO manager",
+    "schema_mode": "set schema_evolution of the IO manager, or schema_update_mode",
     "writer_properties": "use paimon/options, such as file.format and file.compression",
     "merge_predicate": "use paimon/write_mode upsert or delete, which use the primary key",
     "merge_operations_config": "use paimon/write_mode upsert or delete, which use the primary key",
     "merge_type": "use paimon/write_mode upsert or delete, which use the primary key",
-    "predicate": "partition_expr says which rows a run replaces",
+    "predicate": "partition_expr determines which rows a run replaces",
     "partition_spec_update_mode": "the partition columns of a Paimon table never change",
     "partition_field_name_prefix": "a Paimon table is partitioned by columns, which keep their names",
     "partition_by": "use partition_expr, or paimon/partition_by for other columns",
@@ -56,7 +56,7 @@ INSTEAD_FOR_INPUT: Final[Mapping[str, str]] = {
     "table_version": "use paimon/read: snapshot:<id>",
     "version": "use paimon/read: snapshot:<id>",
     "predicate": "use partitions, or filter the frame",
-    "partition_expr": "it belongs to the asset that is read",
+    "partition_expr": "set it on the asset that is read",
 }
 
 _KEYS: Final = (
@@ -99,11 +99,10 @@ _MODES: Final = {"append": WriteMode.append, "overwrite": None, "upsert": WriteM
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteSpec:
-    """The metadata of an asset about its table. ``partition_expr`` is a column, or one for each dimension.
-    ``partition_by`` are the partition columns of a new
-    table, ``None`` where they follow from it. ``row_partition`` is like ``partition_expr``, of columns that are not
-    stored and say which partition each row of the frame came from. ``widens`` is what schema_update_mode says, if it is
-    given.
+    """The metadata of an asset about its table. ``partition_expr`` is a column, or a column for each dimension.
+    ``partition_by`` holds the partition columns of a new table; ``None`` if ``partition_expr`` determines them.
+    ``row_partition`` is like ``partition_expr``, for columns that are not stored and determine the partition of each
+    row of the frame. ``widens`` is the value of schema_update_mode, if it is set.
     """
 
     table: str
@@ -162,7 +161,7 @@ class WriteSpec:
         )
 
     def on(self, branch: str | None) -> WriteSpec:
-        """The same on a branch."""
+        """Return the same metadata for a branch."""
         return replace(self, branch=branch)
 
     @property
@@ -209,7 +208,7 @@ def refuse_unknown(metadata: Mapping[str, Any], known: tuple[str, ...], where: s
     """Refuse keys ``paimon/…`` that do not exist.
 
     Raises:
-        InvalidInputError: names them.
+        InvalidInputError: a key does not exist; the message names it.
     """
     unknown = sorted(k for k in metadata if k.startswith("paimon/") and k.removeprefix("paimon/") not in known)
     if unknown:
@@ -222,7 +221,7 @@ def refuse_misspelt(metadata: Mapping[str, Any], plain: Sequence[str], prefixed:
     keys are the user's own metadata.
 
     Raises:
-        InvalidInputError: names the first one and the likely key.
+        InvalidInputError: a key is misspelt; the message names the likely key.
 
     >>> refuse_misspelt({"write_mod": "append"}, ["write_mode"], [], "shop.orders")
     Traceback (most recent call last):
@@ -242,7 +241,7 @@ def refuse_foreign(metadata: Mapping[str, Any], instead: Mapping[str, str], wher
     """Refuse keys of other integrations that are not supported.
 
     Raises:
-        InvalidInputError: names the first one and what to use instead.
+        InvalidInputError: a key is not supported; the message names the alternative.
     """
     for key, advice in instead.items():
         if key in metadata:

@@ -1,6 +1,6 @@
-"""Counting the rows of a frame by partition while it is written, and refusing rows of other partitions.
+"""Counts the rows of a frame by partition while it is written, and refuses rows of other partitions.
 
-What is counted are the rows as the asset returned them. Their columns need not be stored.
+It counts the rows that the asset returned. Their columns need not be stored.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ RETRACTING: frozenset[str] = frozenset(("-U", "-D"))
 
 @dataclass(frozen=True, slots=True)
 class PartitionRows:
-    """Rows that one partition brought, and how many of them take rows back."""
+    """The number of rows of one partition, and how many of them are retracts."""
 
     rows: int = 0
     deletes: int = 0
@@ -32,10 +32,10 @@ class PartitionRows:
 
 @dataclass(slots=True)
 class Tally:
-    """Counts rows by slice; ``fields`` are the slices' columns, in the types that the slices' values have.
+    """Counts rows by slice. ``fields`` are the columns of the slices, with the types of their values.
 
-    With ``in_lists`` the one column holds lists of such values, and a row counts for each slice that its list names.
-    With ``refuse_others`` a row of no slice is an error. ``begin`` forgets what an attempt before this one counted.
+    With ``in_lists``, the only column holds lists of such values, and a row counts for each slice in its list. With
+    ``refuse_others``, a row outside of all slices is an error. ``begin`` resets the counts of an earlier attempt.
     """
 
     table: str
@@ -47,20 +47,20 @@ class Tally:
     deletes: Counter[str] = dataclass_field(default_factory=Counter)
 
     def begin(self) -> None:
-        """Count from nothing: the rows are written again."""
+        """Reset the counts, because the rows are written again."""
         self.rows.clear()
         self.deletes.clear()
 
     @property
     def conditions(self) -> list[tuple[str, Predicate]]:
-        """The condition of each slice, by its key."""
+        """Return the condition of each slice with its key."""
         return [(found.key, condition_of([found])) for found in self.slices]
 
     def count(self, batch: pa.RecordBatch, *, kind: str | None = None) -> None:
-        """Count the rows of a batch; ``kind`` is the kind of all rows, which otherwise a column may give.
+        """Count the rows of a batch. ``kind`` is the kind of all rows; without it, a column may hold the kinds.
 
         Raises:
-            InvalidData: a row belongs to no slice, and such rows are refused.
+            InvalidData: a row is outside of all slices, and ``refuse_others`` is set.
         """
         retracts = _retracting(batch, kind)
         columns = [batch.column(field.name) for field in self.fields]
@@ -86,7 +86,7 @@ class Tally:
         self.deletes[key] += deletes
 
     def error(self, example: str) -> InvalidData:
-        """The refusal of a row of no slice."""
+        """Return the error for a row outside of all slices."""
         keys = [found.key for found in self.slices]
         span = keys[0] if len(keys) == 1 else f"{keys[0]} to {keys[-1]}"
         message = (
@@ -96,7 +96,7 @@ class Tally:
         return InvalidData(message)
 
     def result(self) -> dict[str, PartitionRows]:
-        """The counts of all slices."""
+        """Return the counts of all slices."""
         return {s.key: PartitionRows(self.rows[s.key], self.deletes[s.key]) for s in self.slices}
 
 

@@ -39,7 +39,7 @@ IDENTIFIER: Final = 1
 """The commit identifier. A step commits once for each of its outputs, under a separate user."""
 
 _UPDATE: Final = SchemaEvolution.widen
-"""What ``schema_update_mode: update`` of dagster-iceberg allows."""
+"""The schema changes that ``schema_update_mode: update`` of dagster-iceberg allows."""
 
 __all__ = ["EmptyPartitions", "WriteMode", "WriteSpec", "Written", "write_output"]
 
@@ -49,9 +49,9 @@ class Written:
     """The result of writing a step's output. ``snapshots`` are those of the step; ``repeated`` if an earlier attempt
     committed them.
 
-    ``schema_changes`` says in words what was changed to make room for the frame, or to follow the options of the asset;
-    ``remark`` what was not. ``partition_rows`` has the rows that each partition of the run brought, as far as that is
-    known: not when an earlier attempt wrote them and the table does not tell.
+    ``schema_changes`` describes the changes that the frame or the options of the asset required; ``remark`` describes
+    what was not changed. ``partition_rows`` has the number of rows of each partition of the run, if it is known. It is
+    unknown if an earlier attempt wrote the rows and the table does not record it.
     """
 
     table: Table
@@ -75,10 +75,11 @@ def write_output(
 ) -> Written:
     """Write one frame to its table. ``partitions`` are the Dagster partitions of the run; none for a whole asset.
 
-    ``definition`` is what the partitions are of; without one each is a value of the column ``partition_expr``.
+    ``definition`` is the partitions definition. Without one, each partition is a value of the column
+    ``partition_expr``.
 
     Raises:
-        TableFormatError: the frame does not fit, or the commit lost a race; nothing was committed.
+        TableFormatError: the frame does not fit, or the commit lost a race. Nothing was committed.
     """
     table = _existing(catalog, spec.table)
     changes_made: tuple[str, ...] = ()
@@ -150,7 +151,7 @@ def _created(
 
 
 def _described(field: DataField, comment: str | None) -> DataField:
-    # An engine says NOT NULL of what it has just computed; the next frame may differ. Keys become NOT NULL anyway.
+    # An engine declares computed columns NOT NULL, but the next frame may differ. Keys become NOT NULL anyway.
     return DataField(field.id, field.name, field.type.with_nullable(True), comment or field.description)
 
 
@@ -160,9 +161,11 @@ def _check_mode(spec: WriteSpec, table: Table, of_run: RunPartitions) -> None:
     if spec.mode is WriteMode.upsert and not keys:
         problem = "upsert needs a table with a primary key; set paimon/primary_key before the table is created"
     elif spec.mode is WriteMode.append and keys:
-        problem = f"its primary key is ({', '.join(keys)}): to append to it is to upsert; say so in paimon/write_mode"
+        problem = (
+            f"its primary key is ({', '.join(keys)}): appending to it is an upsert; set paimon/write_mode to upsert"
+        )
     elif spec.mode is WriteMode.delete and not keys:
-        problem = "delete goes by the primary key, and the table has none; overwrite its partitions instead"
+        problem = "delete needs a primary key, and the table has none; overwrite its partitions instead"
     elif spec.mode is WriteMode.overwrite_partition and of_run.keys:
         if spec.partition_expr is None:
             problem = "overwrite_partition needs partition_expr, the column of the Dagster partition"
@@ -228,6 +231,6 @@ def _publish(
         )
         raise InvalidData(message)
     specs = of_run.specs(table.current_facts, messages)
-    if not specs:  # a time window that neither the table nor the frame has a partition of
+    if not specs:  # neither the table nor the frame has a partition in the time window
         return ()
     return overwrite(partition=specs)

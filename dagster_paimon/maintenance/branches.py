@@ -55,7 +55,7 @@ CREATE_BRANCH: Final = Maintenance(
 
 
 class DeleteBranchConfig(DeletingConfig):
-    """Which tables, and which branch."""
+    """The tables and the branch."""
 
     name: str = Field(description="The name of the branch.")
 
@@ -78,11 +78,11 @@ def _require_branch(table: Table, config: DeleteBranchConfig | PublishBranchConf
 
 
 class PublishBranchConfig(TablesConfig):
-    """Which tables, and which branch."""
+    """The tables and the branch."""
 
     name: str = Field(description="The name of the branch.")
     including_others: bool = Field(
-        default=False, description="Publish even if the table has commits that are not in the branch; they are lost."
+        default=False, description="Publish even if the table has commits that are not in the branch; these are lost."
     )
 
 

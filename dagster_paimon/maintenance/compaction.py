@@ -70,7 +70,7 @@ def _compacted(config: CompactConfig, report: CompactionReport) -> Outcome:
     summary = f"{kind}: {count} buckets, {before} files became {after}" if count else f"{kind}: nothing was due"
     return Outcome(
         title=kind,
-        summary=f"{summary}, {len(report.dropped)} left to others" if report.dropped else summary,
+        summary=f"{summary}, {len(report.dropped)} skipped because of other commits" if report.dropped else summary,
         metadata={
             **made(report.snapshots),
             "buckets compacted": count,
@@ -85,15 +85,15 @@ def _sorted(config: CompactConfig, snapshots: Sequence[Snapshot]) -> Outcome:
     strategy = config.order_strategy or OrderStrategy.ORDER.value
     return Outcome(
         title=f"sort compaction ({strategy})",
-        summary=f"rows are in the order of {', '.join(config.order_by)} ({strategy})" if snapshots else "no rows",
+        summary=f"rows are sorted by {', '.join(config.order_by)} ({strategy})" if snapshots else "no rows",
         metadata={**made(snapshots), **changelog_rows(snapshots)},
         plots=True,
     )
 
 
 def made(snapshots: Sequence[Snapshot]) -> dict[str, Any]:
-    """The ids of snapshots that a job has made, as metadata."""
-    return {"snapshots made": listed(str(snapshot.id) for snapshot in snapshots)}
+    """Return the ids of the snapshots that a job has created, as metadata."""
+    return {"snapshots created": listed(str(snapshot.id) for snapshot in snapshots)}
 
 
 def _check(table: Table, config: CompactConfig) -> None:

@@ -1,6 +1,6 @@
 """The common configuration of maintenance jobs: tables, partitions and dry runs.
 
-``known_tables`` turns a configuration into one whose tables the launchpad completes from a list.
+``known_tables`` returns a configuration for which the launchpad completes table names from a list.
 """
 # No postponed annotations here: Dagster inspects the types of configurations.
 
@@ -26,7 +26,7 @@ class TablesConfig(dg.Config):
 
     @property
     def named_tables(self) -> tuple[str, ...]:
-        """All names and patterns given, each once."""
+        """Return all names and patterns, each once."""
         single = [str(name) for name in (self.table, self.pattern) if name]
         return tuple(dict.fromkeys([*single[:1], *map(str, self.tables), *single[1:]]))
 
@@ -51,10 +51,10 @@ ConfigT = TypeVar("ConfigT", bound=TablesConfig)
 
 
 def known_tables(config: type[ConfigT], names: Sequence[str]) -> type[ConfigT]:
-    """The configuration with the fields ``table`` and ``tables`` limited to some names; itself without names."""
+    """Return the configuration with ``table`` and ``tables`` limited to some names, or unchanged without names."""
     if not names:
         return config
-    # Dagster remembers types of configurations by their names, so lists of other tables need another name.
+    # Dagster caches configuration types by name, so another list of tables needs another name.
     digest = sha256("\n".join(names).encode()).hexdigest()
     known = StrEnum(f"KnownTable_{digest[:8]}", {name: name for name in names})  # type: ignore[misc]  # the names are known at run time only
     fields: dict[str, Any] = {

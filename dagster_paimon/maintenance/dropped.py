@@ -12,15 +12,13 @@ from table_format import DroppedBucket
 
 
 def warn_of_dropped(visit: Visit, dropped: Sequence[DroppedBucket]) -> None:
-    """Log each bucket that was left to others."""
+    """Log each bucket that was skipped."""
     for lost in dropped:
-        visit.log.warning(
-            "%s: %s bucket %s was left to others: %s", visit.name, lost.partition, lost.bucket, lost.reason
-        )
+        visit.log.warning("%s: %s bucket %s was skipped: %s", visit.name, lost.partition, lost.bucket, lost.reason)
 
 
 def dropped_buckets(dropped: Sequence[DroppedBucket]) -> dict[str, Any]:
-    """The buckets that were left to others, if there are any, as metadata."""
+    """Return the skipped buckets, if there are any, as metadata."""
     if not dropped:
         return {}
     rows = (f"| {d.partition or 'the table'} | {d.bucket} | {d.reason} |" for d in dropped)

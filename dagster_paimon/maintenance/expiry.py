@@ -57,7 +57,7 @@ def expire_one(visit: Visit, config: ExpireConfig) -> Outcome:
 
 
 def tried(title: str, dry_run: bool) -> str:  # noqa: FBT001
-    """The title of work that was done, or only tried.
+    """Return the title of work, marked if it is a dry run.
 
     >>> tried("expiry", True)
     'expiry (dry run)'
@@ -66,7 +66,7 @@ def tried(title: str, dry_run: bool) -> str:  # noqa: FBT001
 
 
 def would(dry_run: bool, done: str, did: str) -> str:  # noqa: FBT001
-    """The verb of a report.
+    """Return the verb of a report.
 
     >>> would(True, "be deleted", "were deleted")
     'would be deleted'
@@ -75,7 +75,7 @@ def would(dry_run: bool, done: str, did: str) -> str:  # noqa: FBT001
 
 
 def hours_ago(table: Table, hours: float | None) -> int | None:
-    """The epoch time so many hours ago, in milliseconds."""
+    """Return the time a number of hours ago, in epoch milliseconds."""
     return None if hours is None else table.store.runtime.clock.now_ms() - int(hours * HOUR_MS)
 
 
@@ -95,7 +95,7 @@ def _expiry_metadata(report: ExpiryReport) -> dict[str, Any]:
         "deleted" if not report.dry_run else "would be deleted": dg.MetadataValue.md("\n".join(lines)),
         "snapshot ids": listed(map(str, report.snapshot_ids)),
         "data bytes": report.bytes,
-        "the next is kept by": report.kept_by or "nothing: there is none",
+        "the next is kept by": report.kept_by or "nothing: there is no next snapshot",
         **({"younger than the retain floor, above the number kept": report.beyond_max} if report.beyond_max else {}),
         **({"unreadable": listed(report.unreadable)} if report.unreadable else {}),
     }
@@ -105,13 +105,13 @@ def _check(table: Table, config: ExpireConfig) -> None:
     if config.older_than_hours is not None and config.older_than_hours < 0:
         message = f"older_than_hours {config.older_than_hours}: expected 0 or more"
         raise InvalidInputError(message)
-    table.expire_snapshots(  # a dry run, which refuses contradictory bounds
+    table.expire_snapshots(  # a dry run, which refuses contradictory limits
         dry_run=True, retain_max=config.retain_max, retain_min=config.retain_min, limit=config.limit
     )
 
 
 def deletes(config: DeletingConfig) -> bool:
-    """Whether the run changes tables."""
+    """Return whether the run changes tables."""
     return not config.dry_run
 
 

@@ -18,9 +18,9 @@ from table_format.engine import IndexCoverage, index_coverage
 
 
 class RewriteIndexConfig(PartitionsConfig):
-    """Which tables, and which of their partitions."""
+    """The tables and their partitions."""
 
-    on_spark: bool = Field(default=True, description="In Spark's tasks; otherwise in this process.")
+    on_spark: bool = Field(default=True, description="Run in Spark tasks; otherwise in this process.")
 
 
 def rewrite_one(visit: Visit, config: RewriteIndexConfig) -> Outcome:
@@ -40,7 +40,7 @@ def rewrite_one(visit: Visit, config: RewriteIndexConfig) -> Outcome:
         summary=f"{report.rewritten} files have new indexes; {after}",
         metadata={
             **made(report.snapshots),
-            "files looked at": report.files,
+            "files checked": report.files,
             "files rewritten": report.rewritten,
             "partitions rewritten": len(report.partitions),
             "index coverage before": covered(before),
@@ -51,7 +51,7 @@ def rewrite_one(visit: Visit, config: RewriteIndexConfig) -> Outcome:
 
 
 def covered(coverage: IndexCoverage) -> str:
-    """The coverage in words.
+    """Describe the coverage.
 
     >>> covered(IndexCoverage(4, {"dt=a": 1}))
     '3 of 4 files have the declared indexes'

@@ -1,4 +1,4 @@
-"""All maintenance jobs of a code location, made by one call."""
+"""Creates all maintenance jobs of a code location."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ KINDS: Final[tuple[Maintenance[Any], ...]] = (
 
 
 def maintenance_jobs(tables: TableNames = "*") -> tuple[dg.JobDefinition, ...]:
-    """The maintenance jobs. Each takes a table, several, or a pattern as configuration.
+    """Return the maintenance jobs. Each takes one or more tables or a pattern as configuration.
 
-    Where ``tables`` are names, the launchpad completes them and refuses others. With a pattern among them any name can
-    be typed.
+    If ``tables`` are names, the launchpad completes them and refuses others. If there is a pattern among them, the
+    launchpad accepts any name.
 
     >>> [job.name for job in maintenance_jobs()][:3]
     ['maintain_table', 'compact_table', 'expire_table']

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 class Outcome:
     """The result of the work on one table.
 
-    ``title`` names the work, ``summary`` is one line for a reader of the asset page, ``metadata`` the details.
-    ``plots`` asks for levels and file sizes before and after. ``new_state`` is the snapshot that a rollback or the
-    publication of a branch made the latest: other rows are the asset now, so what follows from it is out of date.
-    ``state_metadata`` is reported with it. With a ``problem`` the run fails after the report, and is not tried again.
+    ``title`` names the work, ``summary`` is one line for a reader of the asset page, ``metadata`` the details. With
+    ``plots``, levels and file sizes before and after are reported. ``new_state`` is the snapshot that a rollback or the
+    publication of a branch made the latest: the rows of the asset have changed, so downstream assets are out of date.
+    ``state_metadata`` is reported with it. With a ``problem``, the run fails after the report, and is not retried.
     """
 
     title: str
@@ -51,32 +51,32 @@ class Visit:
         return self.lakehouse.table(self.name)
 
     def session(self, what: str) -> AbstractContextManager[SparkSession]:
-        """The Spark session; what its tasks do is logged inside the block."""
-        assert self.spark is not None  # noqa: S101 - the job of a kind that uses Spark has the resource
+        """Return the Spark session, and log the progress of its tasks inside the block."""
+        assert self.spark is not None  # noqa: S101 - jobs that use Spark have the resource
         return self.spark.following(self.log.info, f"{what} {self.name}")
 
 
 def accept(table: Table, config: object) -> None:
-    """Nothing to check before the work."""
+    """Accept every configuration."""
 
 
 def include(table: Table, config: object) -> None:
-    """Every table that a configuration selects is worked on."""
+    """Include every selected table."""
 
 
 def always(config: object) -> bool:  # noqa: ARG001
-    """Whatever the configuration."""
+    """Return true for every configuration."""
     return True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Maintenance(Generic[ConfigT]):
-    """One kind of maintenance: a job of one op, which does ``work`` to each table in turn.
+    """One kind of maintenance: a job with one op, which calls ``work`` for each table in turn.
 
-    ``check`` judges the configuration of all tables before the work on the first. ``skips`` says why a selected table
-    has nothing to do with the configuration; it is left as it is, unless that is so of all of them. ``changes`` says
-    whether a run with that configuration changes tables, and so has to be alone. ``measured`` reports the numbers of
-    the table before and after the work.
+    ``check`` validates the configuration for all tables before the work on the first. ``skips`` returns why the
+    configuration does not apply to a selected table; such tables are skipped, but it is an error if all are.
+    ``changes`` returns whether a run changes tables and so must be the only one. With ``measured``, the numbers of the
+    table before and after the work are reported.
     """
 
     job: str

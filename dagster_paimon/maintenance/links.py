@@ -1,4 +1,4 @@
-"""Links from the page of an asset to the maintenance jobs of its table, with the table filled in."""
+"""Creates links from the page of an asset to the maintenance jobs of its table, with the table filled in."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class HasOrigin(Protocol):
 
     @property
     def remote_job_origin(self) -> object:
-        """Where its job is defined; ``None`` for a job executed without a workspace."""
+        """The location of its job; ``None`` for a job without a workspace."""
         ...
 
 
 def location_of(run: HasOrigin) -> str | None:
-    """The code location of a run as the paths of the UI write it: ``repository@location``."""
+    """Return the code location of a run as in paths of the UI: ``repository@location``."""
     origin = getattr(run.remote_job_origin, "repository_origin", None)
     if origin is None:
         return None
@@ -34,7 +34,7 @@ def location_of(run: HasOrigin) -> str | None:
 
 
 def job_links(table: str, location: str) -> dg.MarkdownMetadataValue:
-    """Links to the launchpads of the usual maintenance jobs, each with the table in its configuration.
+    """Return links to the launchpads of the usual maintenance jobs, each with the table in its configuration.
 
     ``location`` is the name of the code location, or ``repository@location``. Put them into the metadata of an asset::
 

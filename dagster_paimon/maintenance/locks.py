@@ -22,7 +22,7 @@ from dagster import DagsterInstance
 from filelock import FileLock
 
 _CLAIMS: Final = ".maintenance-claims.lock"
-"""A file of the instance's directory, locked by the process that claims a slot."""
+"""A file in the directory of the instance, locked by the process that claims a slot."""
 
 _FIRST_WAIT: Final = 0.2
 _LONGEST_WAIT: Final = 5.0
@@ -30,7 +30,7 @@ _SAY_EVERY: Final = 60.0
 
 
 def pool_of(table: str) -> str:
-    """The pool whose only slot a maintenance run of the table takes.
+    """Return the pool with one slot, which a maintenance run of the table takes.
 
     >>> pool_of("shop.orders")
     'maintain/shop.orders'
@@ -53,7 +53,7 @@ class TableLocks:
         """Wait until no other run maintains the table, and keep others waiting inside the block."""
         storage = self.instance.event_log_storage
         if not storage.supports_global_concurrency_limits:
-            self.log.debug("an instance in memory has no pools: nothing keeps other runs from %s", table)
+            self.log.debug("an instance in memory has no pools: other runs may maintain %s at the same time", table)
             yield
             return
         pool = pool_of(table)
@@ -71,7 +71,7 @@ class TableLocks:
         try:
             storage.set_concurrency_slots(pool, 1)
         except Exception:
-            # Another process makes it at the same time; storages differ in the error they raise then.
+            # Another process may create it at the same time; storages raise different errors in this case.
             if pool not in storage.get_concurrency_keys():
                 raise
 
@@ -91,7 +91,7 @@ class TableLocks:
 
     def _claimed(self, pool: str) -> bool:
         storage = self.instance.event_log_storage
-        # On SQLite a claim is a read and then a write. Without the lock two processes could both get the slot.
+        # On SQLite, a claim is a read and then a write. Without the lock, two processes could both get the slot.
         with FileLock(Path(self.instance.root_directory) / _CLAIMS):
             return bool(storage.claim_concurrency_slot(pool, self.run_id, self.step_key).is_claimed)
 
@@ -100,7 +100,7 @@ class TableLocks:
         return {slot.run_id for slot in info.claimed_slots} - {self.run_id}
 
     def _free_finished(self, pool: str) -> None:
-        """A worker that was killed frees nothing. Its run is marked as failed, after that the daemon takes minutes."""
+        """Free the slots of finished runs. A killed worker frees none, and the daemon does it only after minutes."""
         for run_id in self._holders(pool):
             run = self.instance.get_run_by_id(run_id)
             if run is None or run.is_finished:
@@ -108,5 +108,5 @@ class TableLocks:
 
 
 def locks_of(context: dg.OpExecutionContext) -> TableLocks:
-    """The locks of the step that a context belongs to."""
+    """Return the locks of the step of a context."""
     return TableLocks(context.instance, context.run_id, context.get_step_execution_context().step.key, context.log)

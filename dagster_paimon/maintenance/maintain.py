@@ -27,7 +27,7 @@ class MaintainConfig(TablesConfig):
     max_level0_age_hours: float | None = Field(
         default=None, description="A full compaction is also due if a file has been on level 0 for longer."
     )
-    on_spark: bool = Field(default=True, description="Compactions and index rewrites in Spark's tasks.")
+    on_spark: bool = Field(default=True, description="Run compactions and index rewrites in Spark tasks.")
 
 
 def maintain_one(visit: Visit, config: MaintainConfig) -> Outcome:
@@ -43,14 +43,14 @@ def maintain_one(visit: Visit, config: MaintainConfig) -> Outcome:
         lines.append(f"| {outcome.title} | {work.reason} | {outcome.summary} |")
     return Outcome(
         title="maintenance",
-        summary=f"{len(due)} things were due: {', '.join(work.kind.replace('_', ' ') for work in due)}",
+        summary=f"{len(due)} tasks were due: {', '.join(work.kind.replace('_', ' ') for work in due)}",
         metadata={"work": markdown_lines(("| work | why | result |", "|:--|:--|:--|"), lines)},
         plots=any(work.kind is Upkeep.COMPACT for work in due),
     )
 
 
 def _compact(visit: Visit, config: MaintainConfig, work: DueWork) -> Outcome:
-    # A full compaction is of the partitions that need it; otherwise each bucket decides for itself.
+    # A full compaction covers the partitions that need it; otherwise, it is decided for each bucket.
     partitions = partition_specs(work.partitions) if work.full else []
     how = CompactConfig(table=visit.name, full=work.full, partitions=partitions, on_spark=config.on_spark)
     return compact_one(visit, how)
@@ -94,7 +94,8 @@ _DO: Final[Mapping[Upkeep, Callable[[Visit, MaintainConfig, DueWork], Outcome]]]
 
 
 def partition_specs(texts: Sequence[str]) -> list[dict[str, str]]:
-    """Partitions by their directories, as values by column; none, which means all, where one has a null.
+    """Convert directories of partitions to values by column. If one has a null, return none, which means all
+    partitions.
 
     >>> partition_specs(["dt=2026-01-01/region=a%2Fb"]), partition_specs(["dt=__DEFAULT_PARTITION__"])
     ([{'dt': '2026-01-01', 'region': 'a/b'}], [])

@@ -1,4 +1,4 @@
-"""Tags and branches by name: whether one exists, and which there were before and after the work."""
+"""Checks the names of tags and branches, and reports the names before and after the work."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from table_format.errors import NotFoundError
 def require_name(
     table: Table, kind: str, plural: str, name: str, existing: Collection[str], missing: type[NotFoundError]
 ) -> None:
-    """Refuse a name that the table has not.
+    """Refuse a name that the table does not have.
 
     Raises:
-        NotFoundError: of the class ``missing``; lists the names that there are.
+        NotFoundError: the name does not exist. The class is ``missing``; the message lists the existing names.
     """
     if name not in existing:
         known = ", ".join(sorted(existing)) or "none"
@@ -24,5 +24,5 @@ def require_name(
 
 
 def names_before_and_after(plural: str, before: Iterable[str], after: Iterable[str]) -> Metadata:
-    """The names for a report."""
+    """Return the names for a report."""
     return {f"{plural} before": listed(sorted(before)), f"{plural} after": listed(sorted(after))}

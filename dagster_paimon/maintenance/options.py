@@ -15,7 +15,7 @@ from table_format.secrets import shown_option
 
 
 class OptionsConfig(TablesConfig):
-    """Which tables, and which options."""
+    """The tables and the options."""
 
     set: dict[str, str] = Field(default_factory=dict, description="Options and their new values.")
     reset: list[str] = Field(default_factory=list, description="Options to reset to their defaults.")
@@ -34,7 +34,9 @@ def alter_options_of_one(visit: Visit, config: OptionsConfig) -> Outcome:
     lines = (f"| {key} | {_shown(key, before.get(key))} | {_shown(key, now.options.get(key))} |" for key in keys)
     return Outcome(
         title="options",
-        summary=f"schema {now.id} has other values of {', '.join(changed)}" if changed else "all were so already",
+        summary=f"schema {now.id} has other values of {', '.join(changed)}"
+        if changed
+        else "all options already had these values",
         metadata={"paimon/schema_id": now.id, "options": markdown_lines(head, lines)},
     )
 
@@ -45,11 +47,11 @@ def _shown(key: str, value: str | None) -> str:
 
 def _check(table: Table, config: OptionsConfig) -> None:
     if not config.set and not config.reset:
-        message = f"{table.identifier}: no option is named; fill set or reset"
+        message = f"{table.identifier}: no option is given; set 'set' or 'reset'"
         raise InvalidInputError(message)
     both = sorted(set(config.set) & set(config.reset))
     if both:
-        message = f"{table.identifier}: {', '.join(both)}: either set or reset, not both"
+        message = f"{table.identifier}: {', '.join(both)}: an option can be set or reset, not both"
         raise InvalidInputError(message)
 
 

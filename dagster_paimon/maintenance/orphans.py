@@ -28,7 +28,7 @@ class CleanConfig(DeletingConfig):
 
 
 def clean_one(visit: Visit, config: CleanConfig) -> Outcome:
-    """Delete files of one table that no snapshot, tag, branch or changelog refers to."""
+    """Delete files of one table that no snapshot, tag, branch or changelog references."""
     table = visit.table()
     is_default = config.older_than_hours * HOUR_MS == GRACE_MS
     report = table.remove_orphan_files(
@@ -47,8 +47,8 @@ def clean_one(visit: Visit, config: CleanConfig) -> Outcome:
 def _check(table: Table, config: CleanConfig) -> None:
     if config.older_than_hours * HOUR_MS < GRACE_MS and not config.nobody_else_writes:
         message = (
-            f"{table.identifier}: older_than_hours {config.older_than_hours}: younger files may be those of a "
-            f"writer at work; expected {GRACE_MS / HOUR_MS:.0f} or more, or nobody_else_writes"
+            f"{table.identifier}: older_than_hours {config.older_than_hours}: younger files may belong to an active "
+            f"writer; expected {GRACE_MS / HOUR_MS:.0f} or more, or nobody_else_writes"
         )
         raise InvalidInputError(message)
 

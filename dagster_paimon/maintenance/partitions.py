@@ -23,10 +23,13 @@ class ExpirePartitionsConfig(DeletingConfig):
         default=None, description="Drop partitions older than this; by default partition.expiration-time of the table."
     )
     strategy: str | None = Field(
-        default=None, description="values-time: the time in the values of a partition. update-time: its newest file."
+        default=None,
+        description="values-time: by the time in the values of a partition. update-time: by its newest file.",
     )
-    timestamp_formatter: str | None = Field(default=None, description="How the values are read, such as yyyy-MM-dd.")
-    timestamp_pattern: str | None = Field(default=None, description="Which values are read, such as $dt $hour:00:00.")
+    timestamp_formatter: str | None = Field(default=None, description="The format of the values, such as yyyy-MM-dd.")
+    timestamp_pattern: str | None = Field(
+        default=None, description="The values that form the time, such as $dt $hour:00:00."
+    )
     max_partitions: int | None = Field(default=None, description="Maximum number of partitions to drop.")
 
 
@@ -44,7 +47,7 @@ def expire_partitions_of_one(visit: Visit, config: ExpirePartitionsConfig) -> Ou
             "rows": report.rows,
             "bytes": report.bytes,
             **({"dropped": markdown_lines(head, lines)} if count else {}),
-            **({"old enough, and left for the next run": report.left} if report.left else {}),
+            **({"old enough, but left for the next run": report.left} if report.left else {}),
             **({"of unknown age": listed(report.unreadable)} if report.unreadable else {}),
             **made(report.snapshots),
         },
@@ -67,7 +70,7 @@ def _check_expiry(table: Table, config: ExpirePartitionsConfig) -> None:
     if config.older_than_hours is not None and config.older_than_hours <= 0:
         message = f"older_than_hours {config.older_than_hours}: expected more than 0"
         raise InvalidInputError(message)
-    _expire(table, config, dry_run=True)  # refuses options that cannot work
+    _expire(table, config, dry_run=True)  # a dry run, which refuses invalid options
 
 
 EXPIRE_PARTITIONS: Final = Maintenance(
@@ -82,9 +85,9 @@ EXPIRE_PARTITIONS: Final = Maintenance(
 
 
 class MarkPartitionsConfig(TablesConfig):
-    """Which partitions of which tables are complete."""
+    """The tables and their complete partitions."""
 
-    partitions: list[dict[str, str]] = Field(description="Each by the values of all partition columns.")
+    partitions: list[dict[str, str]] = Field(description="Each partition as the values of all partition columns.")
     allow_empty: bool = Field(default=False, description="Also mark partitions without rows.")
 
 
@@ -109,7 +112,7 @@ def _check_markable(table: Table, config: MarkPartitionsConfig) -> None:
 MARK_PARTITIONS: Final = Maintenance(
     job="mark_partitions_done",
     op="mark_done",
-    description="Mark partitions as complete by a success file.",
+    description="Mark partitions as complete with a success file.",
     config=MarkPartitionsConfig,
     work=mark_partitions_of_one,
     check=_check_markable,

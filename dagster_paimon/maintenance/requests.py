@@ -1,4 +1,4 @@
-"""Runs of maintenance jobs, as schedules and sensors request them."""
+"""Run requests of maintenance jobs for schedules and sensors."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Final
 import dagster as dg
 
 MAINTAINS_TAG: Final = "lakehouse/maintains"
-"""Run tag with the name of the table that a maintenance run is for. The queue can hold a run back by it."""
+"""Run tag with the table of a maintenance run. The queue can limit runs by this tag."""
 
 
 def maintenance_run(job_op: str, table: str, *, run_key: str | None = None, **config: object) -> dg.RunRequest:
-    """A run of a maintenance job for one table, with the tag by which the queue lets runs of one table wait."""
+    """Return a run of a maintenance job for one table, with the tag by which the queue can limit runs of one table."""
     return dg.RunRequest(
         run_key=run_key,
         run_config={"ops": {job_op: {"config": {"table": table, **config}}}},
@@ -23,5 +23,5 @@ def maintenance_run(job_op: str, table: str, *, run_key: str | None = None, **co
 def maintenance_run_of_all(
     job_op: str, tables: Sequence[str], *, run_key: str | None = None, **config: object
 ) -> dg.RunRequest:
-    """One run of a maintenance job for several tables, one after the other."""
+    """Return one run of a maintenance job for several tables, one after the other."""
     return dg.RunRequest(run_key=run_key, run_config={"ops": {job_op: {"config": {"tables": [*tables], **config}}}})

@@ -18,12 +18,12 @@ from table_format.errors import InvalidInputError
 
 
 class RescaleConfig(PartitionsConfig):
-    """Which tables, and how many buckets."""
+    """The tables and the number of buckets."""
 
     bucket: int | None = Field(
         default=None, description="Number of buckets of each partition; by default the table option."
     )
-    on_spark: bool = Field(default=True, description="In Spark's tasks; otherwise in this process.")
+    on_spark: bool = Field(default=True, description="Run in Spark tasks; otherwise in this process.")
 
 
 def rescale_one(visit: Visit, config: RescaleConfig) -> Outcome:

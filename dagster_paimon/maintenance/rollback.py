@@ -36,7 +36,7 @@ def rollback_one(visit: Visit, config: RollbackConfig) -> Outcome:
     table = visit.table()
     plan, latest = _plan(table, config), table.latest_snapshot()
     if not config.dry_run:
-        # By its tag where one is given: only the tag may keep the snapshot.
+        # Use the tag if one is given, because only the tag may keep the snapshot.
         table.rollback_to(config.tag or plan.target.id)
     left = latest.id if latest else None
     verb = would(config.dry_run, "be rolled back", "was rolled back")
@@ -64,12 +64,12 @@ def _plan(table: Table, config: RollbackConfig) -> RollbackPlan:
         return table.plan_rollback_to_timestamp(_epoch_ms(config.time))
     if config.tag is not None:
         return table.plan_rollback(config.tag)
-    assert config.snapshot_id is not None  # noqa: S101 - checked with the configuration
+    assert config.snapshot_id is not None  # noqa: S101 - the configuration is checked
     return table.plan_rollback(config.snapshot_id)
 
 
 def _epoch_ms(text: str) -> int:
-    """The epoch time of an ISO text, in UTC unless it names an offset.
+    """Parse an ISO text to epoch milliseconds. It is in UTC unless it contains an offset.
 
     >>> _epoch_ms("1970-01-01 00:00:01"), _epoch_ms("1970-01-01T01:00:00+01:00")
     (1000, 0)
@@ -93,18 +93,18 @@ def _check(table: Table, config: RollbackConfig) -> None:
     if plan.others and not config.including_others and not config.dry_run:
         ids = ", ".join(str(snapshot.id) for snapshot in plan.others)
         message = (
-            f"{table.identifier}: a rollback to snapshot {plan.target.id}, before run {config.before_run}, would "
-            f"also undo what others committed since: snapshots {ids}; set including_others to undo that too"
+            f"{table.identifier}: a rollback to snapshot {plan.target.id}, before run {config.before_run}, would also "
+            f"undo later commits of others: snapshots {ids}; set including_others to undo them too"
         )
         raise InvalidInputError(message)
 
 
 def _is_not_of_run(table: Table, config: RollbackConfig) -> str | None:
-    """Why a table has nothing to do with a rollback to before a run; ``None`` when it has."""
+    """Return why a rollback to before a run does not concern a table; ``None`` if it does."""
     run = config.before_run
     if run is None or any(snapshot.properties.get(RUN_ID_PROPERTY) == run for snapshot in table.snapshots()):
         return None
-    return f"no retained snapshot is of a commit of run {run}"
+    return f"no retained snapshot is from run {run}"
 
 
 ROLLBACK: Final = Maintenance(

@@ -31,12 +31,12 @@ Event: TypeAlias = dg.AssetObservation | dg.AssetMaterialization
 
 RETRIES: Final = RetryUnlessTerminated(max_retries=2, delay=2, jitter=dg.Jitter.PLUS_MINUS)
 _FINAL: Final = (InvalidInputError, NotFoundError, AlreadyExistsError)
-"""Errors that a repetition would meet again."""
+"""Errors that a retry would raise again."""
 
 
 def maintenance_job(kind: Maintenance[Any], config: type[TablesConfig]) -> dg.JobDefinition:
-    """The job of one kind of maintenance; ``config`` is that of the kind or a subclass of it."""
-    # A generator without outputs: what it yields is reported at once, also when a later table fails.
+    """Return the job of one kind of maintenance. ``config`` is the configuration of the kind or a subclass of it."""
+    # A generator without outputs: its events are reported immediately, even if a later table fails.
     op = dg.op(name=kind.op, description=kind.description, retry_policy=RETRIES, tags={"kind": "maintenance"}, out={})(
         _with_spark(kind, config) if kind.uses_spark else _without_spark(kind, config)
     )
@@ -76,11 +76,11 @@ def run_maintenance(
     lakehouse: LakehouseCatalog,
     spark: SparkResource | None,
 ) -> Iterator[Event]:
-    """Do the work of one kind to all tables of a configuration; a report on each, once it is done.
+    """Do the work of one kind on all tables of a configuration. Yield a report for each table.
 
     Raises:
-        Failure: the configuration cannot work, or the work on a table would fail again.
-        TableFormatError: the work on a table failed; it may be tried again.
+        Failure: the configuration is invalid, or a retry of the work on a table would fail again.
+        TableFormatError: the work on a table failed and may be retried.
     """
     with refusing():
         selected = resolve(lakehouse.catalog(), config.named_tables)
@@ -92,8 +92,8 @@ def run_maintenance(
     failed: dict[str, TableFormatError] = {}
     problems: list[str] = []
     for name, reason in skipped.items():
-        context.log.info("%s is left as it is: %s", name, reason)
-        yield dg.AssetObservation(assets.key_of(name), description=f"left as it is: {reason}")
+        context.log.info("%s is skipped: %s", name, reason)
+        yield dg.AssetObservation(assets.key_of(name), description=f"skipped: {reason}")
     for name in names:
         visit = Visit(name, lakehouse, context.log, spark)
         alone: AbstractContextManager[None] = locks.alone(name) if kind.changes(config) else nullcontext()
@@ -104,7 +104,7 @@ def run_maintenance(
             if len(names) == 1:
                 with refusing():
                     raise
-            context.log.exception("%s: %s failed, the other tables go on", name, kind.op)
+            context.log.exception("%s: %s failed, continuing with the other tables", name, kind.op)
             failed[name] = error
             continue
         yield from _events(done, metadata, assets.key_of(name))
@@ -116,10 +116,10 @@ def run_maintenance(
 
 
 def _skipped(kind: Maintenance[ConfigT], config: ConfigT, tables: Mapping[str, Table]) -> dict[str, str]:
-    """The tables that are left as they are, each with the reason.
+    """Return the tables that are skipped, each with the reason.
 
     Raises:
-        InvalidInputError: that would be all of them.
+        InvalidInputError: all tables would be skipped.
     """
     reasons = {name: kind.skips(table, config) for name, table in tables.items()}
     skipped = {name: reason for name, reason in reasons.items() if reason is not None}
@@ -131,7 +131,7 @@ def _skipped(kind: Maintenance[ConfigT], config: ConfigT, tables: Mapping[str, T
 def _one_table(
     context: dg.OpExecutionContext, kind: Maintenance[ConfigT], config: ConfigT, visit: Visit
 ) -> tuple[Outcome, dict[str, Any]]:
-    """Do the work on one table; the outcome, and all that is reported of it."""
+    """Do the work on one table. Return the outcome and its report."""
     before, began = measure(visit.table().facts) if kind.measured else None, time.monotonic()
     outcome = kind.work(visit, config)
     metadata = {
@@ -163,7 +163,7 @@ def _events(outcome: Outcome, metadata: dict[str, Any], key: dg.AssetKey) -> Ite
 
 @contextmanager
 def refusing() -> Iterator[None]:
-    """Errors that come again, whatever is tried, end the op: the message first, and no retries."""
+    """Let errors that a retry would raise again end the op without retries, with the message first."""
     try:
         yield
     except _FINAL as error:

@@ -1,5 +1,5 @@
 """Schedules of maintenance jobs: one run for all existing tables. Times are in UTC."""
-# Annotations are not postponed here: Dagster looks at the type of `context` itself.
+# No postponed annotations here: Dagster inspects the type of `context`.
 
 from collections.abc import Callable, Iterator
 from datetime import datetime
@@ -18,7 +18,7 @@ from dagster_paimon.resources.lakehouse import LakehouseCatalog
 from dagster_paimon.tables.selection import TableNames, TableSelection
 
 DAILY_TAG: Final = "daily-{day}"
-"""The name of the tag that ``daily_tag`` makes."""
+"""The name of the tag that ``daily_tag`` creates."""
 
 
 def maintenance_schedules(
@@ -26,10 +26,10 @@ def maintenance_schedules(
 ) -> tuple[dg.ScheduleDefinition, ...]:
     """Return the schedules of a lakehouse. Each launches one run for all tables. All are stopped by default.
 
-    ``nightly_maintenance`` does what is due, ``hourly_health`` measures, ``daily_tag`` keeps a state of each day for
-    ``tag_retained_days``, ``weekly_orphans`` reports orphans and deletes none, ``weekly_index_rewrite`` gives all files
-    their indexes. Heavy work runs in Spark tasks unless ``on_spark`` is false. Pass the same tables to
-    ``maintenance_jobs``.
+    ``nightly_maintenance`` does the work that is due, ``hourly_health`` measures the tables, ``daily_tag`` keeps a
+    state of each day for ``tag_retained_days``, ``weekly_orphans`` reports orphan files without deleting them,
+    ``weekly_index_rewrite`` updates the indexes of all files. Heavy work runs in Spark tasks unless ``on_spark`` is
+    false. Pass the same tables to ``maintenance_jobs``.
 
     Example::
 

@@ -16,7 +16,7 @@ from table_format.errors import ColumnNotFound
 
 
 class AnalyzeConfig(TablesConfig):
-    """Which tables, and which of their columns."""
+    """The tables and their columns."""
 
     columns: list[str] = Field(
         default_factory=list, description="Columns for which to compute distinct values, nulls, bounds and lengths."
@@ -29,7 +29,7 @@ def analyze_one(visit: Visit, config: AnalyzeConfig) -> Outcome:
     what = f"rows and {len(config.columns)} columns" if config.columns else "rows"
     return Outcome(
         title="statistics",
-        summary=f"{what} are counted" if snapshots else "there is no snapshot to count",
+        summary=f"{what} are counted" if snapshots else "the table has no snapshot",
         metadata={**made(snapshots), "columns": listed(config.columns)},
     )
 
@@ -53,11 +53,11 @@ ANALYZE: Final = Maintenance(
 
 
 class HealthConfig(TablesConfig):
-    """Which tables."""
+    """The tables."""
 
 
 def report_health_of_one(visit: Visit, config: HealthConfig) -> Outcome:  # noqa: ARG001
-    """Measure one table by its metadata, so that the UI plots its health over time."""
+    """Measure one table from its metadata, so that the UI plots its health over time."""
     health = measure(visit.table().facts)
     return Outcome(
         title="health",
@@ -74,7 +74,7 @@ def _changes_nothing(config: HealthConfig) -> bool:  # noqa: ARG001
 HEALTH: Final = Maintenance(
     job="report_health",
     op="health",
-    description="Measure tables by their metadata and plot it on their assets.",
+    description="Measure tables from their metadata and plot the numbers on their assets.",
     config=HealthConfig,
     work=report_health_of_one,
     changes=_changes_nothing,

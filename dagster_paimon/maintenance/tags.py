@@ -55,7 +55,7 @@ def _check_create(table: Table, config: CreateTagConfig) -> None:
         message = f"{table.identifier} has no snapshot to tag"
         raise SnapshotNotFound(message)
     wanted = config.snapshot_id or (latest.id if latest else None)
-    # An earlier attempt of this op may have made it.
+    # An earlier attempt of this op may have created it.
     if existing is not None and existing.snapshot.id != wanted:
         message = (
             f"tag '{config.name}' of {table.identifier} exists already and keeps snapshot {existing.snapshot.id}; "
@@ -80,7 +80,7 @@ CREATE_TAG: Final = Maintenance(
 
 
 class DeleteTagConfig(DeletingConfig):
-    """Which tables, and which tag."""
+    """The tables and the tag."""
 
     name: str = Field(description="The name of the tag.")
 
@@ -117,7 +117,7 @@ DELETE_TAG: Final = Maintenance(
 
 
 class AutomaticTagsConfig(TablesConfig):
-    """Which tables."""
+    """The tables."""
 
 
 def create_automatic_tags_of_one(visit: Visit, config: AutomaticTagsConfig) -> Outcome:  # noqa: ARG001
@@ -127,7 +127,7 @@ def create_automatic_tags_of_one(visit: Visit, config: AutomaticTagsConfig) -> O
     names = table.create_automatic_tags()
     return Outcome(
         title="automatic tags",
-        summary=f"tags made: {', '.join(names)}" if names else "no tag was due by tag.automatic-creation",
+        summary=f"tags created: {', '.join(names)}" if names else "no tag was due by tag.automatic-creation",
         metadata=names_before_and_after("tags", before, table.tags()),
     )
 

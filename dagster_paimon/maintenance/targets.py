@@ -1,4 +1,4 @@
-"""Checks before any work that the tables, partitions and buckets of a configuration exist."""
+"""Checks that the tables, partitions and buckets of a configuration exist, before any work."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def resolve(catalog: Catalog, names: Sequence[str]) -> tuple[str, ...]:
         TableNotFound: a named table does not exist.
     """
     if not names:
-        message = "no table is named; set table, tables or pattern"
+        message = "no table is given; set table, tables or pattern"
         raise InvalidInputError(message)
     found: list[str] = []
     for name in names:
@@ -36,7 +36,7 @@ def resolve(catalog: Catalog, names: Sequence[str]) -> tuple[str, ...]:
                 known = _all(catalog)
                 likely = nearest(table, known, cutoff=0.6)
                 hint = f"did you mean {likely[0]}?" if likely else f"the tables are {_listed(known)}"
-                message = f"there is no table {table}; {hint}"
+                message = f"table {table} does not exist; {hint}"
                 raise TableNotFound(message)
         found += selected
     return tuple(dict.fromkeys(found))
@@ -46,7 +46,7 @@ def require_partitions(table: Table, partitions: Sequence[Mapping[str, str]], bu
     """Refuse partitions and buckets without rows, because work on them would change nothing.
 
     Raises:
-        InvalidInputError: a column is no partition column, or no live file is in a partition or bucket.
+        InvalidInputError: a column is not a partition column, or a partition or bucket has no live file.
         InvalidData: a value does not fit its column.
     """
     if not partitions and not buckets:
@@ -64,7 +64,10 @@ def require_partitions(table: Table, partitions: Sequence[Mapping[str, str]], bu
     present = sorted({entry.bucket for entry in chosen})
     missing = sorted(set(buckets) - set(present))
     if missing:
-        message = f"{facts.name} has no bucket {_listed(map(str, missing))} there; found {_listed(map(str, present))}"
+        message = (
+            f"{facts.name} has no bucket {_listed(map(str, missing))} in these partitions; found "
+            f"{_listed(map(str, present))}"
+        )
         raise InvalidInputError(message)
 
 

@@ -47,9 +47,9 @@ def verify_one(visit: Visit, config: VerifyConfig) -> Outcome:
         metadata={
             "errors": len(report.errors),
             "warnings": len(report.warnings),
-            "snapshots looked at": report.snapshots,
-            "manifests looked at": report.manifests,
-            "files looked at": report.files,
+            "snapshots checked": report.snapshots,
+            "manifests checked": report.manifests,
+            "files checked": report.files,
             "rows read": report.rows,
             "repaired": listed(report.repaired),
             **_findings(report),
@@ -65,10 +65,10 @@ def _findings(report: VerifyReport) -> Metadata:
 
 
 def _summary(report: VerifyReport) -> str:
-    looked_at = f"{report.snapshots} snapshots, {report.files} files, {report.rows:,} rows looked at"
+    checked = f"{report.snapshots} snapshots, {report.files} files, {report.rows:,} rows checked"
     if not report.findings:
-        return f"everything is right: {looked_at}"
-    return f"{len(report.errors)} errors and {len(report.warnings)} warnings: {looked_at}; {report.findings[0]}"
+        return f"no problems: {checked}"
+    return f"{len(report.errors)} errors and {len(report.warnings)} warnings: {checked}; {report.findings[0]}"
 
 
 def _check(table: Table, config: VerifyConfig) -> None:

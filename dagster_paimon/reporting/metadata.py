@@ -1,7 +1,7 @@
 """Metadata of tables for the Dagster UI: columns, snapshots, levels, and the effect of maintenance.
 
-Everything comes from the metadata of the table; no rows are read. Nothing here may show a secret: locations go through
-``without_credentials``, texts through ``redact``, options of a catalog are not shown at all.
+Everything comes from the metadata of the table; no rows are read. Nothing here may show a secret: locations are passed
+through ``without_credentials``, texts through ``redact``, and options of a catalog are not shown.
 """
 
 from __future__ import annotations
@@ -32,25 +32,25 @@ _DIGEST_BYTES: Final = 8
 
 
 def data_version(snapshot: Snapshot) -> dg.DataVersion:
-    """The version of a table's data: the snapshot. Ids repeat after a rollback, so a digest of what does not is added.
+    """Return the version of the data of a table: the snapshot id with a digest, because ids repeat after a rollback.
 
-    Two states never share a version, and a state that a rollback brings back has the version it had.
+    Two states never have the same version, and a state that a rollback restores has its earlier version.
     """
     digest = blake2b(snapshot_fingerprint(snapshot).encode(), digest_size=_DIGEST_BYTES).hexdigest()
     return dg.DataVersion(f"snapshot-{snapshot.id}-{digest}")
 
 
 def snapshot_fingerprint(snapshot: Snapshot) -> str:
-    """What distinguishes a snapshot from another of the same id: its uuid, or the name of its delta manifest list.
+    """Return a text that distinguishes snapshots with the same id: the uuid, or the name of the delta manifest list.
 
-    Older writers give a snapshot no uuid. The name of a manifest list contains a UUID of its own; a time would repeat
-    where two commits fall into the same millisecond.
+    Snapshots of older writers have no uuid. The name of a manifest list contains a UUID; a time would repeat if two
+    commits happened in the same millisecond.
     """
     return snapshot.uuid or snapshot.delta_manifest_list
 
 
 def column_schema(schema: TableSchema) -> dg.TableSchema:
-    """The columns as the UI shows them, with types of the format, comments and keys."""
+    """Return the columns for the UI, with types of the format, comments and keys."""
     columns = [
         dg.TableColumn(
             name=field.name,
@@ -69,7 +69,7 @@ def column_schema(schema: TableSchema) -> dg.TableSchema:
 
 
 def snapshot_history(snapshots: Sequence[Snapshot]) -> Metadata:
-    """The last snapshots, newest first, as a list and as a plot of rows coloured by kind of commit."""
+    """Return the last snapshots, newest first, as a list and as a plot of rows colored by commit kind."""
     newest = sorted(snapshots, key=lambda snapshot: snapshot.id, reverse=True)
     bars = [
         Bar(str(snapshot.id), {snapshot.commit_kind.value: float(snapshot.total_record_count or 0)})
@@ -83,13 +83,13 @@ def snapshot_history(snapshots: Sequence[Snapshot]) -> Metadata:
 
 
 def changelog_rows(snapshots: Iterable[Snapshot]) -> dict[str, int]:
-    """The number of rows in the changelogs of the snapshots; nothing for a table without a changelog."""
+    """Return the number of rows in the changelogs of the snapshots; empty for a table without a changelog."""
     counts = [snapshot.changelog_record_count or 0 for snapshot in snapshots if snapshot.changelog_manifest_list]
     return {"paimon/changelog_rows": sum(counts)} if counts else {}
 
 
 def markdown_lines(head: Iterable[str], lines: Iterable[str]) -> dg.MarkdownMetadataValue:
-    """Lines of Markdown, as many as the UI shows without a click."""
+    """Return lines of Markdown, as many as the UI shows without a click."""
     text = "\n".join(head)
     for line in map(redact, lines):
         if len(text) + 1 + len(line) > SHOWN_IN_PLACE:
@@ -99,7 +99,7 @@ def markdown_lines(head: Iterable[str], lines: Iterable[str]) -> dg.MarkdownMeta
 
 
 def listed(items: Iterable[str]) -> dg.TextMetadataValue:
-    """A list as text, cut where it gets long; ``none`` for an empty one."""
+    """Return a list as text, shortened if it is long; ``none`` if it is empty."""
     text = redact("; ".join(items))
     return dg.MetadataValue.text(f"{text[:SHOWN_IN_PLACE]} ..." if len(text) > SHOWN_IN_PLACE else text or "none")
 
@@ -113,16 +113,19 @@ def _snapshot_line(snapshot: Snapshot) -> str:
 
 
 def health_numbers(health: TableHealth) -> Metadata:
-    """The numbers that the UI plots over time."""
+    """Return the numbers that the UI plots over time."""
     numbers: Metadata = {f"paimon/{name}": dg.MetadataValue.int(value) for name, value in health.numbers.items()}
     if health.files_without_indexes is None:
         return numbers
     indexed = f"{health.live_files - health.files_without_indexes} of {health.live_files}"
-    return {**numbers, "file indexes": dg.MetadataValue.text(f"{indexed} files have those that the table declares")}
+    return {
+        **numbers,
+        "file indexes": dg.MetadataValue.text(f"{indexed} files have the indexes that the table declares"),
+    }
 
 
 def health_plots(health: TableHealth) -> Metadata:
-    """Bytes of every bucket by level, and how many files there are of each size."""
+    """Return plots of the bytes of every bucket by level, and of the number of files by size."""
     return {
         "bytes by level": _levels_chart(health, "bytes of each bucket by level"),
         "files by size": _sizes_chart({"files": health.size_classes}),
@@ -130,7 +133,7 @@ def health_plots(health: TableHealth) -> Metadata:
 
 
 def before_and_after(before: TableHealth, after: TableHealth) -> Metadata:
-    """What maintenance has changed, side by side, and the numbers as they are now."""
+    """Return the numbers before and after maintenance side by side, and the current numbers."""
     earlier, later = before.numbers, after.numbers
     lines = ["| | before | after | change |", "|:--|--:|--:|--:|"]
     lines += [
@@ -141,7 +144,7 @@ def before_and_after(before: TableHealth, after: TableHealth) -> Metadata:
 
 
 def compaction_plots(before: TableHealth, after: TableHealth) -> Metadata:
-    """Levels and file sizes before and after a compaction."""
+    """Return plots of levels and file sizes before and after a compaction."""
     sizes = {"before": before.size_classes, "after": after.size_classes}
     return {
         "bytes by level before": _levels_chart(before, "bytes of each bucket by level, before"),
@@ -151,13 +154,13 @@ def compaction_plots(before: TableHealth, after: TableHealth) -> Metadata:
 
 
 def _levels_chart(health: TableHealth, caption: str) -> dg.MarkdownMetadataValue:
-    """The largest buckets, in order of their names."""
+    """Return a chart of the largest buckets, in order of their names."""
     largest = sorted(health.level_bytes.items(), key=lambda item: sum(item[1].values()))[-_BUCKETS_SHOWN:]
     return chart([Bar(bucket, parts) for bucket, parts in sorted(largest)], caption=caption, unit="B")
 
 
 def _sizes_chart(classes: Mapping[str, Mapping[str, int]]) -> dg.MarkdownMetadataValue:
-    """One bar for each size class and set; sets of the same class stand side by side."""
+    """Return a chart with one bar for each size class and set. Sets of the same class are side by side."""
     names = list(next(iter(classes.values()), {}))
     bars = [Bar(size, {which: float(counts[size])}) for size in names for which, counts in classes.items()]
     return chart(bars, caption="number of files by size")

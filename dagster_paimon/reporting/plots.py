@@ -1,7 +1,7 @@
-"""Small charts as SVG in Markdown, the one form of picture that metadata in the Dagster UI shows.
+"""Draws small charts as SVG in Markdown, the only form of picture that metadata in the Dagster UI can show.
 
-The UI shows Markdown in place when it has fewer than 1000 characters and behind a link otherwise, so a chart is drawn
-with few strokes, and with as many bars as fit. Its greys and colours can be read on a light and on a dark page.
+The UI shows Markdown inline if it has fewer than 1000 characters, and behind a link otherwise. Therefore a chart has
+few strokes and as many bars as fit. Its colors are readable on light and dark pages.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import dagster as dg
 
 COLOURS: Final = ("#48f", "#e93", "#3b7", "#d57", "#86e", "#2bc", "#b85", "#789")
 SHOWN_IN_PLACE: Final = 999
-"""Characters of Markdown up to which the UI shows it without a click."""
+"""The maximum characters of Markdown that the UI shows without a click."""
 
 _GREY: Final = "#789"
 _WIDTH: Final = 360
@@ -44,9 +44,9 @@ class Bar:
 def chart(
     bars: Sequence[Bar], *, caption: str, unit: str = "", colours: Mapping[str, str] | None = None
 ) -> dg.MarkdownMetadataValue:
-    """Stacked bars as a metadata value: the last ones, as many as the UI shows in place.
+    """Return stacked bars as a metadata value: the last bars, as many as the UI shows inline.
 
-    ``caption`` is what a reader without pictures gets.
+    ``caption`` is the alternative text.
     """
     shown = list(bars)
     text = _markdown(stacked_bars(shown, unit=unit, colours=colours), caption)
@@ -57,7 +57,8 @@ def chart(
 
 
 def stacked_bars(bars: Sequence[Bar], *, unit: str = "", colours: Mapping[str, str] | None = None) -> str:
-    """The chart as SVG text: legend above, labels below, of the first and last bar alone where all would not fit.
+    """Return the chart as SVG text, with a legend above and labels below: all that fit, or those of the first and last
+    bar.
 
     >>> stacked_bars([Bar("1", {"APPEND": 10.0})]).count("<path")
     1
@@ -74,7 +75,7 @@ def stacked_bars(bars: Sequence[Bar], *, unit: str = "", colours: Mapping[str, s
 
 
 def short_number(value: float) -> str:
-    """A number in at most five characters.
+    """Format a number in at most five characters.
 
     >>> [short_number(v) for v in (0, 7, 1234, 50_000, 2_500_000, 3e9)]
     ['0', '7', '1.2k', '50k', '2.5M', '3G']
@@ -86,7 +87,7 @@ def short_number(value: float) -> str:
 
 
 def _labels(bars: Sequence[Bar], slot: float) -> str:
-    """One label below each run of bars that share it; the first and the last alone where all would not fit."""
+    """Return one label for adjacent bars that share it, or only the first and the last if not all fit."""
     runs: list[tuple[int, int, str]] = []
     for label, run in groupby(bar.label for bar in bars):
         start = runs[-1][0] + runs[-1][1] if runs else 0
@@ -97,7 +98,7 @@ def _labels(bars: Sequence[Bar], slot: float) -> str:
 
 
 def _strokes(bars: Sequence[Bar], name: str, slot: float, top: float) -> str:
-    """All parts of one name as one path; a bar's parts stand on those named before it."""
+    """Return all parts with one name as one path. Parts are stacked in the order of their names."""
     width = max(1, min(_WIDEST_BAR, int(slot * 0.8)))
     strokes = []
     for position, bar in enumerate(bars):

@@ -1,6 +1,6 @@
-"""What is reported about one write, all of it from metadata of the very snapshots the step committed.
+"""Builds the report of one write, only from the metadata of the snapshots that the step committed.
 
-Another writer may have committed a snapshot since: the table's latest is never taken for the step's own.
+Another writer may have committed since, so the latest snapshot of the table is never assumed to be that of the step.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def report_of(
     plots: bool,
     count_keys_up_to: int,
 ) -> Report:
-    """Describe a table and the snapshots a step committed to it."""
+    """Describe a table and the snapshots that a step committed to it."""
     facts = table.facts
     health = measure(facts)
     rows = count_rows(facts, health, read_up_to=count_keys_up_to)
@@ -62,7 +62,7 @@ def report_of(
 
 
 def _committed(snapshots: Sequence[Snapshot]) -> dict[str, Any]:
-    """The snapshot with the step's rows; a compaction that the same write made comes after it."""
+    """Describe the snapshot with the rows of the step. A compaction of the same write follows it."""
     if not snapshots:
         return {}
     own = _with_rows(snapshots)[0] if _with_rows(snapshots) else snapshots[0]

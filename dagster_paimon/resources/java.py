@@ -1,4 +1,4 @@
-"""The earlier place of ``table_format.java``; it warns, and goes with the next release."""
+"""The earlier location of ``table_format.java``. It is deprecated and will be removed in the next release."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A logger for people who look at a terminal: the message alone, and only what was said on purpose."""
+"""A logger for a terminal: only the messages of assets and jobs, without run, job and event."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import dagster as dg
 
 
 class _Plain(logging.Formatter):
-    """The message without run, job and event around it; warnings say so."""
+    """Formats only the message, without run, job and event. Warnings are marked."""
 
     def format(self, record: logging.LogRecord) -> str:
         meta = getattr(record, "dagster_meta", None) or {}
@@ -20,7 +20,7 @@ class _Plain(logging.Formatter):
 
 
 def _cause(event: object) -> str:
-    """Why a step failed: what it said itself, or else the error at the root of its chain of causes."""
+    """Return why a step failed: its own message, or the root of its chain of causes."""
     if getattr(event, "event_type_value", "") != "STEP_FAILURE":
         return ""
     data = getattr(event, "event_specific_data", None)
@@ -33,7 +33,7 @@ def _cause(event: object) -> str:
 
 
 class _WithoutEngineEvents(logging.Filter):
-    """Drops the log lines of Dagster's own events, errors apart."""
+    """Drops the log lines of Dagster's own events, except errors."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         meta = getattr(record, "dagster_meta", None) or {}
@@ -42,10 +42,10 @@ class _WithoutEngineEvents(logging.Filter):
 
 @dg.logger(
     config_schema={"log_level": dg.Field(str, default_value="INFO", is_required=False)},
-    description="The bare messages of assets and jobs, for a terminal.",
+    description="Only the messages of assets and jobs, for a terminal.",
 )
 def plain_log(context: dg.InitLoggerContext) -> logging.Logger:
-    """A logger to standard output."""
+    """Return a logger to standard output."""
     logger = logging.Logger("plain", level=context.logger_config["log_level"])
     handler = logging.StreamHandler(sys.stdout)
     handler.setFormatter(_Plain())

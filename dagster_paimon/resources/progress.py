@@ -37,7 +37,7 @@ def progress_line(done: int, total: int, what: str, seconds: float) -> str:
 
 @dataclass
 class Progress:
-    """Counts steps of known number and logs a line when enough time has passed since the last one."""
+    """Counts the steps of work with a known total. Logs a line if enough time has passed since the last one."""
 
     log: Log
     total: int
@@ -52,7 +52,7 @@ class Progress:
         self._started = self._last_line = self.clock()
 
     def advance(self, steps: int = 1) -> None:
-        """Count steps as done."""
+        """Count completed steps."""
         self.done += steps
         now = self.clock()
         if now - self._last_line >= self.every_seconds:
@@ -61,7 +61,7 @@ class Progress:
 
 
 class Pace:
-    """Says how many tasks of the running stages are done: when some more are, and now and then when none are."""
+    """Logs how many tasks of the running stages are done: after progress, and occasionally without progress."""
 
     def __init__(self, log: Log, what: str, clock: Callable[[], float] = time.monotonic) -> None:
         self._log = log
@@ -71,7 +71,7 @@ class Pace:
         self._last_state: tuple[int, int] | None = None
 
     def report(self, tasks: Sequence[tuple[int, int]]) -> None:
-        """Log done and all tasks of each running stage, if it is worth a line."""
+        """Log the completed and total tasks of each running stage, if a line is due."""
         if not tasks:
             return
         now = self._clock()
@@ -84,7 +84,7 @@ class Pace:
 
 @contextmanager
 def spark_progress(session: SparkSession, log: Log, what: str) -> Iterator[None]:
-    """Log how far Spark's tasks are while the block runs."""
+    """Log the progress of Spark tasks while the block runs."""
     if hasattr(session, "registerProgressHandler") and _is_connect(session):
         yield from _follow_connect(session, log, what)
     else:
@@ -104,7 +104,7 @@ def _follow_classic(session: SparkSession, log: Log, what: str) -> Iterator[None
         while not finished.wait(EVERY_SECONDS):
             try:
                 stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
-            except Exception:  # noqa: BLE001 - the JVM has died: the thread that waits for the job raises the error
+            except Exception:  # noqa: BLE001 - the JVM has died; the thread that waits for the job raises the error
                 return
             pace.report([(s.numCompletedTasks, s.numTasks) for s in stages if s is not None])
 
@@ -124,7 +124,7 @@ def _follow_connect(session: SparkSession, log: Log, what: str) -> Iterator[None
         if not done:
             pace.report([(getattr(s, "num_completed_tasks", 0), getattr(s, "num_tasks", 0)) for s in stages or ()])
 
-    handler = cast("Any", follow)  # any callable will do; the stubs want a class
+    handler = cast("Any", follow)  # any callable works; the stubs require a class
     session.registerProgressHandler(handler)
     try:
         yield

@@ -20,10 +20,10 @@ class RetryUnlessTerminated(dg.RetryPolicy):
     """
 
     def calculate_delay(self, attempt_num: int) -> float:
-        """The seconds to wait before an attempt.
+        """Return the seconds to wait before an attempt.
 
         Raises:
-            dg.DagsterExecutionInterruptedError, KeyboardInterrupt: the attempt before was interrupted.
+            dg.DagsterExecutionInterruptedError, KeyboardInterrupt: the previous attempt was interrupted.
         """
         # Dagster calls this while it handles the error of the attempt.
         interrupt = sys.exception()

@@ -21,16 +21,16 @@ from table_format.secrets import Secret, holds_secret, is_secret_key, redact
 
 _VARIABLE: Final = re.compile(r"[A-Z_][A-Z0-9_]{0,127}")
 _NAMES: Final = "secret_"
-"""Fields whose name begins so map keys to names of environment variables."""
+"""Fields with this prefix map keys to names of environment variables."""
 _LINKS: Final = 100
-"""Errors of one chain that are looked at."""
+"""The maximum number of errors in a chain that are checked."""
 
 HIDES_INPUT: Final = ConfigDict(hide_input_in_errors=True)
-"""Without it pydantic repeats a refused value in its error, which Dagster stores."""
+"""Prevents pydantic from repeating a refused value in its error, which Dagster stores."""
 
 
 class Guarded(dg.ConfigurableResource):
-    """A resource whose fields hold no secret, except those of ``may_hold_secret``, by the name of a variable."""
+    """A resource whose fields hold no secrets. Fields in ``may_hold_secret`` may name a variable with a secret."""
 
     model_config = HIDES_INPUT
     may_hold_secret: ClassVar[frozenset[str]] = frozenset()
@@ -55,13 +55,13 @@ class Guarded(dg.ConfigurableResource):
 
 
 def secrets_from(names: Mapping[str, str], environment: Mapping[str, str]) -> dict[str, Secret]:
-    """Values of the environment variables named.
+    """Return the values of environment variables as secrets.
 
     >>> secrets_from({"s3.secret-key": "SHOP_SECRET"}, {"SHOP_SECRET": "xyz"})
     {'s3.secret-key': Secret('******')}
 
     Raises:
-        KeyError: one of them is not set; the message names the variable, never a value.
+        KeyError: a variable is not set. The message names the variable, never a value.
     """
     values = {}
     for key, name in names.items():
@@ -73,12 +73,12 @@ def secrets_from(names: Mapping[str, str], environment: Mapping[str, str]) -> di
 
 
 def known_secrets(names: Mapping[str, str], environment: Mapping[str, str]) -> tuple[Secret, ...]:
-    """Values of those of the environment variables that are set."""
+    """Return the values of the environment variables that are set."""
     return tuple(Secret(environment[name]) for name in names.values() if name in environment)
 
 
 def value_of(field: str) -> str:
-    """The value of a field that may be given by an environment variable.
+    """Return the value of a field, which may come from an environment variable.
 
     Raises:
         KeyError: the variable is not set.
@@ -94,9 +94,9 @@ def value_of(field: str) -> str:
 
 @contextmanager
 def redacted_errors(secrets: Iterable[Secret] = ()) -> Iterator[None]:
-    """Errors that leave the block show no secret: not these, and nothing that looks like one.
+    """Mask secrets in errors that leave the block: these, and everything that looks like one.
 
-    An error stays what it is, with its traceback and its causes; Dagster stores the texts of all of them.
+    An error keeps its class, traceback and causes. Dagster stores the texts of all of them.
     """
     try:
         yield
@@ -107,7 +107,7 @@ def redacted_errors(secrets: Iterable[Secret] = ()) -> Iterator[None]:
 
 @contextmanager
 def without_wire_logs() -> Iterator[None]:
-    """Keep the lines out of the logs in which py4j and pyspark repeat at level DEBUG what they send."""
+    """Suppress the log lines of py4j and pyspark at level DEBUG that repeat what they send."""
     loggers = [
         logger
         for name, logger in logging.root.manager.loggerDict.items()
@@ -124,7 +124,7 @@ def without_wire_logs() -> Iterator[None]:
 
 
 def redact_error(error: BaseException, secrets: tuple[Secret, ...] = ()) -> None:
-    """Mask secrets in the texts of an error, of its causes and of the errors it was raised while handling."""
+    """Mask secrets in the texts of an error, of its causes and of its context."""
     waiting: list[BaseException | None] = [error]
     seen: set[int] = set()
     while waiting and len(seen) < _LINKS:
@@ -139,7 +139,7 @@ def redact_error(error: BaseException, secrets: tuple[Secret, ...] = ()) -> None
 
 
 def _redact_one(error: BaseException, secrets: tuple[Secret, ...]) -> None:
-    # Past setters of the class, which may be frozen; what cannot be set is covered by the text at the end.
+    # Bypass setters of the class, which may be frozen. The text at the end covers attributes that cannot be set.
     object.__setattr__(error, "args", _redacted(error.args, secrets))
     carried = getattr(error, "__dict__", {})
     carried.update({name: _redacted(value, secrets) for name, value in carried.items()})
@@ -151,7 +151,8 @@ def _redact_one(error: BaseException, secrets: tuple[Secret, ...]) -> None:
     text = str(error)
     shown = redact(text, secrets)
     if shown != text and type(error).__flags__ & _HEAP_TYPE:
-        # Some make their text in other ways, those of the JVM for one: the error gets a class that shows this one.
+        # Some errors, such as those of the JVM, build their text in other ways, so the error gets a class that shows
+        # this text.
         of = type(error)
         members = {"__str__": lambda _: shown, "__repr__": lambda _: f"{of.__name__}({shown!r})"}
         with suppress(TypeError):
@@ -159,12 +160,12 @@ def _redact_one(error: BaseException, secrets: tuple[Secret, ...]) -> None:
 
 
 _PARTS: Final = ("strerror", "filename", "filename2", "reason", "msg", "text")
-"""What errors of Python itself make their text of, beside ``args``."""
+"""The attributes besides ``args`` from which Python's own errors build their text."""
 _HEAP_TYPE: Final = 1 << 9
-"""``Py_TPFLAGS_HEAPTYPE``: a class made by Python code, whose objects may be given another one."""
+"""``Py_TPFLAGS_HEAPTYPE``: a class defined in Python, whose objects can get another class."""
 
 
-def _redacted(value: Any, secrets: tuple[Secret, ...]) -> Any:  # noqa: ANN401 - whatever an error carries
+def _redacted(value: Any, secrets: tuple[Secret, ...]) -> Any:  # noqa: ANN401 - attributes of errors are of any type
     if isinstance(value, str):
         return redact(value, secrets)
     if isinstance(value, dict):

@@ -99,7 +99,7 @@ class SparkResource(Guarded):
 
     @contextmanager
     def following(self, log: Log, what: str) -> Iterator[SparkSession]:
-        """The session, with progress lines for the Spark jobs that run inside the block.
+        """Return the session, and log the progress of Spark jobs inside the block.
 
         If the run is terminated, the jobs are cancelled before their files are deleted.
         """
@@ -115,14 +115,14 @@ class SparkResource(Guarded):
                 raise
 
     def known_secrets(self) -> tuple[Secret, ...]:
-        """The secrets of this session, to be masked wherever they might be shown."""
+        """Return the secrets of this session, which are masked everywhere."""
         settings = known_secrets(self.secret_conf, os.environ)
         url = self.remote.get_value() if isinstance(self.remote, dg.EnvVar) else self.remote
         tokens = re.findall(r";token=([^;]+)", url or "")
         return (*settings, *(Secret(form) for token in tokens for form in {token, unquote(token)}))
 
     def settings(self, environment: Mapping[str, str]) -> dict[str, str | Secret]:
-        """Every Spark setting this resource makes; those of ``secret_conf`` are of type ``Secret``.
+        """Return every Spark setting of this resource. Those of ``secret_conf`` are of type ``Secret``.
 
         Raises:
             KeyError: an environment variable named by ``secret_conf`` is not set.
@@ -140,7 +140,7 @@ class SparkResource(Guarded):
             "spark.ui.enabled": str(self.ui).lower(),
             "spark.ui.port": "0",
             "spark.ui.showConsoleProgress": "false",
-            # A JVM per run on one machine: a shuffle of 200 tasks is all overhead.
+            # Each run has a JVM on one machine, so a shuffle with 200 tasks would be only overhead.
             **({"spark.sql.shuffle.partitions": str(2 * cores)} if self.mode is SparkMode.local else {}),
             "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}",
             **settings,
@@ -155,7 +155,7 @@ class SparkResource(Guarded):
 
         builder = SparkSession.builder.appName("lakehouse")
         if self.mode is not SparkMode.connect or not is_server(value_of(self.remote)):
-            # A JVM is started here, also for a Connect server of one's own: remote="local[2]".
+            # This starts a JVM, also for a local Connect server: remote="local[2]".
             prepare_environment(os.environ)
         connects = self.mode is SparkMode.connect
         builder = builder.remote(value_of(self.remote)) if connects else builder.master(self.master)
@@ -181,10 +181,10 @@ def _active_session(say: Log) -> SparkSession | None:
 
 
 def prepare_environment(environment: os._Environ[str] | dict[str, str]) -> None:
-    """Point Spark to a usable Java and to the current Python.
+    """Set the environment so that Spark uses a suitable Java and the current Python.
 
-    Spark's workers run ``python3`` from the path otherwise, which is another interpreter wherever the virtual
-    environment is not activated (a service, an IDE, ``.venv/bin/dagster``).
+    Otherwise, Spark's workers run ``python3`` from the path, which is another interpreter if the virtual environment is
+    not activated (a service, an IDE, ``.venv/bin/dagster``).
     """
     environment.setdefault("PYSPARK_PYTHON", sys.executable)
     environment.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
@@ -194,12 +194,12 @@ def prepare_environment(environment: os._Environ[str] | dict[str, str]) -> None:
 
 
 def is_server(remote: str) -> bool:
-    """Whether a Connect URL names a server, instead of one that is started in this process."""
+    """Return whether a Connect URL names an existing server, not one that this process starts."""
     return remote.startswith("sc://")
 
 
 def masking(conf: Mapping[str, str]) -> dict[str, str]:
-    """The settings that make Spark mask secrets in its UI, event log and plans, with the patterns of ``conf``."""
+    """Return settings that make Spark mask secrets in its UI, event log and plans, with the patterns of ``conf``."""
     wanted = {
         "spark.redaction.regex": SPARK_KEY_PATTERN,
         "spark.redaction.string.regex": SPARK_TEXT_PATTERN,
@@ -211,10 +211,10 @@ def masking(conf: Mapping[str, str]) -> dict[str, str]:
 def _with_secrets(
     builder: SparkSession.Builder, plain: Mapping[str, str], secret: Mapping[str, Secret], *, has_jvm: bool
 ) -> SparkSession:
-    """Make a session whose secrets stand on no command line, and those for Hadoop in no Spark setting either.
+    """Create a session without secrets on a command line, and without secrets for Hadoop in Spark settings.
 
-    pyspark starts its JVM with all settings as arguments, which every user of the machine can read. So the JVM is
-    started with the plain ones, and gets the others afterwards.
+    pyspark starts its JVM with all settings as arguments, which every user of the machine can read. Therefore the JVM
+    is started without the secrets, and gets them afterwards.
     """
     from pyspark import SparkConf, SparkContext
 

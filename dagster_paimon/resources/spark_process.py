@@ -1,7 +1,7 @@
 """The JVM of a classic Spark session: checks whether it is alive, and recovers if it is not.
 
-pyspark keeps the session, the context and the gateway of a process in class attributes, and returns them also after
-their JVM has died. Everything that is asked of them fails then.
+pyspark keeps the session, the context and the gateway of a process in class attributes, and returns them even after
+their JVM has died. Then every call fails.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ _LONGEST_CANCEL_SECONDS: Final = 10.0
 
 
 def forget_dead_session() -> str | None:
-    """Let go of a session whose JVM has died or whose context was stopped; what was wrong, or ``None`` if nothing.
+    """Forget a session whose JVM has died or whose context was stopped. Return the reason, or ``None`` if it works.
 
-    The next session is made from scratch, with a JVM of its own where that is needed.
+    The next session is created from scratch, with a new JVM if it is needed.
     """
     from pyspark import SparkContext
 
@@ -41,9 +41,9 @@ def forget_dead_session() -> str | None:
 
 
 def cancel_jobs_when_interrupted(session: SparkSession) -> None:
-    """Let SIGINT and SIGTERM cancel the jobs of a session before the handlers that are installed now do their work.
+    """Let SIGINT and SIGTERM cancel the jobs of a session before the installed handlers run.
 
-    They would raise an error in the middle of a call to the JVM, and pyspark makes further calls on its way out, which
+    These handlers raise an error in the middle of a call to the JVM. While handling it, pyspark makes more calls, which
     wait until the job has ended.
     """
     if threading.current_thread() is not threading.main_thread():
@@ -67,8 +67,8 @@ class _CancellingHandler:
 def cancel_jobs(session: SparkSession) -> None:
     """Cancel all jobs of a session while this thread waits for one of them.
 
-    The connection of this thread to the JVM is taken by that job, so another thread asks, and the connection is closed:
-    what comes next would wait for the job, and get its answer.
+    The job uses the connection of this thread to the JVM. Therefore another thread sends the request, and the
+    connection is closed: a later call would wait for the job and get its answer.
     """
     asking = threading.Thread(target=_cancel, args=(session,), name="cancel-spark-jobs", daemon=True)
     asking.start()
@@ -96,7 +96,7 @@ def _close_connection() -> None:
 
 
 def _is_running(context: type[SparkContext]) -> bool:
-    """Whether the JVM that this process started lives; one that others started is not watched."""
+    """Return whether the JVM that this process started is alive. A JVM that another process started is not checked."""
     process = cast("Popen[bytes] | None", getattr(context._gateway, "proc", None))
     return process is None or process.poll() is None
 
@@ -106,7 +106,7 @@ def _forget(contexts: type[SparkContext], *, with_gateway: bool) -> None:
 
     context = contexts._active_spark_context
     if context is not None:
-        # Without it, stop() does not call the JVM.
+        # Without the gateway, stop() does not call the JVM.
         context._jsc = None
         context.stop()
     if with_gateway:

@@ -6,7 +6,7 @@ arrival but not the order days of the rows. The commits of the table do.
 One set of runs is active at a time. Later changes wait and are requested together when these runs have ended.
 Partitions whose run failed or was terminated are requested again after a pause.
 """
-# Annotations are not postponed here: Dagster looks at the type of `context` itself.
+# No postponed annotations here: Dagster inspects the type of `context`.
 
 import json
 from collections.abc import Callable, Iterable, Sequence
@@ -64,7 +64,7 @@ def changed_partitions_sensor(
         f"{', '.join(source.table for source in followed)} have changed.",
     )
     def sensor(context: dg.SensorEvaluationContext, lakehouse: LakehouseCatalog) -> dg.SensorResult:
-        """Learn what changed, see what became of the runs requested before, and request what is due."""
+        """Find the changes, check the requested runs, and request the runs that are due."""
         target = _target(context, key)
         notes: list[str] = []
         state = _settled(context, decode_state(context.cursor), notes)
@@ -89,7 +89,7 @@ def _target(context: dg.SensorEvaluationContext, key: dg.AssetKey) -> TableAsset
 
 
 def _settled(context: dg.SensorEvaluationContext, state: RequestState, notes: list[str]) -> RequestState:
-    """The state after a look at the runs requested before; those that failed give their partitions back."""
+    """Return the state after checking the requested runs. Partitions of failed runs wait again."""
     now = now_ms()
     results = [(r, outcome(context.instance, r.run_key, requested_ms=r.requested_ms, now=now)) for r in state.requests]
     running = tuple(request for request, result in results if result is Outcome.RUNNING)
@@ -113,14 +113,14 @@ def _learned(
     state: RequestState,
     notes: list[str],
 ) -> RequestState:
-    """The state with the partitions that the tables' new commits concern."""
+    """Return the state with the partitions that new commits of the tables affect."""
 
     def keys_of(values: Iterable[object]) -> frozenset[str]:
         assert target.partitions is not None  # noqa: S101 - checked
         if partitions_of is None:
             found = keys_of_values(target.partitions, values, context.instance)
             if found.others:
-                context.log.info("values that are no partition: %s", _listed([str(v) for v in found.others]))
+                context.log.info("values that are not partitions: %s", _listed([str(v) for v in found.others]))
             return frozenset(found.keys)
         given = {key for value in values for key in partitions_of(value)}
         return known_keys(target.partitions, given, context.instance)
@@ -131,7 +131,7 @@ def _learned(
         try:
             changes = changes_since(trail, lakehouse.table(source.table).facts, source, keys_of)
         except TableNotFound:
-            # When it is created again its history is another, and everything counts as changed.
+            # If it is created again, it has another history, and everything counts as changed.
             notes.append(f"{source.table} does not exist")
             continue
         keys = set(changes.keys)
@@ -150,9 +150,9 @@ def _learned(
 def _computed_since(
     lakehouse: LakehouseCatalog, target: TableAsset, source: PartitionColumn, changes: Changes, keys: Iterable[str]
 ) -> frozenset[str]:
-    """Those of the partitions whose last computation has read the source's last change already.
+    """Return the partitions whose last computation has already read the last change of the source.
 
-    The asset's table says so: its commits name the partitions they replaced and the snapshots they read.
+    The commits of the asset's table record the partitions that they replaced and the snapshots that they read.
     """
     last = changes.last
     if last is None:
@@ -167,14 +167,14 @@ def _computed_since(
             break
         covered = open_keys & _replaced(target, commit)
         open_keys -= covered
-        # A later id than the latest is one that was rolled back.
+        # An id after the latest snapshot was rolled back.
         if last.id <= _read_snapshot(commit, source.table) <= changes.trail[-1].snapshot.id:
             done |= covered
     return frozenset(done)
 
 
 def _replaced(target: TableAsset, commit: Snapshot) -> frozenset[str]:
-    """The Dagster partitions that a commit replaced; none where it does not say."""
+    """Return the Dagster partitions that a commit replaced; empty if it does not record them."""
     span = commit.properties.get("dagster.partition")
     if span is None or commit.commit_kind is CommitKind.COMPACT or target.partitions is None:
         return frozenset()
@@ -197,10 +197,10 @@ def _due(
 ) -> tuple[RequestState, list[dg.RunRequest]]:
     if not state.waiting:
         if state.requests:
-            notes.append(f"{len(state.requests)} runs are under way")
+            notes.append(f"{len(state.requests)} runs are in progress")
         return state, []
     if state.requests:
-        notes.append(f"{len(state.requests)} runs are under way; {_listed(sorted(state.waiting))} wait")
+        notes.append(f"{len(state.requests)} runs are in progress; {_listed(sorted(state.waiting))} wait")
         return state, []
     now = now_ms()
     if now < state.not_before_ms:
@@ -218,10 +218,10 @@ def _due(
 
 
 def _groups(context: dg.SensorEvaluationContext, target: TableAsset, keys: Iterable[str]) -> list[tuple[str, ...]]:
-    """The partitions of each run, as the asset's backfill policy says."""
+    """Return the partitions of each run, by the backfill policy of the asset."""
     assert target.partitions is not None  # noqa: S101 - checked
     policy = target.backfill_policy
-    # Partitions that were deleted or left the definition meanwhile cannot be computed.
+    # Partitions that are no longer in the definition cannot be computed.
     known = known_keys(target.partitions, keys, context.instance)
     if policy is None or isinstance(target.partitions, dg.MultiPartitionsDefinition):
         return [(key,) for key in in_order(target.partitions, known, context.instance)]
@@ -243,7 +243,7 @@ def _run(target: TableAsset, run_key: str, group: tuple[str, ...]) -> dg.RunRequ
 
 
 def _run_key(target: TableAsset, state: RequestState, group: tuple[str, ...]) -> str:
-    """A key that no other round has, whatever was rolled back since."""
+    """Return a key that no other round has, even after a rollback."""
     seen = json.dumps(
         [[t, [trail[-1].snapshot.id, trail[-1].snapshot.fingerprint]] for t, trail in state.trails.items() if trail]
     )

@@ -1,5 +1,5 @@
 """Requests a run that reads the changes of a table as a consumer when the consumer lags behind."""
-# Annotations are not postponed here: Dagster looks at the type of `context` itself.
+# No postponed annotations here: Dagster inspects the type of `context`.
 
 import json
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from table_format.errors import InvalidInputError, TableNotFound
 
 @dataclass(frozen=True, slots=True)
 class ConsumerLag:
-    """What a consumer has not read: snapshots with changes, and the rows of these. ``next_id`` is the next it reads."""
+    """The unread snapshots with changes of a consumer, and their rows. ``next_id`` is the snapshot to read next."""
 
     next_id: int
     snapshots: int
@@ -36,7 +36,7 @@ class _Requested:
 
 
 def consumer_lag(table: Table, consumer: str) -> ConsumerLag:
-    """How far a consumer is behind the latest snapshot. One that does not exist has read nothing."""
+    """Return how far a consumer is behind the latest snapshot. A consumer that does not exist has read nothing."""
     changes, latest = changes_of(table.facts), table.latest_snapshot()
     earliest = changes.earliest_id() or 1
     next_id = max(table.consumers().get(consumer, earliest), earliest)
@@ -75,7 +75,7 @@ def changelog_ready_sensor(
         changelog_ready_sensor("dwd.orders", "user_ltv", assets=["mart/user_ltv"], min_rows=1000)
     """
     if (job is None) == (assets is None):
-        message = f"{consumer} on {table}: a run is requested of a job or of assets; give one of both"
+        message = f"{consumer} on {table}: give either a job or assets to request"
         raise InvalidInputError(message)
     target: dict[str, Any] = {"job_name" if isinstance(job, str) else "job": job}
     if assets is not None:
@@ -89,7 +89,7 @@ def changelog_ready_sensor(
         **target,
     )
     def sensor(context: dg.SensorEvaluationContext, lakehouse: LakehouseCatalog) -> dg.SensorResult:
-        """Compare the consumer's position with the table's snapshots."""
+        """Compare the position of the consumer with the snapshots of the table."""
         last = _Requested(**json.loads(context.cursor or "{}"))
         now = now_ms()
         try:
@@ -99,7 +99,7 @@ def changelog_ready_sensor(
         if last.run_key:
             result = outcome(context.instance, last.run_key, requested_ms=last.requested_ms, now=now)
             if result is Outcome.RUNNING:
-                return _nothing(last, f"a run for '{consumer}' is under way")
+                return _nothing(last, f"a run for '{consumer}' is in progress")
             failures = last.failures + 1 if result is Outcome.FAILED else 0
             last = _Requested(
                 failures=failures,

@@ -18,18 +18,18 @@ TRAIL_LENGTH: Final = 20
 
 
 class Snapshots(Protocol):
-    """What is needed of a table's snapshots; ``SnapshotStore`` of ``table_format.metastore.snapshot`` has it."""
+    """The required interface of the snapshots of a table, such as ``table_format.metastore.snapshot.SnapshotStore``."""
 
     def latest_id(self) -> int | None:
-        """The id of the newest snapshot; ``None`` without any."""
+        """Return the id of the newest snapshot; ``None`` if there is none."""
         ...
 
     def earliest_id(self) -> int | None:
-        """The id of the oldest snapshot; ``None`` without any."""
+        """Return the id of the oldest snapshot; ``None`` if there is none."""
         ...
 
     def find(self, snapshot_id: int) -> Snapshot | None:
-        """The snapshot of that id; ``None`` if there is none."""
+        """Return the snapshot with this id; ``None`` if there is none."""
         ...
 
 
@@ -46,9 +46,9 @@ Trail: TypeAlias = tuple[ReportedSnapshot, ...]
 
 @dataclass(frozen=True, slots=True)
 class NewSnapshots:
-    """What happened since the trail: new snapshots, oldest first, and the id that was rolled back from, if one was.
+    """The new snapshots since the trail, oldest first, and the id from which the table was rolled back, if it was.
 
-    ``missed`` counts snapshots that were expired before they could be reported.
+    ``missed`` counts snapshots that expired before they could be reported.
     """
 
     snapshots: tuple[Snapshot, ...]
@@ -58,9 +58,9 @@ class NewSnapshots:
 
 
 def follow(trail: Trail, snapshots: Snapshots, *, limit: int) -> NewSnapshots:
-    """At most ``limit`` snapshots that are new since the trail.
+    """Return at most ``limit`` snapshots that are new since the trail.
 
-    After a rollback the snapshot that became the latest is among them, as a state the table is in again.
+    After a rollback, they include the snapshot that became the latest, because the table has this state again.
     """
     latest, earliest = snapshots.latest_id(), snapshots.earliest_id()
     if latest is None or earliest is None:
@@ -87,7 +87,7 @@ def follow(trail: Trail, snapshots: Snapshots, *, limit: int) -> NewSnapshots:
 
 
 def valid_part(trail: Trail, snapshots: Snapshots, *, earliest: int, latest: int) -> Trail:
-    """The trail up to its last entry that the table still has, or that expiry alone may have taken."""
+    """Return the trail up to its last entry that the table still has, or that may only have expired."""
     for end in range(len(trail), 0, -1):
         entry = trail[end - 1]
         if entry.id > latest:
@@ -108,7 +108,7 @@ def _from(first: int, snapshots: Snapshots, latest: int) -> Iterator[Snapshot]:
 
 
 def encode_cursor(trails: Mapping[str, Trail]) -> str:
-    """Trails as the text Dagster keeps.
+    """Encode trails as the text that Dagster stores.
 
     >>> text = encode_cursor({"ext.clicks": (ReportedSnapshot(3, "a"), ReportedSnapshot(4, "b"))})
     >>> text
@@ -120,7 +120,7 @@ def encode_cursor(trails: Mapping[str, Trail]) -> str:
 
 
 def decode_cursor(text: str | None) -> dict[str, Trail]:
-    """The trails in a cursor; none in an empty one."""
+    """Return the trails in a cursor. An empty cursor has none."""
     stored: dict[str, list[tuple[int, str]]] = json.loads(text) if text else {}
     return {
         table: tuple(ReportedSnapshot(int(number), str(fingerprint)) for number, fingerprint in trail)

@@ -1,12 +1,12 @@
 """Deletes uncommitted files that failed or terminated runs left in their tables.
 
 The IO manager deletes its files when a step fails, but a killed process cannot. File names do not identify their run,
-so a file counts as left by the run if no snapshot, tag or branch refers to it, it is older than the end of the run,
-no other run of this instance is working on the table, and nobody else writes to it. The user must confirm the last
-condition; otherwise the sensor only reports, and the files wait for the orphan cleanup. Committed rows and a branch
-of the run stay.
+so a file counts as left by the run if no snapshot, tag or branch references it, it is older than the end of the run, no
+other run of this instance is working on the table, and no other program writes to it. The user must confirm the last
+condition; otherwise the sensor only reports, and the files wait for the orphan cleanup. Committed rows and a branch of
+the run stay.
 """
-# Annotations are not postponed here: Dagster looks at the type of `context` itself.
+# No postponed annotations here: Dagster inspects the type of `context`.
 
 import json
 from collections.abc import Iterable, Mapping
@@ -32,7 +32,7 @@ _REMEMBERED: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """The position of the sensor: since when it looks at runs, and which it has handled."""
+    """The position of the sensor: the time from which it checks runs, and the runs that it has handled."""
 
     since: float
     done: tuple[str, ...] = ()
@@ -63,7 +63,7 @@ def run_failure_cleanup(
         else "Reports uncommitted files of failed and terminated runs.",
     )
     def sensor(context: dg.SensorEvaluationContext, lakehouse: LakehouseCatalog) -> dg.SensorResult:
-        """Look at the runs that ended badly since the last tick, and at those that wait."""
+        """Check the runs that failed or were terminated since the last tick, and the waiting ones."""
         seen = _decoded(context)
         wanted = frozenset(selected.existing(lakehouse.catalog()))
         busy = _tables_at_work(context)
@@ -94,7 +94,7 @@ def run_failure_cleanup(
 
 
 def _decoded(context: dg.SensorEvaluationContext) -> _Seen:
-    """What the cursor holds; a sensor that starts looks at the runs that end from now on."""
+    """Decode the cursor. A new sensor checks the runs that end from now on."""
     stored: dict[str, Any] = json.loads(context.cursor) if context.cursor else {}
     since = stored.get("since", datetime.now(UTC).timestamp() if context.cursor is None else 0.0)
     return _Seen(since, tuple(stored.get("done", ())))
@@ -114,7 +114,7 @@ def _tables_at_work(context: dg.SensorEvaluationContext) -> frozenset[str]:
 
 
 def tables_of_run(context: dg.SensorEvaluationContext, run: dg.DagsterRun) -> frozenset[str]:
-    """The tables that a run may write to: those of its assets, and those that a maintenance run is for."""
+    """Return the tables that a run may write to: those of its assets, and those of a maintenance run."""
     named = {table for op in _op_configs(run.run_config) for table in _tables_in(op)}
     if MAINTAINS_TAG in run.tags:
         named.add(run.tags[MAINTAINS_TAG])
@@ -136,7 +136,7 @@ def _op_configs(run_config: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
 
 
 def _tables_in(config: Mapping[str, Any]) -> set[str]:
-    """The tables in the configuration of a maintenance op."""
+    """Return the tables in the configuration of a maintenance op."""
     found = {config["table"]} if isinstance(config.get("table"), str) else set()
     tables = config.get("tables")
     return found | {table for table in tables if isinstance(table, str)} if isinstance(tables, list) else found
@@ -154,7 +154,7 @@ def _cleaned(
     ended_ms = int((record.end_time or record.update_timestamp.timestamp()) * 1000)
     try:
         table = lakehouse.table(name)
-        # What the run wrote last has the time of its end; a millisecond more takes it in.
+        # The last file of the run may have the time of its end, so one millisecond is added.
         report = table.remove_orphan_files(older_than_ms=ended_ms + 1, dry_run=not delete, nobody_else_writes=True)
     except TableNotFound:
         return [], f"{name} was dropped since"
@@ -187,5 +187,5 @@ def _cleaned(
 def _what(report: OrphanReport, *, deleted: bool) -> str:
     if not report.files:
         return "it left no files behind"
-    found = f"{len(report.files)} files of {report.bytes:,} bytes that nothing refers to"
+    found = f"{len(report.files)} files of {report.bytes:,} bytes that nothing references"
     return f"deleted {found}" if deleted else f"found {found}; the orphan cleanup deletes them after a day"

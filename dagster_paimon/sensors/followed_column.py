@@ -1,8 +1,8 @@
 """Finds the partitions of an asset that new commits of an upstream table affect, since the previous tick.
 
-What a tick learned is remembered with the snapshot it learned it from. After a rollback the partitions that were
-remembered with the snapshots that are gone have changed again: back. Where the changes cannot be known, because a
-snapshot was expired before it was looked at, or because the table was created again, all partitions count as changed.
+The partitions that a tick finds are stored with their snapshot. After a rollback, the partitions of the removed
+snapshots have changed again, back to their earlier state. If the changes cannot be known, because a snapshot expired
+before a tick or the table was created again, all partitions count as changed.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from table_format.engine import TableFacts, all_values, changed_values
 from table_format.errors import SnapshotExpired
 
 MOST_REMEMBERED: Final = 1000
-"""Partitions that are remembered with a snapshot; of more, a rollback counts all partitions as changed."""
+"""The maximum number of partitions stored with a snapshot. With more, all partitions count as changed on a rollback."""
 
 KeysOf: TypeAlias = Callable[[Iterable[object]], frozenset[str]]
 
 
 @dataclass(frozen=True, slots=True)
 class PartitionColumn:
-    """A table and the column of it whose values are the partitions of what is computed from the table.
+    """A table and its column whose values are the partitions of a downstream asset.
 
-    With ``watched``, a row of a primary-key table that was written again counts as changed only if the value of one of
+    With ``watched``, a row of a primary-key table that is written again counts as changed only if the value of one of
     these columns, or of ``column``, differs.
     """
 
@@ -38,7 +38,7 @@ class PartitionColumn:
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """The table as a tick found it, and the partitions that changed before it; ``None`` where all may have."""
+    """The snapshot of a table at a tick, and the partitions that changed before it; ``None`` if all may have."""
 
     snapshot: ReportedSnapshot
     keys: frozenset[str] | None
@@ -46,9 +46,9 @@ class Looked:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What a tick learned: the partitions that changed, why all of them may have, and what to remember.
+    """The result of a tick: the partitions that changed, why all may have changed, and what to store.
 
-    ``last`` is the last commit that changed rows, where one did and nothing was rolled back.
+    ``last`` is the last commit that changed rows, if there is one and nothing was rolled back.
     """
 
     keys: frozenset[str]
@@ -58,10 +58,10 @@ class Changes:
 
 
 def changes_since(trail: tuple[Looked, ...], facts: TableFacts, source: PartitionColumn, keys_of: KeysOf) -> Changes:
-    """The partitions that changed since the trail. ``why_all`` says that others may have changed too."""
+    """Return the partitions that changed since the trail. ``why_all`` is set if others may have changed too."""
     latest = facts.snapshots.latest()
     if latest is None:
-        return Changes(frozenset(), (), why_all="it has no snapshot any more" if trail else None)
+        return Changes(frozenset(), (), why_all="it no longer has a snapshot" if trail else None)
     kept = _valid(trail, facts.snapshots, latest)
     lost = trail[len(kept) :]
     now = ReportedSnapshot(latest.id, snapshot_fingerprint(latest))
@@ -73,7 +73,7 @@ def changes_since(trail: tuple[Looked, ...], facts: TableFacts, source: Partitio
             snapshots = _after(kept[-1].snapshot.id, facts.snapshots, latest)
             before = facts.snapshots.find(kept[-1].snapshot.id)
             if before is None:
-                why_all = f"snapshot {kept[-1].snapshot.id} was expired before the next tick"
+                why_all = f"snapshot {kept[-1].snapshot.id} expired before the next tick"
             else:
                 values = changed_values(facts, source.column, before, snapshots, watched=source.watched)
                 changed = keys_of(values.to_pylist())
@@ -95,25 +95,27 @@ def _valid(trail: tuple[Looked, ...], snapshots: Snapshots, latest: Snapshot) ->
 
 def _why_all(trail: Sequence[Looked], kept: Sequence[Looked], lost: Sequence[Looked]) -> str | None:
     if not trail:
-        return "it is looked at for the first time"
+        return "this is the first tick"
     if not kept:
-        return "it was created again, or rolled back to before everything that is remembered"
+        return "it was created again, or rolled back to before all stored snapshots"
     if any(looked.keys is None for looked in lost):
-        return f"it was rolled back from snapshot {trail[-1].snapshot.id}, and what that had changed is not known"
+        return (
+            f"it was rolled back from snapshot {trail[-1].snapshot.id}, and the changes of that snapshot are not known"
+        )
     return None
 
 
 def _after(first: int, snapshots: Snapshots, latest: Snapshot) -> tuple[Snapshot, ...]:
-    """The snapshots after one.
+    """Return the snapshots from an id on.
 
     Raises:
-        SnapshotExpired: one of them is not there any more.
+        SnapshotExpired: one of them no longer exists.
     """
     found = []
     for snapshot_id in range(first + 1, latest.id + 1):
         snapshot = snapshots.find(snapshot_id)
         if snapshot is None:
-            message = f"snapshot {snapshot_id} was expired before the next tick"
+            message = f"snapshot {snapshot_id} expired before the next tick"
             raise SnapshotExpired(message)
         found.append(snapshot)
     return tuple(found)

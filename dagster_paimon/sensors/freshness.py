@@ -1,5 +1,5 @@
 """Reports a table as late when its latest data is older than its asset allows, and as fresh again afterwards."""
-# Annotations are not postponed here: Dagster looks at the type of `context` itself.
+# No postponed annotations here: Dagster inspects the type of `context`.
 
 import json
 from datetime import timedelta
@@ -38,7 +38,7 @@ def freshness_sensor(
         description=f"Reports tables whose latest data is older than '{FRESHNESS}' of their assets allows.",
     )
     def sensor(context: dg.SensorEvaluationContext, lakehouse: LakehouseCatalog) -> dg.SensorResult:
-        """Compare the last commit of each table with the time."""
+        """Compare the time of the last commit of each table with the current time."""
         seen: dict[str, str] = json.loads(context.cursor or "{}")
         states: dict[str, str] = {}
         evaluations: list[dg.AssetCheckEvaluation] = []

@@ -1,5 +1,5 @@
 """Requests an index rewrite if files have other indexes than their table declares, and again after a failure."""
-# Annotations are not postponed here: Dagster looks at the type of `context` itself.
+# No postponed annotations here: Dagster inspects the type of `context`.
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -32,12 +32,12 @@ def missing_indexes_sensor(tables: TableNames = "*", *, name: str = "missing_ind
         job_name="rewrite_index_table",
         minimum_interval_seconds=300,
         default_status=dg.DefaultSensorStatus.STOPPED,
-        description="Requests a rewrite of indexes where files lack the indexes that their table declares.",
+        description="Requests a rewrite of indexes if files lack the indexes that their table declares.",
     )
     def sensor(
         context: dg.SensorEvaluationContext, lakehouse: LakehouseCatalog
     ) -> Iterator[dg.RunRequest | dg.SkipReason]:
-        """Look at the tables whose snapshot or schema has changed since the last tick, and where a run has failed."""
+        """Check the tables whose snapshot or schema has changed since the last tick, and those whose run has failed."""
         known = decode_watched(context.cursor)
         watched: dict[str, Watched] = {}
         notes: list[str] = []
@@ -46,7 +46,7 @@ def missing_indexes_sensor(tables: TableNames = "*", *, name: str = "missing_ind
             before = settled(context, table_name, known.get(table_name, Watched()), notes, work="rewrite of indexes")
             table = lakehouse.table(table_name)
             watched[table_name] = before
-            # An ALTER of the options makes a schema and no snapshot.
+            # An ALTER of the options creates a schema but no snapshot.
             state = f"{fingerprint_of(table)}-schema-{table.schema.id}"
             if before.is_left_alone or before.state == state:
                 continue
@@ -59,15 +59,13 @@ def missing_indexes_sensor(tables: TableNames = "*", *, name: str = "missing_ind
             yield maintenance_run("rewrite_index", table_name, run_key=run_key)
         context.update_cursor(encode_watched(watched))
         if not requested:
-            yield dg.SkipReason(
-                "; ".join(notes) or "no table that has changed has files without their declared indexes"
-            )
+            yield dg.SkipReason("; ".join(notes) or "no changed table has files without declared indexes")
 
     return sensor
 
 
 def _is_complete(context: dg.SensorEvaluationContext, name: str, table: Table) -> bool:
-    """Whether all files have the declared indexes; the log says which have not."""
+    """Return whether all files have the declared indexes. Log those that do not."""
     coverage = index_coverage(table.facts)
     if not coverage.is_complete:
         context.log.info("%s: %s", name, covered(coverage))

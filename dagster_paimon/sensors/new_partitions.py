@@ -1,5 +1,5 @@
 """Adds the values of a column of a table as dynamic partitions."""
-# Annotations are not postponed here: Dagster looks at the type of `context` itself.
+# No postponed annotations here: Dagster inspects the type of `context`.
 
 from collections.abc import Iterable
 
@@ -29,7 +29,7 @@ def new_partitions_sensor(
         InvalidInputError: the partitions have no name.
     """
     if partitions.name is None:
-        message = f"new partitions of {table}.{column}: the dynamic partitions have no name to add them to"
+        message = f"new partitions of {table}.{column}: the dynamic partitions have no name"
         raise InvalidInputError(message)
     added_to = partitions.name
 
@@ -40,7 +40,7 @@ def new_partitions_sensor(
         description=f"Adds new values of {column} in {table} to the dynamic partitions '{added_to}'.",
     )
     def sensor(context: dg.SensorEvaluationContext, lakehouse: LakehouseCatalog) -> dg.SensorResult:
-        """Look at what commits since the last tick have brought."""
+        """Check the commits since the last tick."""
         state = decode_state(context.cursor)
         try:
             facts = lakehouse.table(table).facts

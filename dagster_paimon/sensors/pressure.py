@@ -1,5 +1,5 @@
 """Requests a compaction if one is due by the table options, and again after a failed run."""
-# Annotations are not postponed here: Dagster looks at the type of `context` itself.
+# No postponed annotations here: Dagster inspects the type of `context`.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -52,12 +52,12 @@ def compaction_pressure_sensor(
         job_name="compact_table",
         minimum_interval_seconds=minimum_interval_seconds,
         default_status=default_status,
-        description=f"Requests a compaction of tables among {selected} where their options say that one is due.",
+        description=f"Requests a compaction of tables among {selected} if one is due by their options.",
     )
     def sensor(
         context: dg.SensorEvaluationContext, lakehouse: LakehouseCatalog
     ) -> Iterator[dg.RunRequest | dg.SkipReason]:
-        """Look at the tables that have changed since the last tick, and at those whose run has failed."""
+        """Check the tables that have changed since the last tick, and those whose run has failed."""
         known = decode_watched(context.cursor)
         watched: dict[str, Watched] = {}
         notes: list[str] = []
@@ -92,7 +92,7 @@ def _decided(name: str, table: Table, watched: Watched, due: Sequence[DueWork]) 
     looked = replace(watched, state=state, looked_ms=now)
     if not due:
         return looked, None
-    # A state that is looked at again, because time has passed, gets a key of its own.
+    # A state that is checked again because time has passed gets a separate key.
     again = f" at {now}" if watched.state == state else ""
     run_key = f"pressure {name} {state}{attempt_of(watched)}{again}"
     full = all(work.full for work in due)
@@ -104,7 +104,7 @@ def _decided(name: str, table: Table, watched: Watched, due: Sequence[DueWork]) 
 
 
 def _partition_specs(table: Table, due: Sequence[DueWork]) -> list[dict[str, str]]:
-    """The partitions that are due; none, which stands for all, where the name of a directory is not the value."""
+    """Return the partitions that are due; none, which means all, if the name of a directory is not the value."""
     texts = {text.strip("/") for work in due for text in work.partitions}
     pairs = [[part.split("=", 1) for part in text.split("/")] for text in sorted(texts) if text]
     specs = [{column: unquote(value) for column, value in spec} for spec in pairs]

@@ -1,4 +1,4 @@
-"""What a sensor that requests partitions remembers: what it has looked at, what waits, and what it has requested."""
+"""The state of a sensor that requests partitions: what it has checked, what waits, and what it has requested."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class RequestedRun:
 
 @dataclass(frozen=True, slots=True)
 class RequestState:
-    """What the cursor holds. ``failures`` counts rounds in a row in which a run failed."""
+    """The content of the cursor. ``failures`` counts consecutive rounds with a failed run."""
 
     trails: Mapping[str, tuple[Looked, ...]] = field(default_factory=dict)
     waiting: frozenset[str] = frozenset()
@@ -33,7 +33,7 @@ class RequestState:
 
 
 def encode_state(state: RequestState) -> str:
-    """The state as the text Dagster keeps."""
+    """Encode the state as the text that Dagster stores."""
     return json.dumps(
         {
             "trails": {
@@ -57,7 +57,7 @@ def encode_state(state: RequestState) -> str:
 
 
 def decode_state(cursor: str | None) -> RequestState:
-    """The state in a cursor; nothing was looked at in an empty one."""
+    """Decode the state in a cursor. An empty cursor is the initial state."""
     stored: dict[str, Any] = json.loads(cursor) if cursor else {}
     return RequestState(
         trails={

@@ -1,4 +1,4 @@
-"""What became of a run that a sensor requested, and when to request it again after a failure."""
+"""Determines the outcome of a run that a sensor requested, and when to request it again after a failure."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _WILL_RETRY_TAG: Final = "dagster/will_retry"
 _FIRST_PAUSE_MS: Final = 60_000
 _LONGEST_PAUSE_MS: Final = 3_600_000
 _NEVER_STARTED_MS: Final = 600_000
-"""Time after which a run that was requested and does not exist counts as failed."""
+"""The time after which a requested run that does not exist counts as failed."""
 
 _FAILED: Final = (dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED)
 
 
 class Outcome(StrEnum):
-    """What became of a requested run."""
+    """The outcome of a requested run."""
 
     RUNNING = "running"
     SUCCEEDED = "succeeded"
@@ -27,14 +27,14 @@ class Outcome(StrEnum):
 
 
 def now_ms() -> int:
-    """The time, as epoch milliseconds."""
+    """Return the current time in epoch milliseconds."""
     return time.time_ns() // 1_000_000
 
 
 def outcome(instance: dg.DagsterInstance, run_key: str, *, requested_ms: int, now: int) -> Outcome:
-    """What became of the run of a run key. One that was terminated has failed.
+    """Return the outcome of the run with a run key. A terminated run has failed.
 
-    A failed run that Dagster is going to retry is still running, and so is one that the daemon has yet to create.
+    A failed run that Dagster will retry counts as running, and so does a run that the daemon has not created yet.
     """
     runs = instance.get_runs(filters=dg.RunsFilter(tags={_RUN_KEY_TAG: run_key}))
     if any(run.status is dg.DagsterRunStatus.SUCCESS for run in runs):
@@ -48,7 +48,7 @@ def outcome(instance: dg.DagsterInstance, run_key: str, *, requested_ms: int, no
 
 
 def pause_ms(failures: int) -> int:
-    """How long to wait before a run is requested again that failed so many times in a row.
+    """Return how long to wait before requesting a run again after a number of consecutive failures.
 
     >>> [pause_ms(failures) // 60_000 for failures in (1, 2, 3, 10)]
     [1, 2, 4, 60]

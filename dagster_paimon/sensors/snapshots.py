@@ -4,7 +4,7 @@ A table with an ``AssetSpec`` gets materializations. A table that a job of this 
 observations, only for commits that changed rows and are not from a run of this instance. Only metadata is read: a
 tick takes milliseconds and never starts Spark.
 """
-# Annotations are not postponed here: Dagster looks at the type of `context` itself.
+# No postponed annotations here: Dagster inspects the type of `context`.
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -35,7 +35,7 @@ Values: TypeAlias = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """One snapshot; the rows it added and removed by the values of the partition columns, ``None`` if not known."""
+    """One snapshot, with the rows that it added and removed by partition values; ``None`` if they are unknown."""
 
     snapshot: Snapshot
     rows: Mapping[Values, int] | None
@@ -51,8 +51,8 @@ def snapshot_sensor(
 ) -> dg.SensorDefinition:
     """Return a sensor that reports each snapshot of external writers as an event of the table's asset.
 
-    A partitioned asset gets an event for each partition that changed, where the columns of ``partition_expr``, or the
-    partition columns of the table, hold its keys.
+    A partitioned asset gets an event for each changed partition, if the columns of ``partition_expr``, or the partition
+    columns of the table, hold its keys.
     """
     selected = TableSelection.of(tables)
 
@@ -63,7 +63,7 @@ def snapshot_sensor(
         description=f"Reports every new snapshot that others commit to {selected}, and rollbacks.",
     )
     def sensor(context: dg.SensorEvaluationContext, lakehouse: LakehouseCatalog) -> dg.SensorResult:
-        """Follow each table from where the cursor left it."""
+        """Follow each table from the position in the cursor."""
         trails = decode_cursor(context.cursor)
         events: list[Event] = []
         notes: list[str] = []
@@ -74,7 +74,7 @@ def snapshot_sensor(
             except TableNotFound:
                 notes.append(f"{table} does not exist")
                 continue
-            # Snapshots are counted, not events: one snapshot is reported as a whole.
+            # The limit counts snapshots, not events: a snapshot is always reported completely.
             new = follow(trails.get(table, ()), facts.snapshots, limit=max(EVENTS_PER_TICK - len(events), 0))
             trails[table] = new.trail
             asset = asset_of_table(context, table)
@@ -84,7 +84,7 @@ def snapshot_sensor(
             notes.append(_note(table, new, found))
             _warn(context, table, new)
         return dg.SensorResult(
-            # Dagster calls a tick without runs skipped, whatever it reported; this text is what the tick shows.
+            # Dagster marks a tick without runs as skipped, even if it reported events; the tick shows this text.
             skip_reason=dg.SkipReason("; ".join(notes) or f"no table of {selected} exists"),
             asset_events=events,
             dynamic_partitions_requests=additions or None,
@@ -118,7 +118,7 @@ def _changes(facts: TableFacts, new: NewSnapshots) -> Iterator[_Change]:
 
 
 def _changed_rows(facts: TableFacts, snapshot: Snapshot) -> Mapping[Values, int] | None:
-    """Rows added less rows removed, by partition; of no partition where the commit changed no rows."""
+    """Return rows added minus rows removed by partition; empty if the commit changed no rows."""
     if snapshot.commit_kind in _WITHOUT_CHANGES:
         return {}
     rows: Counter[Values] = Counter()
@@ -188,7 +188,7 @@ def _metadata(facts: TableFacts, change: _Change) -> dict[str, Any]:
 def _partition_rows(
     context: dg.SensorEvaluationContext, asset: TableAsset, facts: TableFacts, change: _Change
 ) -> dict[str, int]:
-    """The rows by Dagster partition; none where the table's partitions are not those of the asset."""
+    """Return the rows by Dagster partition; empty if the partitions of the table are not those of the asset."""
     positions = _positions(asset, facts)
     if positions is None or not change.rows:
         return {}
@@ -201,7 +201,7 @@ def _partition_rows(
 
 
 def _positions(asset: TableAsset, facts: TableFacts) -> dict[str, int] | None:
-    """Where among the partition columns the values of each dimension are; ``None`` where they are not."""
+    """Return the position of each dimension among the partition columns; ``None`` if one is missing."""
     columns, partitions = facts.schema.partition_keys, asset.partitions
     if partitions is None or not columns:
         return None
@@ -225,7 +225,7 @@ def _dagster_key(asset: TableAsset, values: Mapping[str, str], instance: dg.Dags
     (value,) = values.values()
     if isinstance(partitions, dg.DynamicPartitionsDefinition):
         return value
-    assert partitions is not None  # noqa: S101 - there are positions
+    assert partitions is not None  # noqa: S101 - positions exist
     return next(iter(keys_of_values(partitions, [value], instance).keys), None)
 
 

@@ -1,4 +1,4 @@
-"""The asset of a table, as a sensor sees it."""
+"""Finds the asset of a table for a sensor."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dagster_paimon.tables.asset_keys import HasRepository, TableAssets
 
 @dataclass(frozen=True, slots=True)
 class TableAsset:
-    """An asset of a code location; ``is_managed`` when one of its jobs makes the asset."""
+    """An asset of a code location. ``is_managed`` is true if a job of the location materializes it."""
 
     key: dg.AssetKey
     is_managed: bool = False
@@ -23,12 +23,12 @@ class TableAsset:
 
 
 def asset_of_table(context: HasRepository, table: str) -> TableAsset:
-    """The asset of a table named ``database.table``; an external one of its name where the location has none."""
+    """Return the asset of a table ``database.table``; an external asset with its name if the location has none."""
     return asset_of_key(context, TableAssets.of_context(context).key_of(table))
 
 
 def asset_of_key(context: HasRepository, key: dg.AssetKey) -> TableAsset:
-    """The asset of a key; an external one without partitions where the code location has none."""
+    """Return the asset with a key; an external asset without partitions if the code location has none."""
     repository = context.repository_def
     if repository is None or not repository.asset_graph.has(key):
         return TableAsset(key)

@@ -1,13 +1,13 @@
-"""Which asset a table belongs to.
+"""Finds the asset of a table.
 
-An asset names its table by ``paimon/table`` in its metadata; without it the table follows from the asset's key, as
-``table_name`` says. Several assets may have one table, such as one asset for each branch. One of them is the asset of
-the table; the order of preference is:
+An asset names its table with ``paimon/table`` in its metadata; without it, ``table_name`` derives the table from the
+asset key. Several assets may have the same table, such as one asset for each branch. One of them is the asset of the
+table, in this order of preference:
 
-1. an asset of the main branch before one whose metadata has ``paimon/branch`` or ``paimon/wap``
-2. an asset that names the table before one whose key gives it
-3. an asset that a job makes before an external one
-4. the shorter key, then the order of the alphabet
+1. an asset of the main branch before one with ``paimon/branch`` or ``paimon/wap`` in its metadata
+2. an asset that names the table before one whose key determines it
+3. an asset that a job materializes before an external one
+4. the shorter key, then alphabetical order
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _Rank: TypeAlias = tuple[bool, bool, bool, int, tuple[str, ...]]
 
 
 class AssetNode(Protocol):
-    """What is needed of an asset; the nodes of Dagster's asset graph have it."""
+    """The required interface of an asset, such as a node of Dagster's asset graph."""
 
     @property
     def key(self) -> dg.AssetKey:
@@ -38,12 +38,12 @@ class AssetNode(Protocol):
 
     @property
     def metadata(self) -> Mapping[str, Any]:
-        """The metadata of the asset's definition."""
+        """The metadata of the definition of the asset."""
         ...
 
     @property
     def is_materializable(self) -> bool:
-        """Whether a job of the code location makes the asset."""
+        """Whether a job of the code location materializes the asset."""
         ...
 
 
@@ -52,19 +52,19 @@ class HasRepository(Protocol):
 
     @property
     def repository_def(self) -> dg.RepositoryDefinition | None:
-        """The definitions of the code location; an error or ``None`` outside of one."""
+        """The definitions of the code location. Outside of a code location, an error or ``None``."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class TableAssets:
-    """The assets of a code location, by the table they are stored in."""
+    """The assets of a code location by their table."""
 
     keys: Mapping[str, dg.AssetKey] = field(default_factory=dict)
 
     @classmethod
     def of(cls, assets: Iterable[AssetNode]) -> TableAssets:
-        """The assets of tables among these."""
+        """Return the assets with tables."""
         best: dict[str, tuple[_Rank, dg.AssetKey]] = {}
         for asset in assets:
             table, candidate = table_name(asset.key, asset.metadata), (_rank(asset), asset.key)
@@ -74,15 +74,15 @@ class TableAssets:
 
     @classmethod
     def of_context(cls, context: HasRepository) -> TableAssets:
-        """The assets of the code location that a run, a sensor, a schedule or a check belongs to.
+        """Return the assets of the code location of a run, a sensor, a schedule or a check.
 
-        A job that is executed without a code location, as in a test, has none: each table then has the key of its name.
+        A job that runs without a code location, as in a test, has none; then the key of each table is its name.
         """
         repository = repository_of(context)
         return cls() if repository is None else cls.of(repository.asset_graph.asset_nodes)
 
     def key_of(self, table: str) -> dg.AssetKey:
-        """The asset of a table named ``database.table``; the key of that name where no asset is stored in it.
+        """Return the asset key of a table ``database.table``, by default the key with its name.
 
         >>> TableAssets({"default.clicks": dg.AssetKey("clicks")}).key_of("default.clicks")
         AssetKey(['clicks'])
@@ -93,7 +93,7 @@ class TableAssets:
 
 
 def repository_of(context: HasRepository) -> dg.RepositoryDefinition | None:
-    """The definitions of the code location of a context; ``None`` in a job that was executed without one."""
+    """Return the definitions of the code location of a context; ``None`` for a job that runs without one."""
     try:
         return context.repository_def
     except (dg.DagsterInvariantViolationError, CheckError):
@@ -101,7 +101,7 @@ def repository_of(context: HasRepository) -> dg.RepositoryDefinition | None:
 
 
 def _rank(asset: AssetNode) -> _Rank:
-    """The smaller, the better."""
+    """Return the rank of an asset. Smaller is better."""
     metadata = asset.metadata
     return (
         _BRANCH in metadata or metadata.get(_WAP) is True,

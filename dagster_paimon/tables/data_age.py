@@ -16,15 +16,15 @@ from table_format.engine.support import duration
 from table_format.errors import InvalidInputError
 
 FRESHNESS: Final = "paimon/freshness"
-"""Metadata of an asset: how old the data of its table may be, such as ``36 h``, ``PT36H`` or ``INTERVAL '1' DAY``."""
+"""Metadata key: the maximum age of the data of the table, such as ``36 h``, ``PT36H`` or ``INTERVAL '1' DAY``."""
 
 FRESHNESS_CHECK: Final = "freshness"
-"""The check that the check of a table and the freshness sensor both report."""
+"""The name of the check that both the table check and the freshness sensor report."""
 
 
 @dataclass(frozen=True, slots=True)
 class DataAge:
-    """The last commit that wrote rows, and how old it may be; ``age`` is ``None`` where there is none."""
+    """The last commit that wrote rows, and its allowed age. ``age`` is ``None`` if there is no such commit."""
 
     snapshot: Snapshot | None
     age: timedelta | None
@@ -32,19 +32,19 @@ class DataAge:
 
     @property
     def is_fresh(self) -> bool:
-        """Whether the data is as new as it has to be. A table without data is not."""
+        """Whether the data is not older than allowed. False for a table without data."""
         return self.age is not None and self.age <= self.allowed
 
     def __str__(self) -> str:
         allowed = duration.show(int(self.allowed.total_seconds() * 1000))
         if self.snapshot is None or self.age is None:
-            return f"no commit has written rows; they may be {allowed} old"
+            return f"no commit has written rows; the allowed age is {allowed}"
         written = datetime.fromtimestamp(self.snapshot.time_millis / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
         verdict = "within" if self.is_fresh else "more than"
         return f"snapshot {self.snapshot.id} wrote rows at {written}, {verdict} {allowed} ago"
 
     def metadata(self) -> dict[str, Any]:
-        """The numbers for the UI; the age is a plot."""
+        """Return the numbers for the UI, which plots the age."""
         return {
             "allowed_age_seconds": self.allowed.total_seconds(),
             **({} if self.age is None else {"age_seconds": round(self.age.total_seconds(), 1)}),
@@ -53,7 +53,7 @@ class DataAge:
 
 
 def data_age(facts: TableFacts, allowed: timedelta, *, now_ms: int) -> DataAge:
-    """How fresh a table is. Compactions and statistics make no data newer."""
+    """Return the age of the data of a table. Compactions and statistics do not make data newer."""
     for snapshot_id in range(facts.snapshots.latest_id() or 0, 0, -1):
         snapshot = facts.snapshots.find(snapshot_id)
         if snapshot is None:
@@ -64,7 +64,7 @@ def data_age(facts: TableFacts, allowed: timedelta, *, now_ms: int) -> DataAge:
 
 
 def allowed_age(metadata: Mapping[str, Any]) -> timedelta | None:
-    """How old the data may be, as the metadata of an asset says; ``None`` where it does not.
+    """Return the allowed age of the data from the metadata of an asset; ``None`` if it is not set.
 
     >>> allowed_age({"paimon/freshness": "36 h"}), allowed_age({})
     (datetime.timedelta(days=1, seconds=43200), None)

@@ -1,7 +1,7 @@
-"""The freshness of a table, as for materialized tables, as a freshness policy and a schedule of Dagster.
+"""Converts the freshness of a table, as of a materialized table, to a Dagster freshness policy and a schedule.
 
-``FRESHNESS = INTERVAL '1' HOUR`` means that the table is never more than an hour behind its sources. As with Flink's
-materialized tables in full refresh mode, the interval becomes a cron expression, so it has to divide an hour or a day
+``FRESHNESS = INTERVAL '1' HOUR`` means that the table is never more than an hour behind its sources. As for Flink's
+materialized tables in full refresh mode, the interval becomes a cron expression, so it must divide an hour or a day
 evenly.
 """
 
@@ -23,14 +23,14 @@ _LEAST_SECONDS: Final = 60
 
 @dataclass(frozen=True, slots=True)
 class Freshness:
-    """How far a table may be behind. ``interval`` is a whole number of minutes, hours or a day."""
+    """The maximum delay of a table. ``interval`` is a whole number of minutes or hours, or one day."""
 
     interval: timedelta
     cron: str
 
     @classmethod
     def of(cls, interval: str) -> Freshness:
-        """The freshness of an SQL interval of minutes, hours or one day.
+        """Return the freshness for an SQL interval of minutes, hours or one day.
 
         Raises:
             InvalidInputError: the text is not an interval, or a cron expression cannot express it.
@@ -47,17 +47,17 @@ class Freshness:
 
     @property
     def policy(self) -> dg.FreshnessPolicy:
-        """The table fails to be fresh when its last materialization is older than two intervals; one is a warning.
+        """Return a policy that fails if the last materialization is older than two intervals, and warns after one.
 
-        A refresh that begins in time ends after it, so one interval alone would be reported at each refresh.
+        A refresh that begins on time ends later, so a limit of one interval would fail at each refresh.
         """
         return dg.FreshnessPolicy.time_window(fail_window=2 * self.interval, warn_window=self.interval)
 
     @property
     def automation_condition(self) -> dg.AutomationCondition[Any]:
-        """Refresh at each tick of the interval by which a source has changed, and when the table is missing.
+        """Return a condition: refresh at each interval tick if a source has changed, and if the table is missing.
 
-        Sources with partitions need not have all of them.
+        Partitioned sources need not have all partitions.
         """
         tick: dg.AutomationCondition[Any] = dg.AutomationCondition.cron_tick_passed(self.cron)
         return (
@@ -69,10 +69,10 @@ class Freshness:
 
 
 def sources_changed() -> dg.AutomationCondition[Any]:
-    """Run whenever a source has changed and none is being made.
+    """Return a condition: run if a source has changed and no source is being materialized.
 
-    This is ``AutomationCondition.eager`` for an asset without partitions of its own. ``eager`` waits until the last
-    partition of a source was made; this condition does not, since such an asset reads what there is.
+    This is ``AutomationCondition.eager`` for an asset without partitions. ``eager`` waits until the last partition of a
+    source is materialized. This condition does not wait, because such an asset reads all existing rows.
 
     Example::
 
@@ -86,7 +86,7 @@ def sources_changed() -> dg.AutomationCondition[Any]:
 
 
 def _every_source_exists() -> dg.AutomationCondition[Any]:
-    """At least one partition of each source was made."""
+    """Return a condition: at least one partition of each source is materialized."""
     return dg.AutomationCondition.all_deps_match(~dg.AutomationCondition.missing())
 
 
@@ -102,6 +102,6 @@ def _cron(seconds: int, interval: str) -> str:
             return "0 0 * * *"
     message = (
         f"freshness '{interval}': expected minutes that divide an hour, hours that divide a day, or one day, "
-        "since a refresh is a run at fixed times"
+        "because a refresh runs at fixed times"
     )
     raise InvalidInputError(message)

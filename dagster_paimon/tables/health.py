@@ -1,6 +1,7 @@
-"""The health of a table in numbers, from its metadata alone.
+"""The health of a table as numbers, only from its metadata.
 
-Read amplification of a bucket is its number of sorted runs: each file of level 0 is one, each further level is one.
+The read amplification of a bucket is its number of sorted runs: one for each file of level 0, and one for each higher
+level.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ _SIZE_CLASSES: Final = (("< 16 KB", 16 << 10), ("< 128 KB", 128 << 10), ("< 1 MB
 
 @dataclass(frozen=True, slots=True)
 class LiveFile:
-    """A data file of the current snapshot and where it lies; ``bucket`` reads ``dt=2026-01-01/0`` or ``0``."""
+    """A data file of the current snapshot with its bucket, such as ``dt=2026-01-01/0`` or ``0``."""
 
     bucket: str
     file: DataFileMeta
@@ -26,9 +27,10 @@ class LiveFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableHealth:
-    """Sizes are bytes; rows are physical: on a primary-key table versions not yet merged count each.
+    """The health of a table. Sizes are in bytes. Rows are stored rows: in a primary-key table, each version counts.
 
-    ``files_without_indexes`` have not just the file indexes that the table declares; ``None`` where it declares none.
+    ``files_without_indexes`` counts files whose indexes differ from those that the table declares; ``None`` if it
+    declares none.
     """
 
     snapshot_id: int | None
@@ -47,7 +49,7 @@ class TableHealth:
 
     @property
     def numbers(self) -> dict[str, int]:
-        """The plain numbers, by name."""
+        """Return the numbers by name."""
         return {
             "snapshots": self.snapshots,
             "physical_rows": self.physical_rows,
@@ -70,7 +72,7 @@ def health_of(
     marked_rows: int = 0,
     files_without_indexes: int | None = None,
 ) -> TableHealth:
-    """Measure a table by its live files; ``marked_rows`` are those of them that deletion vectors mark as deleted."""
+    """Measure a table by its live files. ``marked_rows`` is the number of rows that deletion vectors mark."""
     listed = list(files)
     levels: dict[str, Counter[int]] = {}
     sizes: dict[str, Counter[str]] = {}
@@ -95,7 +97,7 @@ def health_of(
 
 
 def sorted_runs(files_by_level: Mapping[int, int]) -> int:
-    """The sorted runs of one bucket.
+    """Return the number of sorted runs of one bucket.
 
     >>> sorted_runs({0: 3, 4: 2, 5: 7})
     5

@@ -1,4 +1,4 @@
-"""Measures a table by its metadata. No rows are read, unless a function says so."""
+"""Measures a table from its metadata. No rows are read unless a function documents it."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _EPOCH: Final = date(1970, 1, 1)
 
 
 def live_entries(facts: TableFacts, snapshot: Snapshot | None) -> Sequence[ManifestEntry]:
-    """The data files of a snapshot."""
+    """Return the data files of a snapshot."""
     return files_of(facts, snapshot)
 
 
 def measure(facts: TableFacts) -> TableHealth:
-    """The state of the table as it is now."""
+    """Measure the current state of a table."""
     snapshot = facts.snapshots.latest()
     files = []
     for entry in live_entries(facts, snapshot):
@@ -41,26 +41,26 @@ def measure(facts: TableFacts) -> TableHealth:
 
 
 def _files_without_indexes(facts: TableFacts) -> int | None:
-    """Files that have not just the indexes their table declares; of a table that declares none nothing is read."""
+    """Return the number of files whose indexes differ from the declared ones. Reads nothing if none are declared."""
     if not facts.options.file_index.columns:
         return None
     return sum(index_coverage(facts).differing.values())
 
 
 def _deleted_rows(facts: TableFacts, snapshot: Snapshot) -> int:
-    """Rows marked as deleted; vectors of older releases do not say of how many rows they are."""
+    """Return the number of rows marked as deleted. Vectors of older releases do not record it."""
     vectors = (vector for files in facts.deletion_files(snapshot).values() for vector in files.values())
     return sum(vector.range.cardinality or 0 for vector in vectors)
 
 
 def recent_snapshots(facts: TableFacts, count: int) -> tuple[Snapshot, ...]:
-    """The last retained snapshots, oldest first."""
+    """Return the last retained snapshots, oldest first."""
     found = (facts.snapshots.find(snapshot_id) for snapshot_id in facts.snapshots.ids()[-count:])
     return tuple(snapshot for snapshot in found if snapshot is not None)
 
 
 def committed_by(facts: TableFacts, user: str, *, since_ms: int) -> tuple[Snapshot, ...]:
-    """The snapshots of one commit user that are not older than ``since_ms``, oldest first."""
+    """Return the snapshots of one commit user that are not older than ``since_ms``, oldest first."""
     found: list[Snapshot] = []
     for snapshot_id in range(facts.snapshots.latest_id() or 0, 0, -1):
         snapshot = facts.snapshots.find(snapshot_id)
@@ -72,10 +72,10 @@ def committed_by(facts: TableFacts, user: str, *, since_ms: int) -> tuple[Snapsh
 
 
 def count_rows(facts: TableFacts, health: TableHealth, *, read_up_to: int) -> int | None:
-    """The rows a reader sees, or ``None`` where knowing would cost reading more than ``read_up_to`` keys.
+    """Return the number of rows that a reader sees; ``None`` if that requires reading more than ``read_up_to`` keys.
 
-    An append table's rows are counted in its metadata. On a primary-key table versions of a key must be merged: the
-    keys are read when they are few enough.
+    Rows of an append table are counted from its metadata. For a primary-key table, versions of a key must be merged, so
+    the keys are read if there are few enough.
     """
     if not facts.schema.is_primary_key_table:
         return health.physical_rows
@@ -86,10 +86,10 @@ def count_rows(facts: TableFacts, health: TableHealth, *, read_up_to: int) -> in
 
 
 def value_of_text(field: DataField, text: str) -> InternalValue:
-    """A text, such as a Dagster partition key, as a value of a column.
+    """Convert a text, such as a Dagster partition key, to a value of a column.
 
     Raises:
-        InvalidData: the text is no value of the column's type.
+        InvalidData: the text is not a value of the column type.
 
     >>> from table_format.types import DateType
     >>> value_of_text(DataField(0, "day", DateType()), "1970-01-02")
@@ -104,10 +104,10 @@ def value_of_text(field: DataField, text: str) -> InternalValue:
 
 
 def partition_key(field: DataField, value: InternalValue) -> str:
-    """The Dagster partition key of a value of a partition column; null reads ``null``."""
+    """Return the Dagster partition key of a value of a partition column. Null becomes ``null``."""
     if value is None:
         return "null"
     if isinstance(field.type, DateType) and isinstance(value, int):
-        with suppress(ValueError, OverflowError):  # a day beyond the years that Python knows is shown as its number
+        with suppress(ValueError, OverflowError):  # a day outside the years that Python supports is shown as its number
             return date.fromordinal(_EPOCH.toordinal() + value).isoformat()
     return str(value)

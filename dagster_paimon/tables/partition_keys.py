@@ -1,4 +1,4 @@
-"""Values of a column as Dagster partition keys of an asset."""
+"""Converts values of a column to Dagster partition keys of an asset."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _UTC: Final = "UTC"
 
 @dataclass(frozen=True, slots=True)
 class PartitionKeys:
-    """The partitions that some values belong to, in the order of the definition, and the values that belong to none."""
+    """The partitions of some values, in the order of the definition, and the values without a partition."""
 
     keys: tuple[str, ...]
     others: tuple[object, ...] = ()
@@ -26,15 +26,17 @@ class PartitionKeys:
 def keys_of_values(
     partitions: dg.PartitionsDefinition[Any], values: Iterable[object], instance: dg.DagsterInstance
 ) -> PartitionKeys:
-    """The partition of each value: its text, or the time window that a date or a time lies in.
+    """Return the partition of each value: its text, or the time window that contains a date or time.
 
-    A time without a zone is taken as one of the zone of the partitions. ``instance`` knows the dynamic partitions.
+    A time without a zone is in the time zone of the partitions. ``instance`` holds the dynamic partitions.
 
     Raises:
-        InvalidInputError: the partitions have several dimensions, so that one value names none.
+        InvalidInputError: the partitions have several dimensions, so one value does not determine a partition.
     """
     if isinstance(partitions, dg.MultiPartitionsDefinition):
-        message = "one value names no partition of several dimensions; give a function that does"
+        message = (
+            "one value does not determine a partition of several dimensions; give a function that returns the keys"
+        )
         raise InvalidInputError(message)
     given = list(values)
     found = {key for value in given if (key := _key(partitions, value)) is not None}
@@ -46,7 +48,7 @@ def keys_of_values(
 def known_keys(
     partitions: dg.PartitionsDefinition[Any], keys: Iterable[str], instance: dg.DagsterInstance
 ) -> frozenset[str]:
-    """Those of the keys that the definition has now."""
+    """Return the keys that are currently in the definition."""
     if isinstance(partitions, dg.TimeWindowPartitionsDefinition | dg.MultiPartitionsDefinition):
         return frozenset(key for key in keys if partitions.has_partition_key(key))
     return frozenset(keys) & frozenset(partitions.get_partition_keys(dynamic_partitions_store=instance))
@@ -55,7 +57,7 @@ def known_keys(
 def in_order(
     partitions: dg.PartitionsDefinition[Any], keys: Iterable[str], instance: dg.DagsterInstance
 ) -> tuple[str, ...]:
-    """The keys in the order of the definition."""
+    """Return the keys in the order of the definition."""
     wanted = frozenset(keys)
     if isinstance(partitions, dg.TimeWindowPartitionsDefinition):
         return tuple(sorted(wanted, key=partitions.start_time_for_partition_key))
@@ -66,7 +68,7 @@ def in_order(
 def successive(
     partitions: dg.PartitionsDefinition[Any], keys: Iterable[str], instance: dg.DagsterInstance
 ) -> tuple[tuple[str, ...], ...]:
-    """The keys in groups, each of which is a range of the definition without a gap."""
+    """Return the keys in groups. Each group is a range of the definition without gaps."""
     groups: list[list[str]] = []
     ordered = in_order(partitions, keys, instance)
     positions = _positions(partitions, ordered, instance)

@@ -18,13 +18,13 @@ _WILD: Final = frozenset("*?[")
 
 @dataclass(frozen=True, slots=True)
 class TableSelection:
-    """Names and patterns of tables. Tables that are made later belong to a pattern as well."""
+    """Names and patterns of tables. A pattern also matches tables that are created later."""
 
     patterns: tuple[str, ...]
 
     @classmethod
     def of(cls, tables: TableNames) -> TableSelection:
-        """The selection of a name, a pattern, or several.
+        """Return the selection of one or more names or patterns.
 
         Raises:
             InvalidInputError: a name is neither ``*`` nor ``database.table``.
@@ -41,7 +41,7 @@ class TableSelection:
 
     @property
     def plain_names(self) -> tuple[str, ...]:
-        """The names, where there is no pattern among them; none otherwise.
+        """The names if there is no pattern among them; otherwise empty.
 
         >>> TableSelection.of(["shop.orders", "shop.users"]).plain_names, TableSelection.of("shop.*").plain_names
         (('shop.orders', 'shop.users'), ())
@@ -49,20 +49,20 @@ class TableSelection:
         return () if any(map(_is_pattern, self.patterns)) else self.patterns
 
     def names(self, catalog: Catalog) -> tuple[str, ...]:
-        """The names given, whether or not there is such a table, and the tables that match the patterns, each once."""
+        """Return the names, even of missing tables, and the tables that match the patterns, each once."""
         return self._among(_all_tables(catalog) if self._has_patterns else ())
 
     def names_among(self, known: Sequence[str]) -> tuple[str, ...]:
-        """The names given, and those of ``known`` that match the patterns, each once.
+        """Return the names, and those of ``known`` that match the patterns, each once.
 
         >>> TableSelection.of(["shop.*", "crm.calls"]).names_among(["shop.users", "ods.raw"])
         ('shop.users', 'crm.calls')
 
         Raises:
-            InvalidInputError: a pattern is to select among no names.
+            InvalidInputError: there is a pattern, but ``known`` is empty.
         """
         if self._has_patterns and not known:
-            message = f"{self}: patterns select among known tables; pass the tables, or their assets"
+            message = f"{self}: a pattern selects among known tables; pass the tables or their assets"
             raise InvalidInputError(message)
         return self._among(known)
 
@@ -79,7 +79,7 @@ class TableSelection:
         return tuple(dict.fromkeys(found))
 
     def existing(self, catalog: Catalog) -> tuple[str, ...]:
-        """The tables of the catalog that are selected now, in order of the patterns, each once."""
+        """Return the currently selected tables of the catalog, in the order of the patterns, each once."""
         return tuple(name for name in self.names(catalog) if catalog.table_exists(name))
 
     def __str__(self) -> str:

@@ -1,6 +1,6 @@
-"""Finds the first rows of a data file in an order from its indexes alone, without opening the file.
+"""Finds the first rows of a data file in a sort order from its indexes, without opening the file.
 
-Java ``RangeBitmapFileIndex.visitTopN``; here bit slices do the same for numbers.
+Corresponds to Java ``RangeBitmapFileIndex.visitTopN``. Here, bit slices do the same for numbers.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from table_format.model.row_order import OrderedColumn
 from table_format.model.types import AnyTimestampType, DataField, InternalValue
 
 _MAX_SHARE_OF_TIES: Final = 0.5
-"""Of the rows of a file; where more have the last value, reading all of them is as quick."""
+"""The maximum fraction of the rows of a file. If more rows share the last value, reading all rows is as fast."""
 _MAX_MICRO_PRECISION: Final = 6
-"""Keys of timestamps with more digits do not have all of them, and would not tell which row comes first."""
+"""The maximum precision of timestamps. Index keys truncate timestamps with more digits and lose their order."""
 
 
 @dataclass(frozen=True, slots=True)
 class BestRows:
-    """Positions of rows in the file, and the value that each has in the column; in no order."""
+    """Positions of rows in the file and the value of each row in the column, in any order."""
 
     positions: list[int]
     values: list[InternalValue]
@@ -36,12 +36,12 @@ class BestRows:
 def best_rows(
     index: FileIndex, field: DataField, order: OrderedColumn, count: int, rows: BitMap, *, with_ties: bool
 ) -> BestRows | None:
-    """The first ``count`` of these rows; all where there are not more. ``None`` where the indexes do not say.
+    """Return the first ``count`` of these rows, or all if there are fewer. ``None`` if the indexes cannot decide.
 
-    Of rows with the last value any are taken; ``with_ties``, all of them.
+    If several rows have the last value, any of them are returned; with ``with_ties``, all of them.
 
     Raises:
-        CorruptionError: an index that had to be read is damaged.
+        CorruptionError: an index that is needed is damaged.
     """
     if isinstance(field.type, AnyTimestampType) and field.type.precision > _MAX_MICRO_PRECISION:
         return None

@@ -1,9 +1,9 @@
-"""Index files with deletion vectors, rolled at a size (format chapter 08, section 2; Java
+"""Writes index files with deletion vectors, and starts a new file at a target size (format chapter 08, section 2; Java
 ``DeletionVectorIndexFileWriter``).
 
-A bucket has one file for all its vectors. A partition without buckets may have as many data files as it likes, so its
-vectors are spread over files of about ``deletion-vector.index-file.target-size``: a later DELETE rewrites only those
-that it touches.
+A bucket has one file for all its vectors. A partition without buckets may have any number of data files, so its vectors
+are split into files of about ``deletion-vector.index-file.target-size``: a later DELETE rewrites only the files that it
+changes.
 """
 
 from __future__ import annotations
@@ -21,22 +21,23 @@ from table_format.model.manifest import DELETION_VECTORS, DeletionVectorRange, I
 def write_deletion_vector_files(
     store: TableStore, vectors: Mapping[str, DeletionVector], path_of: Callable[[str], str], *, target_bytes: int
 ) -> tuple[IndexFileMeta, ...]:
-    """Write the vectors of some data files to files that nothing names yet; none is left when one cannot be written.
+    """Write the vectors of some data files to new files, which no manifest references yet. After a failure, delete them
+    all.
 
-    ``path_of`` says where an index file of a name lies. A file ends with the vector that takes it beyond
-    ``target_bytes``. Raises ``OSError``.
+    ``path_of`` returns the path of an index file name. A file ends with the vector that exceeds ``target_bytes``.
+    Raises ``OSError``.
     """
     written: list[IndexFileMeta] = []
     with DeletingOnFailure(lambda: delete_uncommitted(store.io, (path_of(f.file_name) for f in written))):
         for part in _parts(vectors, target_bytes):
-            written.append(_written(store, path_of, *index_file_of(part)))  # noqa: PERF401 - a failure deletes those before
+            written.append(_written(store, path_of, *index_file_of(part)))  # noqa: PERF401 - see except
     return tuple(written)
 
 
 def write_deletion_vectors(
     store: TableStore, vectors: Mapping[str, DeletionVector], path_of: Callable[[str], str]
 ) -> IndexFileMeta:
-    """Write the vectors of some data files to one file that nothing names yet."""
+    """Write the vectors of some data files to one new file, which no manifest references yet."""
     return _written(store, path_of, *encode_index_file(vectors))
 
 

@@ -1,8 +1,8 @@
 """The deletion vectors of a table: locates and reads the vector of each data file (format chapter 08, section 2).
 
 Java ``DeletionVectorsIndexFile``. The index manifest of a snapshot names the live index files; a range in one of them
-belongs to one data file. Index files lie in the table's ``index`` directory, or beside the data files
-(``index-file-in-data-file-dir``), or wherever an external path says.
+belongs to one data file. Index files are in the ``index`` directory of the table, next to the data files
+(``index-file-in-data-file-dir``), or at an external path.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ class DeletionVectorSource(Protocol):
     """A source of the deleted rows of data files."""
 
     def of(self, file: DataFileMeta) -> DeletionVector | None:
-        """The vector of a data file, if it has one with deleted rows."""
+        """Return the vector of a data file, or ``None`` if no row of it is deleted."""
         ...
 
 
 class VectorReader:
     """Reads deletion vectors. One reader serves data files whose vectors are in the same index file.
 
-    An index file whose name states its content is read and checked whole, once for all vectors asked for one after the
-    other. Of others only the vector is read, which has a checksum of its own.
+    An index file whose name contains a hash of its content is read and checked as a whole, once for consecutive vectors
+    of the same file. From other index files, only the vector is read, which has its own checksum.
     """
 
     def __init__(self, io: FileIO) -> None:
@@ -60,14 +60,14 @@ class VectorReader:
         self._last: tuple[str, bytes] | None = None
 
     def __reduce__(self) -> tuple[object, ...]:
-        # Another process reads for itself.
+        # The cache is not sent to other processes.
         return (VectorReader, (self._io,))
 
     def read(self, file: DeletionFile, row_count: int) -> DeletionVector:
-        """The vector of a data file with that many rows.
+        """Return the vector of a data file with ``row_count`` rows.
 
         Raises:
-            CorruptionError: the index file is missing or damaged, or does not fit the data file.
+            CorruptionError: the index file is missing or damaged, or does not match the data file.
         """
         check_length(file.range, row_count, path=file.path)
         first, data = self._whole(file) if states_content(file.path) else self._part(file)
@@ -98,16 +98,16 @@ class VectorReader:
 
 @dataclass(frozen=True, slots=True)
 class DeletionVectors:
-    """The vectors of some data files, by name; each is read when its data file is."""
+    """The vectors of some data files, by file name. Each vector is read when its data file is read."""
 
     reader: VectorReader
     files: Mapping[str, DeletionFile]
 
     def of(self, file: DataFileMeta) -> DeletionVector | None:
-        """The vector of a data file, if it has one with deleted rows.
+        """Return the vector of a data file, or ``None`` if no row of it is deleted.
 
         Raises:
-            CorruptionError: the index file is missing or damaged, or does not fit the data file.
+            CorruptionError: the index file is missing or damaged, or does not match the data file.
         """
         found = self.files.get(file.file_name)
         if found is None:
@@ -119,7 +119,7 @@ class DeletionVectors:
 def vectors_of(
     io: FileIO, files: Iterable[DataFileMeta], deletion_files: Sequence[DeletionFile | None]
 ) -> DeletionVectors | None:
-    """The vectors of some data files by their deletion files, if any has one; nothing is read yet."""
+    """Return the vectors of the data files that have deletion files. Nothing is read yet."""
     if not any(deletion_files):
         return None
     pairs = zip(files, deletion_files, strict=True)
@@ -127,21 +127,21 @@ def vectors_of(
 
 
 def read_deletion_vector(io: FileIO, file: DeletionFile, row_count: int) -> DeletionVector:
-    """The vector of one data file with that many rows; raises as ``VectorReader.read``."""
+    """Return the vector of one data file with ``row_count`` rows. Raises the errors of ``VectorReader.read``."""
     return VectorReader(io).read(file, row_count)
 
 
 IndexPath: TypeAlias = Callable[[bytes, int, str], str]
-"""The path of an index file of a table by partition, bucket and name."""
+"""Returns the path of an index file for a partition, bucket and file name."""
 
 
 def deletion_files(
     entries: Iterable[IndexManifestEntry], path_of: IndexPath
 ) -> dict[BucketId, dict[str, DeletionFile]]:
-    """The deletion files of a snapshot by partition and bucket, and there by data file.
+    """Return the deletion files of a snapshot by partition and bucket, and within a bucket by data file.
 
     Raises:
-        UnsupportedFeature: an index file lies outside the file system.
+        UnsupportedFeature: an index file is outside the file system.
         BadEncoding: two live vectors belong to one data file.
     """
     found: dict[BucketId, dict[str, DeletionFile]] = {}
@@ -159,10 +159,10 @@ def deletion_files(
 
 
 def index_file_path(entry: IndexManifestEntry, path_of: IndexPath) -> str:
-    """Where an index file lies.
+    """Return the path of an index file.
 
     Raises:
-        UnsupportedFeature: it lies outside the file system.
+        UnsupportedFeature: the file is outside the file system.
         BadEncoding: raised by ``path_of``.
     """
     file = entry.index_file

@@ -1,9 +1,8 @@
 """Reads the indexes of data files to find which rows a filter can select (format chapter 09, section 7).
 
-Java ``FileIndexEvaluator``, ``FileIndexPredicate``. An index follows the schema its file was written with, so columns
-are matched by field id; where the type has changed in a way that changes what is indexed the index says nothing. The
-same goes for an index of a type or version that is not known here, and for one that is damaged: an index only saves
-work, and without it the rows are the same.
+Java ``FileIndexEvaluator``, ``FileIndexPredicate``. An index follows the schema with which its file was written, so
+columns are matched by field id. An index is ignored if a type change affects the indexed values, if its type or version
+is unknown, or if it is damaged. An index only saves work: without it, the result is the same.
 """
 
 from __future__ import annotations
@@ -55,10 +54,10 @@ _Result = TypeVar("_Result")
 
 
 class FileIndexes:
-    """The indexes of the data files of one table, for filters over columns of ``read_schema``.
+    """Evaluates filters over columns of ``read_schema`` on the indexes of the data files of one table.
 
-    ``schemas`` holds the schema of every file by id. A condition is prepared once for all files. Of what was read of
-    index files, up to ``kept_bytes`` is kept, and not read again. ``first_reads`` holds for this process.
+    ``schemas`` holds the schema of every file by id. A condition is prepared once for all files. Up to ``kept_bytes``
+    of index files are cached. ``first_reads`` is the size of the first read of a file in this process.
     """
 
     def __init__(
@@ -81,19 +80,19 @@ class FileIndexes:
         self._conditions: dict[int, tuple[Leaf, DataField, Condition | None]] = {}
 
     def __reduce__(self) -> tuple[type[FileIndexes], tuple[object, ...]]:
-        # What is kept stays in its process.
+        # The cache is not sent to other processes.
         return FileIndexes, (self._store, self._schemas, self._read_schema)
 
     def normal(self, predicate: Predicate) -> Predicate:
-        """The predicate with NOT at its leaves, always the same object for the same predicate."""
+        """Return the predicate with NOT only at its leaves; always the same object for the same predicate."""
         found = self._normal.get(id(predicate))
         if found is None:
-            # The predicate is kept as well, so that no other one can have its identity.
+            # The predicate is kept too, so that no other object can get its identity.
             found = self._normal[id(predicate)] = predicate, normalise(predicate)
         return found[1]
 
     def condition(self, leaf: Leaf) -> tuple[DataField, Condition | None]:
-        """The column of the read schema that a condition is on, and the condition as indexes evaluate it."""
+        """Return the column of the read schema in a condition, and the condition in the form that indexes evaluate."""
         found = self._conditions.get(id(leaf))
         if found is None:
             (column,) = columns_of(leaf)
@@ -111,9 +110,10 @@ class FileIndexes:
         *,
         for_look_ups: bool = False,
     ) -> _Result:
-        """What is evaluated on a file's indexes; ``otherwise`` where they are missing or damaged, which is logged.
+        """Evaluate a function on the indexes of a file. Return ``otherwise`` if they are missing or damaged; damage is
+        logged.
 
-        ``for_look_ups`` says that bloom filters may be enough: then other indexes are read when they are needed.
+        With ``for_look_ups``, bloom filters may be sufficient, and other indexes are read only when they are needed.
         Raises ``OSError``.
         """
         schema = self._schemas[file.schema_id]
@@ -138,26 +138,26 @@ class FileIndexes:
             return otherwise
 
     def _keep(self, container: Container) -> None:
-        # Several threads may come here; they keep a few bytes too many at most.
+        # Several threads may run this; at worst they cache a few bytes too many.
         if container.size <= self._free_bytes:
             self._free_bytes -= container.size
             self._kept[container.path] = container
 
 
 def has_index(file: DataFileMeta) -> bool:
-    """Whether a file has indexes, in the manifest or beside it."""
+    """Return whether a data file has indexes, in the manifest or in a separate file."""
     return file.embedded_file_index is not None or index_file(file) is not None
 
 
 def names_of_indexes(
     store: TableStore, partition_text: str, bucket: int, file: DataFileMeta, *, checks_content: bool = False
 ) -> frozenset[tuple[str, str]]:
-    """The indexes that a file has, each by its column, or key of a map column, and its type.
+    """Return the indexes of a data file as pairs: the column, or the key of a map column, and the index type.
 
-    Only the head is read. With ``checks_content`` the whole file is, where its name states its content.
+    Only the head is read. With ``checks_content``, the whole file is read if its name contains a hash of its content.
 
     Raises:
-        CorruptionError: they are missing or damaged.
+        CorruptionError: the indexes are missing or damaged.
     """
     with opened_indexes(store, partition_text, bucket, file, checks_content=checks_content) as container:
         return frozenset() if container is None else _pairs(container)
@@ -167,7 +167,7 @@ def names_of_indexes(
 def opened_indexes(
     store: TableStore, partition_text: str, bucket: int, file: DataFileMeta, *, checks_content: bool = False
 ) -> Iterator[Container | None]:
-    """The container with the indexes of a file, ``None`` if it has none; arguments and errors as above."""
+    """Open the container with the indexes of a data file; ``None`` if it has none. See ``names_of_indexes``."""
     name = index_file(file)
     path = store.paths.beside(partition_text, bucket, file, name or file.file_name)
     if file.embedded_file_index is not None:
@@ -186,10 +186,11 @@ def _pairs(container: Container) -> frozenset[tuple[str, str]]:
 
 
 def may_help(predicate: Predicate, schema: TableSchema) -> bool:
-    """Whether some index could exclude files for a predicate over columns of the schema; NOT is at leaves only.
+    """Return whether an index could exclude files for a predicate over columns of the schema.
 
-    Every type of index helps with = and IN. With other conditions only those do that find rows, and files are not
-    opened for them unless the schema's options ask for such an index of the column.
+    The predicate has NOT only at its leaves. Every index type supports = and IN. Only indexes that find rows support
+    other conditions. For those, index files are opened only if the options of the schema configure such an index for
+    the column.
 
     >>> from table_format.model.predicate import IsNull
     >>> may_help(IsNull("a"), TableSchema(id=0, fields=(), highest_field_id=0))
@@ -213,7 +214,7 @@ def _may_help(predicate: Predicate, schema: TableSchema, with_rows: frozenset[st
 
 
 def _columns_with_rows(options: Mapping[str, str]) -> frozenset[str]:
-    """The columns of which options ask for an index that finds rows."""
+    """Return the columns for which the options configure an index that finds rows."""
     found: set[str] = set()
     for index_type in INDEX_TYPES.values():
         if index_type.finds_rows:
@@ -245,37 +246,45 @@ class FileIndex:
         self._readers: dict[tuple[str, str], IndexReader | None] = {}
 
     def evaluate(self, predicate: Predicate) -> IndexResult:
-        """Which rows of the file can satisfy the predicate.
+        """Return which rows of the file can satisfy the predicate.
 
         Raises:
-            CorruptionError: an index that had to be read is damaged.
+            CorruptionError: an index that is needed is damaged.
         """
         return evaluate_normal(self._indexes.normal(predicate), self._leaf)
 
     def evidence(self, predicate: Predicate) -> tuple[IndexResult, tuple[Evidence, ...]]:
-        """As ``evaluate``, and what each index that was read says of each condition on its column."""
+        """Return the result of ``evaluate``, and the result of each index that was read for each condition on its
+        column.
+        """
         found: list[Evidence] = []
         normal = self._indexes.normal(predicate)
         return evaluate_normal(normal, lambda leaf: self._leaf(leaf, found.append)), tuple(found)
 
     def numbers(self, field: DataField) -> BsiReader | None:
-        """The bit slices of a column, whose keys are those of the values as they are read; errors as before."""
+        """Return the bit slices of a column. Their keys are those of the values that a reader gets. Errors as
+        ``evaluate``.
+        """
         readers = self._readers_of(field, lambda index_type: index_type.declaration.identifier == BSI)
         return next((reader for _, reader in readers if isinstance(reader, BsiReader)), None)
 
     def groups(self, field: DataField) -> BitmapReader | None:
-        """The bitmaps of a column, whose keys are those of the values as they are read; errors as before."""
+        """Return the bitmaps of a column. Their keys are those of the values that a reader gets. Errors as
+        ``evaluate``.
+        """
         readers = self._readers_of(field, lambda index_type: index_type.declaration.identifier == BITMAP)
         return next((reader for _, reader in readers if isinstance(reader, BitmapReader)), None)
 
     def ranking(self, field: DataField) -> BsiReader | RangeBitmapReader | None:
-        """The bit slices or ranks of a column, which find the rows with the largest keys; errors as before."""
+        """Return the bit slices or ranks of a column, which find the rows with the largest keys. Errors as
+        ``evaluate``.
+        """
         readers = self._readers_of(field, lambda index_type: index_type.declaration.identifier in (BSI, RANGE_BITMAP))
         return next((reader for _, reader in readers if isinstance(reader, BsiReader | RangeBitmapReader)), None)
 
     @property
     def row_count(self) -> int:
-        """The rows of the data file."""
+        """The number of rows of the data file."""
         return self._row_count
 
     @property
@@ -284,11 +293,11 @@ class FileIndex:
         return self._is_orc
 
     def may_match(self, predicate: Predicate) -> bool:
-        """Whether some row may satisfy the predicate; errors as for ``evaluate``."""
+        """Return whether a row may satisfy the predicate. Errors as ``evaluate``."""
         return not isinstance(self.evaluate(predicate), Skip)
 
     def may_equal(self, field: DataField, values: SoughtValues) -> npt.NDArray[np.bool_] | None:
-        """For each of the values whether some row may have it; ``None`` when no index tells; errors as before."""
+        """Return for each value whether a row may have it; ``None`` if no index can decide. Errors as ``evaluate``."""
         if self._is_orc and not values.is_kept_by_orc:
             return None
         each = [reader.may_equal(values) for _, reader in self._readers_of(field)]
@@ -310,7 +319,7 @@ class FileIndex:
     def _readers_of(
         self, field: DataField, is_wanted: Callable[[IndexType], bool] = lambda _type: True
     ) -> Iterator[tuple[str, IndexReader]]:
-        """The wanted indexes over a column that are known here, by type, small ones first."""
+        """Return readers of the wanted indexes of a column by type, small indexes first. Unknown types are skipped."""
         stored = indexed_field(self._schema, field, is_orc=self._is_orc)
         if stored is None:
             return
@@ -334,21 +343,21 @@ class FileIndex:
 
 
 def indexed_field(schema: TableSchema, field: DataField, *, is_orc: bool) -> DataField | None:
-    """The column of a file of that schema whose indexes may answer for a column as it is read."""
+    """Return the column of a file with this schema whose indexes are valid for a column of the read schema."""
     stored = next((f for f in schema.fields if f.id == field.id), None)
     if stored is None or (is_orc and isinstance(stored.type, CharType)):
-        # Spaces at the end of CHAR values were indexed, and reading ORC files takes them away.
+        # The index includes trailing spaces of CHAR values, which reading an ORC file removes.
         return None
     return stored
 
 
 def is_usable(index_type: IndexType, stored: DataField, field: DataField) -> bool:
-    """Whether an index of that type, built on a column of a file, can be used for the column as it is read."""
+    """Return whether an index of this type on a column of a file can be used for a column of the read schema."""
     return index_type.declaration.supports(stored.type) and index_type.agrees(stored.type, field.type)
 
 
 def index_file(file: DataFileMeta) -> str | None:
-    """The name of the file beside a data file that holds its indexes."""
+    """Return the name of the separate file with the indexes of a data file, or ``None`` if there is none."""
     if file.embedded_file_index is not None:
         return None
     for name in file.extra_files:

@@ -1,6 +1,6 @@
-"""Reading and writing hash index files (format chapter 08, section 1; Java ``HashIndexFile``).
+"""Reads and writes hash index files (format chapter 08, section 1; Java ``HashIndexFile``).
 
-The index manifest of a snapshot names one for each dynamic bucket; a file never changes, it is replaced.
+The index manifest of a snapshot names one for each dynamic bucket. A file never changes; a new one replaces it.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from table_format.model.manifest import HASH, IndexFileMeta, IndexManifestEntry
 
 
 def read_hashes(store: TableStore, entry: IndexManifestEntry, path_of: IndexPath) -> npt.NDArray[np.int32]:
-    """The key hashes of a bucket.
+    """Return the key hashes of a bucket.
 
     Raises:
         CorruptionError: the file is missing, or has another size or content than recorded.
-        UnsupportedFeature: it lies outside the file system.
+        UnsupportedFeature: the file is outside the file system.
     """
     path = index_file_path(entry, path_of)
     try:
@@ -38,12 +38,12 @@ def read_hashes(store: TableStore, entry: IndexManifestEntry, path_of: IndexPath
     check_content(data, path=path)
     hashes = decode_hashes(data, count=entry.index_file.row_count, path=path)
     if len(distinct(hashes)) != len(hashes):
-        raise BadEncoding(path, f"expected {len(hashes)} distinct hashes; some are there twice")
+        raise BadEncoding(path, f"expected {len(hashes)} distinct hashes, found duplicates")
     return hashes
 
 
 def write_hashes(store: TableStore, hashes: npt.NDArray[np.int32], path_of: Callable[[str], str]) -> IndexFileMeta:
-    """Write a file that nothing names yet; ``path_of`` says where an index file of a name lies."""
+    """Write a new file, which no manifest references yet. ``path_of`` returns the path of an index file name."""
     data = encode_hashes(hashes)
     name = index_name(content_uuid(store.runtime.ids.uuid(), data), 0)
     store.io.create(path_of(name), data)
@@ -51,7 +51,7 @@ def write_hashes(store: TableStore, hashes: npt.NDArray[np.int32], path_of: Call
 
 
 def hash_entries(entries: Iterable[IndexManifestEntry]) -> dict[bytes, dict[int, IndexManifestEntry]]:
-    """The hash index files among index files, by partition and bucket."""
+    """Return the hash index files among these index files, by partition and bucket."""
     found: dict[bytes, dict[int, IndexManifestEntry]] = {}
     for entry in entries:
         if entry.index_file.index_type == HASH:

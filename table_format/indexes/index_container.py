@@ -1,7 +1,6 @@
-"""Reads the containers of file indexes, completely or only the parts that a lookup needs, and checks them against
-their names.
+"""Reads the containers of file indexes, completely or only the parts that a lookup needs, and verifies them.
 
-What a name states of the content is compared before anything that was read is used.
+If the name of a file contains a hash of the content, the hash is verified before the content is used.
 """
 
 from __future__ import annotations
@@ -37,9 +36,9 @@ from table_format.model.arrow_calls import read_at
 
 @dataclass(frozen=True, slots=True)
 class FirstReads:
-    """How many bytes are read first where a head does not say how long it is: of a container, and of an index in it.
+    """How many bytes are read first where the length of a head is unknown: of a container, and of an index in it.
 
-    Most heads fit in them, and small indexes whole.
+    They include most heads, and small indexes completely.
     """
 
     container: int = 4096
@@ -49,7 +48,7 @@ class FirstReads:
 FIRST_READS: Final = FirstReads()
 
 Read: TypeAlias = Callable[[int, int], bytes]
-"""Bytes of a container, by their start and number."""
+"""Returns bytes of a container, given their start and number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +62,10 @@ class Container:
     first_reads: FirstReads = FIRST_READS
 
     def payload(self, place: IndexPlace) -> Payload:
-        """The bytes of one index.
+        """Return the bytes of one index.
 
         Raises:
-            LimitExceeded: it is longer than any sound one.
+            LimitExceeded: it is longer than any valid index.
         """
         if place.length > MAX_FILE_INDEX_BYTES:
             raise LimitExceeded(self.path, f"an index of {place.length} bytes is longer than {MAX_FILE_INDEX_BYTES}")
@@ -77,23 +76,23 @@ class Container:
 
 
 def container_of(data: bytes | None, path: str, first_reads: FirstReads = FIRST_READS) -> Container:
-    """A container whose bytes are there.
+    """Return a container from its bytes.
 
     Raises:
-        CorruptionError: its head is damaged.
+        CorruptionError: the head of the container is damaged.
     """
     held = data or b""
     return _decoded(lambda start, length: held[start : start + length], len(held), path, first_reads)
 
 
 def checked_container(io: FileIO, path: str, *, for_look_ups: bool = False) -> Container:
-    """The container in a file whose name states its content; its file is closed.
+    """Return the container in a file whose name contains a hash of its content. The file is closed afterwards.
 
-    ``for_look_ups``: where the name states it, and reads do not wait for a store, only the head and the bloom filters
-    are read now. The rest is, and is checked, when it is needed.
+    With ``for_look_ups``, only the head and the bloom filters are read now if the name has a hash of them and the file
+    is local. The rest is read and checked when it is needed.
 
     Raises:
-        CorruptionError: the file is missing, or it is not what its name states.
+        CorruptionError: the file is missing, or its content does not match its name.
     """
     if for_look_ups and isinstance(io, LocalFileIO):
         stated = stated_parts_hash(path.rpartition("/")[2])
@@ -104,7 +103,7 @@ def checked_container(io: FileIO, path: str, *, for_look_ups: bool = False) -> C
 
 @contextmanager
 def unchecked_container(io: FileIO, path: str, first_reads: FirstReads = FIRST_READS) -> Iterator[Container]:
-    """The container in a file whose name states nothing; it is open as long as the body runs.
+    """Open the container in a file whose name contains no hash. The file stays open in the body of ``with``.
 
     Raises:
         CorruptionError: the file is missing, or its head is damaged.
@@ -129,12 +128,12 @@ def _for_look_ups(io: LocalFileIO, path: str, stated: int) -> Container:
             found = io.read_parts(path, parts_of)
     except FileNotFoundError as error:
         raise MissingFile(path) from error
-    # Of no version that is known here, or damaged.
+    # The version is unknown, or the head is damaged.
     return container_of(_whole(io, path), path) if found is None else found
 
 
 class _Parts:
-    """Parts of a file that were read and checked, by their start, and the whole file if something else is needed."""
+    """The parts of a file that were read and checked, by their start. Other parts require the whole file."""
 
     def __init__(self, io: FileIO, path: str, parts: dict[int, bytes]) -> None:
         self._io = io
@@ -153,7 +152,7 @@ class _Parts:
 
 
 class CheckedFilters(NamedTuple):
-    """The bloom filters of an index file of ``size`` bytes that was compared with its name.
+    """The bloom filters of an index file of ``size`` bytes that was verified with the hash in its name.
 
     ``numbers`` are those of the head, ``hashes`` those of the filters, in the order of ``layout.filters``.
     """
@@ -165,18 +164,18 @@ class CheckedFilters(NamedTuple):
 
     @property
     def memory_bytes(self) -> int:
-        """What it takes in memory, about."""
+        """The approximate size in memory, in bytes."""
         return 256 + 40 * (len(self.numbers) + len(self.hashes))
 
 
 def checked_filters(io: LocalFileIO, path: str) -> tuple[CheckedFilters, list[bytes]] | None:
-    """The bloom filters of a file whose name states its content; ``None`` where its head is of no known version.
+    """Return the bloom filters of a file whose name contains a hash; ``None`` if the version of its head is unknown.
 
-    Where the name states a hash of them, only the head and the filters are read.
+    If the name has a hash of the filters, only the head and the filters are read.
 
     Raises:
-        CorruptionError: the file is not what its name states.
-        OSError: there is no such file, or it cannot be read.
+        CorruptionError: the content of the file does not match its name.
+        OSError: the file does not exist, or cannot be read.
     """
     stated = stated_parts_hash(path.rpartition("/")[2])
     if stated is None:
@@ -186,7 +185,7 @@ def checked_filters(io: LocalFileIO, path: str) -> tuple[CheckedFilters, list[by
 
 
 def _filters(size: int, read: Read, path: str, stated: int | None) -> tuple[CheckedFilters, list[bytes]] | None:
-    """The filters; ``stated`` is the hash of the parts that are to be compared, if all was not compared before."""
+    """Return the filters. ``stated`` is the hash of the parts to verify, unless the whole file was verified before."""
     first = read(0, FIRST_READS.container)
     length = head_length(first, path=path)
     if length is None or size > MAX_FILE_INDEX_BYTES:
@@ -194,11 +193,11 @@ def _filters(size: int, read: Read, path: str, stated: int | None) -> tuple[Chec
     head = first[:length] if length <= len(first) else read(0, length)
     layout, numbers = read_head(head, path=path)
     if length + sum(numbers[1::2]) != size:
-        raise BadEncoding(path, f"the file index has {size} bytes, which are not those that its head says")
+        raise BadEncoding(path, f"the file index has {size} bytes, which is not the size in its head")
     starts = [numbers[2 * number] for number in layout.filters]
     lengths = [numbers[2 * number + 1] for number in layout.filters]
     if any(start >= 0 and not length for start, length in zip(starts, lengths, strict=True)):
-        raise BadEncoding(path, "a bloom filter without bytes cannot be one")
+        raise BadEncoding(path, "a bloom filter of the file index is empty")
     filters = [read(start, length) if length else b"" for start, length in zip(starts, lengths, strict=True)]
     if stated is not None:
         in_order = [part for _, part in sorted(zip(starts, filters, strict=True)) if part]
@@ -207,7 +206,7 @@ def _filters(size: int, read: Read, path: str, stated: int | None) -> tuple[Chec
 
 
 def _whole(io: FileIO, path: str) -> bytes:
-    """The whole file, whose name states its content."""
+    """Read the whole file and verify it with the hash in its name."""
     try:
         data = read_file(io, path)
     except FileNotFoundError as error:

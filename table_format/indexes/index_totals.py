@@ -1,7 +1,7 @@
-"""Computes totals of the rows of a data file from its indexes alone, without opening the file.
+"""Computes totals of the rows of a data file from its indexes, without opening the file.
 
-Bit slices have the sum and the extremes of a column, bitmaps have the groups, and every index that finds rows has the
-count of values that are not null. Where an index does not hold the values exactly, nothing is said.
+Bit slices give the sum, minimum and maximum of a column, bitmaps give the groups, and every index that finds rows gives
+the count of values that are not null. An index that does not hold the exact values is not used.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from table_format.model.ticks import tick_range
 from table_format.model.types import AnyTimestampType, DataField, InternalValue
 
 _MAX_GROUPS: Final = 256
-"""Numbers of more groups are not put together from bitmaps: reading the columns is as quick."""
+"""The maximum number of groups to combine from bitmaps. With more, reading the columns is as fast."""
 _MAX_MICRO_PRECISION: Final = 6
-"""Keys of timestamps with more digits do not have all of them."""
+"""The maximum precision of timestamps. Index keys truncate timestamps with more digits."""
 
 
 def index_totals(
@@ -35,12 +35,12 @@ def index_totals(
     *,
     selected: FrozenBitMap | None = None,
 ) -> Groups | None:
-    """The totals of the rows that meet the condition and are not deleted; ``None`` where the indexes do not say.
+    """Return the totals of the rows that meet the condition and are not deleted; ``None`` if the indexes cannot decide.
 
-    ``row_count`` is the number of rows of the file; ``condition`` of ``None`` is met by all, or by those ``selected``.
+    ``row_count`` is the number of rows of the file; Without a ``condition``, all rows count, or those in ``selected``.
 
     Raises:
-        CorruptionError: an index that had to be read is damaged.
+        CorruptionError: an index that is needed is damaged.
     """
     chosen: BitMap | None = None if selected is None else BitMap(selected)
     if condition is not None:
@@ -117,7 +117,7 @@ def _numbers(index: FileIndex, rows: BitMap | None, field: DataField) -> ColumnT
 
 
 def exact_values(index: FileIndex, keys: Sequence[Key | None], field: DataField) -> list[InternalValue] | None:
-    """The values of keys; ``None`` where a key is not exactly the value that a reader of the data file gets."""
+    """Return the values of keys; ``None`` if a key is not exactly the value that a reader of the data file gets."""
     if isinstance(field.type, AnyTimestampType) and field.type.precision > _MAX_MICRO_PRECISION:
         return None
     known = [key for key in keys if key is not None]
@@ -125,7 +125,7 @@ def exact_values(index: FileIndex, keys: Sequence[Key | None], field: DataField)
         return None
     ticks = tick_range(field.type)
     if ticks is not None and not all(key in ticks for key in known):
-        return None  # a damaged index, or one of values that the column cannot have
+        return None  # the index is damaged, or holds values that the column cannot have
     try:
         return [None if key is None else value_of_key(key, field.type) for key in keys]
     except UnicodeDecodeError:

@@ -1,12 +1,12 @@
-"""The local key index of cross-partition tables: the place of each key.
+"""The local key index of cross-partition tables: the partition and bucket of each key.
 
-Java keeps it in RocksDB (``crosspartition.GlobalIndexAssigner``), key by key; here it is a table of an embedded DuckDB,
-with the key columns themselves, and a batch of rows is looked up by a join. It always stands for one snapshot of the
-table, which it names; rows that are written and not yet committed lie in a table of their own that ends with the
-connection. A change and the name of its snapshot are one transaction.
+Java stores it in RocksDB (``crosspartition.GlobalIndexAssigner``), key by key. Here it is a table of an embedded DuckDB
+with the key columns themselves, and a join looks up a batch of rows. The index describes one snapshot of the table,
+whose name it stores. Keys of uncommitted rows are in a separate temporary table. One transaction changes the keys and
+the name of the snapshot.
 """
 
-# ruff: noqa: S608 - statements are made of names and numbers of our own; keys travel as Arrow columns
+# ruff: noqa: S608 - statements contain only names and numbers of this module; keys are passed as Arrow columns
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ _ROWS_AT_ONCE: Final = 200_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class IndexedRows:
-    """Keys that files of one bucket hold, as columns of ``stored_key``.
+    """Keys in the files of one bucket, as columns of ``stored_key``.
 
-    ``written_ms`` is when, in local time. ``snapshot`` and ``sequence`` order what is said of one key;
-    ``is_retract`` tells which rows take it away, none without.
+    ``written_ms`` is the time of writing, in local time. ``snapshot`` and ``sequence`` order the rows of one key.
+    ``is_retract`` marks the rows that remove the key; without it, no row does.
     """
 
     keys: Sequence[pa.Array]
@@ -49,7 +49,7 @@ class IndexedRows:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KeyPlaces:
-    """For each row of a batch: the first row with the same key, and the place of the key, ``NOWHERE`` for a new key."""
+    """For each row of a batch: the first row with the same key, and the place of the key (``NOWHERE`` if it is new)."""
 
     key: Numbers
     partition: Numbers
@@ -57,7 +57,7 @@ class KeyPlaces:
 
 
 class GlobalKeyIndex:
-    """The places of all keys of a table at one snapshot, and of keys that are being written on top of it."""
+    """The places of all keys of a table at one snapshot, and of the keys that are being written after it."""
 
     def __init__(self, store: LocalStore, key_types: Sequence[pa.DataType], fitting: str) -> None:
         self._store = store
@@ -75,7 +75,8 @@ class GlobalKeyIndex:
 
     @classmethod
     def open(cls, directory: Path, name: str, key_types: Sequence[pa.DataType], fitting: str) -> GlobalKeyIndex:
-        """Open the index kept in a directory by a name; ``fitting`` is what a kept one must have been made with.
+        """Open the index with this name in a directory. An existing index is used only if it was built with
+        ``fitting``.
 
         Raises:
             LocalStoreError: the directory cannot be used.
@@ -84,26 +85,27 @@ class GlobalKeyIndex:
         try:
             return cls(store, key_types, fitting)
         except LocalStoreError:
-            # Damaged: what it held is made again.
+            # The index is damaged, so it is rebuilt.
             store.discard()
         return cls(open_local_store(directory, name), key_types, fitting)
 
     def close(self) -> None:
-        """Let go of the file, and forget what was noted."""
+        """Close the file, and forget the noted keys."""
         self._finalizer()
 
     def discard(self) -> None:
-        """Let go of the file and delete it."""
+        """Close the file and delete it."""
         self._finalizer.detach()
         self._store.discard()
 
     # --- following the table ----------------------------------------------------------------------------------------
 
     def rebuild(self, rows: Iterable[IndexedRows], position: str) -> int:
-        """Take in all keys of the table; the number of keys found in more than one place, where the newest counts.
+        """Replace the index by all keys of the table. Return how many keys were in several places; the newest place
+        counts.
 
         Raises:
-            LocalStoreError: the local database failed; what it held counts no more.
+            LocalStoreError: the local database failed, and its content is invalid.
         """
         self.position = None
         with self._transaction():
@@ -124,13 +126,13 @@ class GlobalKeyIndex:
         drops_retracts: bool,
         with_age: bool,
     ) -> None:
-        """Take in what snapshots changed: ``cleared`` places lost all their keys, then files came with rows.
+        """Apply the changes of snapshots: first the ``cleared`` places lose all their keys, then rows are added.
 
-        ``drops_retracts`` says that a retract row takes its key away, ``with_age`` that it matters when a key was
-        written last.
+        With ``drops_retracts``, a retract row removes its key. With ``with_age``, the time of the last write of a key
+        is updated.
 
         Raises:
-            LocalStoreError: the local database failed; what it held counts no more.
+            LocalStoreError: the local database failed, and its content is invalid.
         """
         with self._transaction():
             self._run(
@@ -158,7 +160,7 @@ class GlobalKeyIndex:
     # --- looking up -------------------------------------------------------------------------------------------------
 
     def counts(self) -> dict[int, dict[int, int]]:
-        """How many keys each bucket of each partition holds.
+        """Return the number of keys in each bucket of each partition.
 
         Raises:
             LocalStoreError: the local database failed.
@@ -171,7 +173,7 @@ class GlobalKeyIndex:
         return counts
 
     def find(self, keys: Sequence[pa.Array]) -> KeyPlaces:
-        """Where the keys of rows lie, what was noted first.
+        """Return the places of the keys of rows. Noted places take precedence.
 
         Raises:
             LocalStoreError: the local database failed.
@@ -194,7 +196,7 @@ class GlobalKeyIndex:
         )
 
     def note(self, keys: Sequence[pa.Array], partitions: Numbers, buckets: Numbers) -> None:
-        """Take note of the places of keys that are being written, each key once, until ``forget_noted``.
+        """Note the places of keys that are being written, until ``forget_noted``. Each key occurs once.
 
         Raises:
             LocalStoreError: the local database failed.
@@ -208,23 +210,23 @@ class GlobalKeyIndex:
             self._run("INSERT INTO noted SELECT * FROM batch")
 
     def forget_noted(self) -> None:
-        """Look up what the snapshot holds, and nothing else."""
+        """Forget the noted keys, so that only those of the snapshot are found."""
         with self._translated():
             self._run(f"CREATE OR REPLACE TEMP TABLE noted ({self._declared}, place BIGINT)")
 
     def number_of(self, partition: bytes) -> int:
-        """The number of a partition in this index."""
+        """Return the number of a partition in this index."""
         number = self._numbers.setdefault(partition, len(self._partitions))
         if number == len(self._partitions):
             self._partitions.append(partition)
         return number
 
     def partition(self, number: int) -> bytes:
-        """The partition of that number."""
+        """Return the partition with this number."""
         return self._partitions[number]
 
     def content(self) -> dict[tuple[object, ...], BucketId]:
-        """Partition and bucket of every key; for tests of small tables."""
+        """Return the partition and bucket of every key; for tests of small tables."""
         with self._translated():
             rows = self._con.execute(f"SELECT {self._keys}, place FROM keys").fetchall()
         mask = (1 << _BUCKET_BITS) - 1
@@ -243,7 +245,8 @@ class GlobalKeyIndex:
             ]
             self._numbers = {partition: number for number, partition in enumerate(self._partitions)}
         else:
-            # First of all: what is emptied here must not pass for what it was made of, should that be asked for again.
+            # This comes first: an index that is being emptied must not be taken for a complete one if it is opened
+            # again.
             self._run("DELETE FROM state")
             self._create_keys()
         self.forget_noted()
@@ -256,7 +259,7 @@ class GlobalKeyIndex:
         self._run(f"CREATE OR REPLACE TABLE keys ({self._declared}, place BIGINT NOT NULL, written BIGINT NOT NULL)")
 
     def _drop_older(self) -> int:
-        """Of keys in several places the newest stays."""
+        """Keep the newest place of each key. Return how many keys had several."""
         doubled = self._con.execute(
             f"SELECT count(*) FROM (SELECT 1 FROM keys GROUP BY {self._keys} HAVING count(*) > 1)"
         ).fetchall()[0][0]
@@ -268,7 +271,7 @@ class GlobalKeyIndex:
         return int(doubled)
 
     def _apply_delta(self, *, drops_retracts: bool, with_age: bool) -> None:
-        # What the last row says that a place got of a key.
+        # The last row of a key in a place decides.
         retract = "arg_max(retract, (snapshot, sequence))" if drops_retracts else "false"
         self._run(
             f"CREATE OR REPLACE TEMP TABLE said AS SELECT {self._keys}, place, {retract} AS retract, "

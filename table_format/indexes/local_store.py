@@ -1,8 +1,8 @@
-"""Local databases, which a process uses exclusively.
+"""Manages local databases, each of which one process uses exclusively.
 
-A directory holds a few files of the same purpose, the slots. Who opens one takes the first that nobody has open: DuckDB
-locks its file against other processes, and a list keeps the threads of this process apart. A file that cannot be read,
-or is of another version, is thrown away; what lies here can always be made again.
+A directory has a few files for the same purpose, the slots. Opening takes the first slot that is not in use: DuckDB
+locks its file against other processes, and a list separates the threads of this process. A file that cannot be read or
+has another version is deleted, because its content can always be rebuilt.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import duckdb
 
 MAX_SLOTS: Final = 64
 _TIMES: Final = 3
-"""How often the directory is made when it disappears."""
+"""How often the directory is created again if it disappears."""
 _SUFFIX: Final = ".duckdb"
 _MEMORY: Final = "512MB"
 _SETTINGS: Final[dict[str, str | bool | int | float | list[str]]] = {
@@ -43,7 +43,7 @@ class LocalStore:
         self.path = path
 
     def close(self) -> None:
-        """Let go of the file; the last changes that were not committed are gone."""
+        """Close the file. Uncommitted changes are lost."""
         try:
             self.connection.close()
         finally:
@@ -60,7 +60,7 @@ class LocalStore:
 
 
 def open_local_store(directory: Path, name: str) -> LocalStore:
-    """Open the first free slot of a directory, which is made if need be.
+    """Open the first free slot of a directory. The directory is created if it is missing.
 
     Raises:
         LocalStoreError: the directory cannot be written, or all slots are in use.
@@ -77,7 +77,7 @@ def open_local_store(directory: Path, name: str) -> LocalStore:
 
 
 def _first_free(directory: Path, name: str, times: int = _TIMES) -> LocalStore | None:
-    """``None`` when others have all slots open."""
+    """Open the first free slot; ``None`` if all are in use."""
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         slots = (_open_slot(directory / f"{name}-{slot}{_SUFFIX}") for slot in range(MAX_SLOTS))
@@ -90,7 +90,7 @@ def _first_free(directory: Path, name: str, times: int = _TIMES) -> LocalStore |
 
 
 def kept_names(directory: Path) -> list[str]:
-    """The names databases of a directory are kept by, the one that was last written first."""
+    """Return the names of the databases in a directory, the most recently written first."""
     newest: dict[str, float] = {}
     for path in directory.glob(f"*{_SUFFIX}"):
         with suppress(OSError):  # deleted in the meantime
@@ -100,7 +100,7 @@ def kept_names(directory: Path) -> list[str]:
 
 
 def discard_closed(directory: Path, name: str) -> None:
-    """Delete the databases of a name that nobody has open, as far as that goes."""
+    """Delete the databases with this name that are not in use. Files that cannot be deleted stay."""
     with suppress(OSError, duckdb.Error):
         for path in directory.glob(f"{name}-*{_SUFFIX}"):
             store = _open_slot(path)
@@ -109,7 +109,7 @@ def discard_closed(directory: Path, name: str) -> None:
 
 
 def _open_slot(path: Path) -> LocalStore | None:
-    """``None`` when others have it open."""
+    """Open a slot; ``None`` if it is in use."""
     with _claims:
         if path in _claimed:
             return None

@@ -33,10 +33,10 @@ from table_format.model.predicate import And, Literal, Or, Predicate
 from table_format.model.schema import TableSchema
 
 _FilterOf: TypeAlias = Callable[[int], bytes]
-"""The bytes of a bloom filter, by its number among those of the file; empty where all values are null."""
+"""Returns the bytes of a bloom filter, given its number in the file; empty if all values are null."""
 
 _Excludes: TypeAlias = Callable[[_FilterOf], bool]
-"""Whether filters show that no row meets a condition."""
+"""Returns whether the filters show that no row meets a condition."""
 
 _NOT_READABLE: Final = (CorruptionError, FileNotFoundError, IsADirectoryError, UnexpectedKind)
 
@@ -59,13 +59,14 @@ class LookUps:
         self._io = store.io if isinstance(store.io, LocalFileIO) else None
         self._kept = store.runtime.decoded
         self._indexes = indexes
-        # By identity of the condition, which is kept with it: it is the same object for all files.
+        # By identity of the condition, which is the same object for all files and is kept here.
         self._compiled: dict[tuple[int, int, bool, HeadLayout], tuple[Predicate, _Compiled]] = {}
 
     def result(self, predicate: Predicate, path: str, schema: TableSchema, file: DataFileMeta) -> IndexResult | None:
-        """The result of the bloom filters in the index file at ``path``; ``None`` if ``FileIndexes`` has to decide.
+        """Return the result of the bloom filters in the index file at ``path``; ``None`` if ``FileIndexes`` must
+        decide.
 
-        ``schema`` is that of the file. Raises ``OSError``.
+        ``schema`` is the schema of the file. Raises ``OSError``.
         """
         io = self._io
         if io is None:
@@ -172,7 +173,7 @@ class _Compiler:
 def _test(number: int, condition: Condition) -> _Excludes:
     def excludes(filter_of: _FilterOf) -> bool:
         data = filter_of(number)
-        # An index without bytes is one of a column that is all null.
+        # The index of a column that is all null has no bytes.
         return not data or bloom_reader(data, "").evaluate(condition) is SKIP
 
     return excludes

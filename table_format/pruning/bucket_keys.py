@@ -18,7 +18,8 @@ MAX_BUCKET_KEYS: Final = 4096
 
 
 def bucket_key_hashes(schema: TableSchema, predicate: Predicate | None) -> frozenset[int] | None:
-    """Return the possible hashes of the bucket key of selected rows; ``None`` unless the filter fixes all its columns.
+    """Return the possible hashes of the bucket key of selected rows. ``None`` if the filter does not fix all its
+    columns.
 
     The hashes are those of the default bucket function.
     """
@@ -34,13 +35,13 @@ def bucket_key_hashes(schema: TableSchema, predicate: Predicate | None) -> froze
     try:
         arrays = [array_of(column, field.type) for column, field in zip(columns, fields, strict=True)]
     except InvalidData:
-        return None  # a value finer than the type: it is in no bucket, which the filter itself finds out
+        return None  # the value is finer than the type, so no row has it; the filter itself detects that
     return frozenset(row_hashes([field.type for field in fields], arrays).tolist())
 
 
 def _values_of(field: DataField, predicate: Predicate | None) -> tuple[InternalValue, ...] | None:
-    """The values a column may have under a conjunction; of several conditions the strictest."""
-    # 0.0 and -0.0 are equal and hash differently; NaN has many forms.
+    """Return the values that a conjunction allows for a column, by the strictest of its conditions."""
+    # 0.0 and -0.0 are equal but have different hashes; NaN has several bit patterns.
     if isinstance(field.type, FloatType | DoubleType):
         return None
     found: tuple[InternalValue, ...] | None = None

@@ -1,8 +1,8 @@
-"""Statistics of files as bounds of the columns a scan reads (format chapter 04, sections 3 and 5).
+"""Converts the statistics of files to bounds of the columns that a scan reads (format chapter 04, sections 3 and 5).
 
-A file's statistics follow the schema it was written with, so columns are matched by field id: renamed columns keep
-their bounds, widened ones keep them where the cast is exact, and columns added later are null in the file. Dense
-statistics list the columns they cover.
+The statistics of a file follow the schema with which it was written, so columns are matched by field id. Renamed
+columns keep their bounds, widened columns keep them if the cast is exact, and columns that were added later are null in
+the file. Dense statistics list the columns that they cover.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _GREGORIAN_START_NANOS: Final = -12_219_292_800_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class StatsColumns:
-    """Where the wanted columns stand in a statistics row, and which of them the file does not have."""
+    """The positions of the wanted columns in a statistics row, and the columns that the file does not have."""
 
     types: tuple[DataType, ...]
     names: tuple[str, ...]
@@ -42,7 +42,7 @@ class StatsColumns:
     absent: tuple[str, ...]
 
     def bounds(self, stats: SimpleStats, row_count: int, *, in_orc: bool = False) -> dict[str, ColumnBounds]:
-        """The bounds that statistics of such files hold, by the name of the column."""
+        """Return the bounds from the statistics of files with this layout, by column name."""
         found = dict.fromkeys(self.absent, ColumnBounds(None, None, row_count, row_count))
         if self.positions:
             minima = deserialize_row(self.types, stats.min_values, columns=self.positions)
@@ -69,12 +69,12 @@ class FileBounds:
         return columns.bounds(file.key_stats, file.row_count, in_orc=_is_orc(file))
 
     def of_values(self, file: DataFileMeta) -> Mapping[str, ColumnBounds]:
-        """Bounds from the statistics of all columns; a column without statistics has no item."""
+        """Bounds from the statistics of all columns; columns without statistics are missing."""
         columns = self.value_columns(file.schema_id, file.value_stats_cols, file.write_cols)
         return columns.bounds(file.value_stats, file.row_count, in_orc=_is_orc(file))
 
     def key_columns(self, schema_id: int) -> StatsColumns:
-        """Where the columns stand in the statistics of keys of files that were written with a schema."""
+        """Return the positions of the columns in the key statistics of files that were written with this schema."""
         columns = self._keys.get(schema_id)
         if columns is None:
             written = self._schemas[schema_id]
@@ -85,7 +85,7 @@ class FileBounds:
     def value_columns(
         self, schema_id: int, value_stats_cols: tuple[str, ...] | None, write_cols: tuple[str, ...] | None
     ) -> StatsColumns:
-        """Where the columns stand in the statistics of all columns; the arguments are members of a file."""
+        """Return the positions of the columns in the value statistics of a file. The arguments are its attributes."""
         layout = (schema_id, value_stats_cols, write_cols)
         columns = self._values.get(layout)
         if columns is None:
@@ -97,7 +97,7 @@ class FileBounds:
     ) -> StatsColumns:
         written = self._schemas[schema_id]
         ids = {f.id for f in written.fields}
-        # A file of some columns says nothing of the others, which may stand in another file.
+        # A file with some of the columns gives no bounds for the others, which may be in another file.
         absent = () if write_cols is not None else tuple(f.name for f in self._wanted if f.id not in ids)
         covered = value_stats_cols if value_stats_cols is not None else write_cols
         fields = written.fields if covered is None else written.written_fields(covered)
@@ -105,7 +105,7 @@ class FileBounds:
 
 
 def column_bounds(minimum: InternalValue, maximum: InternalValue, nulls: int | None, row_count: int) -> ColumnBounds:
-    """Bounds as stored; a NaN bounds nothing.
+    """Return the bounds as stored. NaN is not a bound.
 
     >>> column_bounds(1.0, float("nan"), 0, 5)
     ColumnBounds(minimum=None, maximum=None, null_count=0, row_count=5)
@@ -116,10 +116,10 @@ def column_bounds(minimum: InternalValue, maximum: InternalValue, nulls: int | N
 
 
 def bounds_in_orc(bounds: ColumnBounds, data_type: DataType) -> ColumnBounds:
-    """Bounds of what is read from an ORC file, where it differs from what Java measured.
+    """Correct the bounds of an ORC file where the values that are read differ from those that Java measured.
 
-    CHAR was measured with the spaces that reading takes away. Timestamps before the Gregorian calendar were stored by
-    the Julian one, which moves them by days.
+    The statistics of CHAR include trailing spaces, which reading removes. Timestamps before the Gregorian calendar were
+    stored in the Julian calendar, which shifts them by days.
 
     >>> bounds_in_orc(ColumnBounds("a  ", "b  ", 0, 2), CharType(3)).minimum
     'a'
@@ -137,7 +137,7 @@ def _is_orc(file: DataFileMeta) -> bool:
 
 
 def partition_bounds(fields: Sequence[DataField], manifest: ManifestFileMeta) -> Mapping[str, ColumnBounds]:
-    """Bounds of the partition keys over the entries of a manifest."""
+    """Return the bounds of the partition keys over all entries of a manifest."""
     columns = _locate(fields, fields, absent=())
     return columns.bounds(manifest.partition_stats, manifest.num_added_files + manifest.num_deleted_files)
 

@@ -1,4 +1,4 @@
-"""Filters that look up single values of a column with bloom filters: few rows are expected of them."""
+"""Recognizes filters that look up single values of a column with bloom filters. They select few rows."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from table_format.options.index_types import BLOOM_FILTERS
 
 
 def has_look_up(predicate: Predicate, schema: TableSchema) -> bool:
-    """Whether some part of a predicate is = or IN on a column of which the schema's options ask for a bloom filter.
+    """Return whether a part of a predicate is = or IN on a column that has a bloom filter by the options of the schema.
 
-    NOT is at leaves only.
+    The predicate has NOT only at its leaves.
 
     >>> options = {"file-index.bloom-filter.columns": "a, b"}
     >>> schema = TableSchema(id=0, fields=(), highest_field_id=0, options=options)

@@ -1,7 +1,7 @@
-"""The filter of one scan for all its stages: what may be left out, and what remains to be tested.
+"""Applies the filter of one scan in all its stages: what may be skipped, and what remains to be tested.
 
-Nothing is left out that may hold a selected row, or a row that must be merged with one. ``read_kind`` decides which
-evidence each kind of read may use; only this module applies it.
+A stage never skips data that may contain a selected row, or a row that must be merged with one. ``read_kind`` decides
+which statistics and indexes each kind of read may use; only this module applies that decision.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ from table_format.pruning.refused_files import Refusal, refusal_by_keys, refusal
 Answer = TypeVar("Answer")
 
 FileTest: TypeAlias = Callable[[DataFileMeta], bool]
-"""Whether a file may hold a row that the filter selects."""
+"""Returns whether a file may contain a row that the filter selects."""
 
 
 @dataclass(frozen=True, slots=True)
 class IndexVerdict(Generic[Answer]):
-    """The results of one file's indexes for a filter, of the type that the evaluation returns."""
+    """The results of the indexes of one file for a filter."""
 
     by_key: Answer
-    """About the condition on keys. It holds whatever other files the file is merged with."""
+    """The result for the condition on keys. It is valid even if the file is merged with other files."""
     by_row: Answer
-    """About the whole filter on rows as they are stored. It holds where no row of the file is merged with another."""
+    """The result for the whole filter on stored rows. It is valid only if no row of the file is merged with another."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Pruning:
     """A filter bound to the schema of a scan, for one kind of read; create it with ``of``.
 
-    ``bucket_hashes`` are the hashes that the bucket key of a selected row can have; ``None`` stands for all.
-    ``computes_values`` says that a merged row may hold what no stored row holds.
+    ``bucket_hashes`` are the hashes that the bucket key of a selected row can have; ``None`` means all.
+    ``computes_values`` is true if a merged row may contain values that no stored row has.
     """
 
     schema: TableSchema
@@ -59,7 +59,7 @@ class Pruning:
 
     @classmethod
     def of(cls, kind: ReadKind, schema: TableSchema, options: TableOptions, predicate: Predicate | None) -> Self:
-        """The pruning of one scan of a table."""
+        """Create the pruning of one scan of a table."""
         has_default_hash = options.bucket.function == "default"
         return cls(
             schema=schema,
@@ -71,7 +71,7 @@ class Pruning:
         )
 
     def of_postponed_rows(self) -> Self:
-        """The same filter for rows that have no bucket yet."""
+        """Return the same filter for rows that do not have a bucket yet."""
         return replace(self, kind=ReadKind.POSTPONED, bucket_hashes=None)
 
     # --- partitions and buckets -------------------------------------------------------------------------------------
@@ -95,7 +95,7 @@ class Pruning:
 
     @property
     def chooses_key_hashes(self) -> bool:
-        """Whether ``admits_key_hashes`` could refuse a dynamic bucket."""
+        """Whether ``admits_key_hashes`` can refuse a dynamic bucket."""
         return self.bucket_hashes is not None
 
     def admits_key_hashes(self, hashes: npt.NDArray[np.int32]) -> bool:
@@ -113,7 +113,7 @@ class Pruning:
     def key_statistics_test(self, schemas: Mapping[int, TableSchema]) -> FileTest | None:
         """Return a test of files by the bounds of their keys. It is valid even if a file is merged with others.
 
-        ``schemas`` holds, by id, the schemas the files were written with. ``None`` means that all files pass.
+        ``schemas`` maps ids to the schemas with which the files were written. ``None`` means that all files pass.
         """
         condition = self._key_condition
         if condition is None:
@@ -122,15 +122,15 @@ class Pruning:
         return lambda file: may_match(condition, bounds.of_keys(file))
 
     def key_refusal(self, schemas: Mapping[int, TableSchema]) -> Refusal | None:
-        """Return a fast test of many files. Files that it refuses also fail ``key_statistics_test``. ``None``
-        refuses none.
+        """Return a fast test of many files at once. A file that it refuses also fails ``key_statistics_test``. ``None``
+        means that no file is refused.
         """
         condition = self._key_condition
         return None if condition is None else refusal_by_keys(condition, self.schema, schemas)
 
     def value_refusal(self, schemas: Mapping[int, TableSchema]) -> Refusal | None:
-        """Return a fast test of many files. Files that it refuses also fail ``value_statistics_test``. ``None``
-        refuses none.
+        """Return a fast test of many files at once. A file that it refuses also fails ``value_statistics_test``.
+        ``None`` means that no file is refused.
         """
         if self.predicate is None or not self._rules.value_statistics:
             return None
@@ -144,7 +144,7 @@ class Pruning:
     def value_statistics_test(self, schemas: Mapping[int, TableSchema]) -> FileTest | None:
         """Return a test of files by the bounds of all their columns; ``kept_files`` uses it.
 
-        ``schemas`` holds, by id, the schemas the files were written with. ``None`` means that all files pass.
+        ``schemas`` maps ids to the schemas with which the files were written. ``None`` means that all files pass.
         """
         condition = self.predicate
         if condition is None or not self._rules.value_statistics:
@@ -159,14 +159,14 @@ class Pruning:
 
     @property
     def may_merge(self) -> bool:
-        """Whether rows of files of one bucket may be merged."""
+        """Whether a read of this kind can merge rows of several files of a bucket."""
         return self.kind not in (ReadKind.APPEND_TABLE, ReadKind.CHANGES)
 
     def merges(self, files: Sequence[DataFileMeta]) -> bool:
-        """Whether rows of these files of one bucket are merged where the key ranges overlap."""
+        """Return whether a read merges rows of these files of one bucket if their key ranges overlap."""
         if not self.may_merge:
             return False
-        # A row that retracts another takes back what lies in another file.
+        # A retract row withdraws a row of another file.
         return not (self.has_each_key_once and all(file.delete_row_count == 0 for file in files))
 
     def kept_files(self, files: Sequence[DataFileMeta], may_hold: FileTest, *, merged: bool) -> Sequence[DataFileMeta]:
@@ -191,14 +191,15 @@ class Pruning:
 
     @cached_property
     def is_look_up(self) -> bool:
-        """Whether the filter asks for single values of a column with bloom filters."""
+        """Whether the filter looks up single values of a column with bloom filters."""
         return self.predicate is not None and has_look_up(normalise(self.predicate), self.schema)
 
     def index_verdict(self, evaluate: Callable[[Predicate], Answer], unknown: Answer) -> IndexVerdict[Answer]:
         """Return the results of the indexes of one file, given their results for a condition on stored rows.
 
-        Rows of a primary-key table whose key is not in a file are neither there nor retracted there; of other columns
-        the file may hold outdated values. ``unknown`` is the answer where there is no condition to evaluate.
+        If a file of a primary-key table does not contain a key, it neither adds nor retracts the row with this key. For
+        other columns, the file may contain outdated values. ``unknown`` is the result if there is no condition to
+        evaluate.
         """
         condition = self.index_condition
         if condition is None:

@@ -1,7 +1,7 @@
-"""The kinds of reads, and what a filter may leave out in each.
+"""Defines the kinds of reads, and what a filter may skip in each.
 
-The basic rule: if rows of one key are merged, a single file may be left out only because of its keys. A condition on
-other columns applies to the merged row; dropping one of two versions would bring back the other.
+The basic rule: if rows with the same key are merged, only the keys of a single file can exclude it. A condition on
+other columns applies to the merged row: skipping the file with the newer version would bring back the older one.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ class ReadKind(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """Which evidence about a file may be used. Partitions and bucket keys, which determine the place of a row,
-    always may.
+    """Which bounds and indexes may exclude a file. Partitions and bucket keys always may, because they determine where
+    a row is stored.
     """
 
     key_statistics: bool = False
     """Bounds of the primary key."""
     value_statistics: bool = False
-    """Bounds of all columns; where rows are merged they decide for all files with overlapping keys together."""
+    """Bounds of all columns. If rows are merged, files with overlapping keys are kept or skipped together."""
     file_indexes: bool = False
 
 

@@ -1,7 +1,7 @@
-"""Finds files that certainly hold no selected row, with columnar operations. This prunes most files of a large table.
+"""Finds files that contain no selected row, with columnar operations. This prunes most files of a large table.
 
-It is a first filter before ``kernels.bounds.may_match``, which tests each remaining file. Files that are refused here
-would also be refused there. Unsupported types and conditions pass.
+It is a first filter before ``kernels.bounds.may_match``, which tests each remaining file. That test would also refuse
+every file that is refused here. Files with unsupported types or conditions pass.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ Rows: TypeAlias = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Sifted:
-    """Which of some files hold no selected row, and which may hold one as far as their statistics tell.
+    """Which files contain no selected row, and which may contain one according to their statistics.
 
-    Of a file that is neither, only the test of each file by itself tells.
+    For all other files, only the test of the single file decides.
     """
 
     refused: Mask
@@ -45,7 +45,7 @@ class Sifted:
 
 
 Refusal: TypeAlias = Callable[[ManifestColumns, Rows], Sifted]
-"""What can be told of some entries of a manifest, given by their positions."""
+"""Classifies entries of a manifest, which are given by their positions."""
 
 _WIDTHS: Final[Mapping[type[DataType], type[np.signedinteger[Any]]]] = {
     TinyIntType: np.int8,
@@ -60,7 +60,9 @@ _INLINE: Final = 0x80
 
 
 def refusal_by_keys(condition: Predicate, schema: TableSchema, schemas: Mapping[int, TableSchema]) -> Refusal:
-    """The refusal by the bounds of keys, for a condition on keys alone; arguments are those of ``FileBounds``."""
+    """Return the refusal by the bounds of keys, for a condition on keys only. The arguments are those of
+    ``FileBounds``.
+    """
     located = FileBounds(schema, schemas, columns_of(condition))
 
     def sifted(columns: ManifestColumns, rows: Rows) -> Sifted:
@@ -71,7 +73,7 @@ def refusal_by_keys(condition: Predicate, schema: TableSchema, schemas: Mapping[
 
 
 def refusal_by_values(condition: Predicate, schema: TableSchema, schemas: Mapping[int, TableSchema]) -> Refusal:
-    """The refusal by the bounds of all columns; arguments are those of ``FileBounds``."""
+    """Return the refusal by the bounds of all columns. The arguments are those of ``FileBounds``."""
     located = FileBounds(schema, schemas, columns_of(condition))
 
     def sifted(columns: ManifestColumns, rows: Rows) -> Sifted:
@@ -102,13 +104,13 @@ def _sifted(
 
 @dataclass(frozen=True, slots=True)
 class _Values:
-    """One bound of a column in each file; where it is not known its value means nothing."""
+    """One bound of a column in each file. If it is unknown, its value has no meaning."""
 
     are_known: Mask
     values: npt.NDArray[Any] | list[str]
 
     def where(self, test: Callable[[Any], Any]) -> Mask:
-        """Where it is known and meets a test, of an array or of a text."""
+        """Return a mask of the files whose bound is known and passes a test. The test takes an array or a text."""
         if isinstance(self.values, list):
             return self.are_known & np.fromiter(map(test, self.values), np.bool_, len(self.values))
         found: Mask = self.are_known & test(self.values)
@@ -116,7 +118,7 @@ class _Values:
 
 
 class _Layout:
-    """Bounds of files that are laid out alike."""
+    """The bounds of files with the same statistics columns."""
 
     def __init__(self, columns: StatsColumns, bounds: Bounds, rows: Rows) -> None:
         self._columns = columns
@@ -178,7 +180,7 @@ class _Layout:
 
 
 def _some(each: Sequence[Sifted]) -> Sifted:
-    """What is told of files of which one of several conditions has to hold."""
+    """Combine the results of several conditions of which one must hold."""
     return Sifted(_all(part.refused for part in each), _any(part.passed for part in each))
 
 
@@ -193,7 +195,7 @@ def _all(masks: Iterable[Mask]) -> Mask:
 
 
 def _values_of(stored: StoredRows, rows: Rows, types: Sequence[DataType], position: int) -> _Values:
-    """The values of one column of serialised rows; of those that are not sound, or null, nothing is known."""
+    """Return the values of one column of serialized rows. Invalid values and nulls are unknown."""
     starts, lengths = stored.starts[rows], stored.ends[rows] - stored.starts[rows]
     fields = _ARITY_BYTES + bitmap_bytes(len(types))
     content = np.frombuffer(stored.content + bytes(_SLOT_BYTES), np.uint8)

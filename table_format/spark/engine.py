@@ -1,4 +1,4 @@
-"""Functions for integrations on Spark besides ``Lake``: frames of a plan, commit messages of a frame, types,
+"""Functions for integrations on Spark besides ``Lake``: DataFrames of a plan, commit messages of a DataFrame, types,
 conditions.
 
 ``write_frame`` is the first phase of a write, as a Spark job; ``table_format.engine.new_commit`` is the second one.

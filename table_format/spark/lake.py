@@ -130,14 +130,14 @@ class Lake:
         limit: int | None = None,
         **options: str,
     ) -> DataFrame:
-        """Return the rows of one snapshot of a table as a DataFrame: the current latest snapshot, or the one that
-        the options name.
+        """Return the rows of one snapshot of a table as a DataFrame: the latest snapshot at this moment, or the one
+        that the options name.
 
-        The frame, and frames derived from it, are planned when their rows are needed. Planning uses the columns that
-        the query needs and its conditions, both ``filter`` and later ones, to prune partitions, buckets and files
-        before Spark sees them. ``options`` are dynamic options such as ``**{"scan.snapshot-id": "3"}``. With
-        ``limit``, only files that may hold one of these rows are read: the first by ``order_by``, or any; see
-        ``Table.scan``. These files are chosen now. You can also read system tables such as ``db.t$files`` or
+        The DataFrame, and DataFrames derived from it, are planned when their rows are needed. Planning uses the columns
+        that the query needs and its conditions, both ``filter`` and later ones, to prune partitions, buckets and files
+        before Spark sees them. ``options`` are dynamic options such as ``**{"scan.snapshot-id": "3"}``. With ``limit``,
+        only files that may contain one of these rows are read: the first rows by ``order_by``, or any rows; see
+        ``Table.scan``. These files are selected immediately. You can also read system tables such as ``db.t$files`` or
         ``sys.tables``.
 
         Raises:
@@ -171,20 +171,20 @@ class Lake:
     ) -> Aggregates:
         """Aggregate the rows that a filter selects. The result is that of ``Scan.aggregate``.
 
-        Files whose metadata or indexes have the result are not opened. Spark tasks read the other files, and also the
-        indexes if there are many. ``options`` are dynamic options.
+        Files whose metadata or indexes provide the result are not opened. Spark tasks read the other files, and also
+        the indexes if there are many. ``options`` are dynamic options.
 
         Raises:
             InvalidInputError: a function does not exist, or a name is used twice.
             NotFoundError: the table, a column, or the snapshot or tag named by the options does not exist.
             UnsupportedFeature: the function does not support the type of a column.
-            CorruptionError: a file that had to be read is missing or damaged.
+            CorruptionError: a file that is needed is missing or damaged.
         """
         table = self._data_table(name).for_reader(Reader.BATCH, options)
         return aggregate_on_spark(self.spark, table, aggregates, group_by=group_by, filter=filter)
 
     def count(self, name: str, *, filter: Filter | None = None, **options: str) -> int:
-        """Return the number of rows that the filter selects; raises the errors of ``aggregate``."""
+        """Return the number of rows that the filter selects. Raises the errors of ``aggregate``."""
         return row_count(self.aggregate(name, ROW_COUNT, filter=filter, **options))
 
     def write(
@@ -201,7 +201,7 @@ class Lake:
         parallelism: int | None = None,
         options: Mapping[str, str] | None = None,
     ) -> tuple[Snapshot, ...]:
-        """Write a frame in one commit and return the new snapshots.
+        """Write a DataFrame in one commit and return the new snapshots.
 
         ``append`` upserts on a primary key table, with row kinds from a column ``_row_kind``. ``overwrite`` replaces
         the partitions of ``partition``. Without ``partition``, it replaces the partitions that occur in the frame, or
@@ -212,8 +212,8 @@ class Lake:
         frame to the table.
 
         Raises:
-            InvalidData: columns or values do not fit the table; nothing was committed.
-            ConflictError: another commit made this one impossible; nothing was committed.
+            InvalidData: columns or values do not fit the table. Nothing was committed.
+            ConflictError: another commit made this one impossible. Nothing was committed.
         """
         if mode not in ("append", "overwrite"):
             message = f"mode '{mode}' is not known; modes are append and overwrite"
@@ -258,7 +258,8 @@ class Lake:
         )
 
     def read_stream(self, name: str, *, columns: Sequence[str] | None = None, **options: str) -> DataFrame:
-        """Return a streaming DataFrame of a table: its state, then what commits add, or as ``scan.mode`` says.
+        """Return a streaming DataFrame of a table: its state, then the rows that commits add, or as ``scan.mode``
+        selects.
 
         With ``read.changelog`` = true, it shows every change, with the row kind in the column ``rowkind``.
         ``options`` are dynamic options; docs/streaming.md lists those of streams.
@@ -315,14 +316,15 @@ class Lake:
         )
 
     def write_to(self, frame: DataFrame, name: str) -> TableWriter:
-        """Return a writer of a frame to a new or existing table, like Spark's ``df.writeTo``.
+        """Return a writer of a DataFrame to a new or existing table, like Spark's ``df.writeTo``.
 
         >>> lake.write_to(frame, "shop.orders").table_property("primary-key", "id").create()  # doctest: +SKIP
         """
         return TableWriter(self, frame, name, SqlSession(self, self.sql_state).keep_attached)
 
     def explain_write(self, frame: DataFrame, name: str, *, parallelism: int | None = None) -> str:
-        """Return how ``write`` would distribute the rows of a frame to the files of a table, and why. Nothing is run.
+        """Return how ``write`` would distribute the rows of a DataFrame to the files of a table, and why. Nothing is
+        run.
 
         Raises:
             InvalidData: columns or types do not fit the table.
@@ -348,8 +350,8 @@ class Lake:
 
         Raises:
             UnsupportedFeature: the merge engine of the table cannot delete rows.
-            ConflictError: other commits kept changing the same files or keys. CommitOutcomeUnknown: the commit may
-            have succeeded; repeat it with the same user and identifier.
+            ConflictError: other commits kept changing the same files or keys.
+            CommitOutcomeUnknown: the commit may have succeeded; repeat it with the same user and identifier.
         """
         commit_as = StatementCommit("DELETE", commit_user, identifier, properties)
         return delete_on_spark(self.spark, self._data_table(name), where, alias, commit_as)
@@ -395,13 +397,13 @@ class Lake:
         properties: Mapping[str, str] | None = None,
         options: Mapping[str, str] | None = None,
     ) -> RowChanges:
-        """Merge the rows of a frame into a table, as a Spark job and in one commit.
+        """Merge the rows of a DataFrame into a table, as a Spark job and in one commit.
 
-        ``on`` is a condition in Spark SQL, ``"t.id = s.id"``, or columns as for ``Table.merge``. Conditions and
-        values of clauses are Spark columns, or Spark SQL over ``target.x`` (or ``t.x``) and ``source.x`` (``s.x``),
-        or over the given aliases. Of several clauses, the first whose condition holds applies. The source is
-        evaluated once. ``options`` are dynamic options such as ``write.merge-schema``, which first adds missing
-        columns of the source to the table.
+        ``on`` is a condition in Spark SQL, ``"t.id = s.id"``, or columns as for ``Table.merge``. Conditions and values
+        of clauses are Spark columns, or Spark SQL over ``target.x`` (or ``t.x``) and ``source.x`` (``s.x``), or over
+        the given aliases. If there are several clauses, the first one whose condition is true applies. The source is
+        evaluated once. ``options`` are dynamic options such as ``write.merge-schema``, which first adds missing columns
+        of the source to the table.
 
         >>> lake.merge(  # doctest: +SKIP
         ...     "shop.orders",
@@ -449,7 +451,7 @@ class Lake:
 
         Postponed rows get their buckets, by several tasks for each partition.
 
-        With ``order_by``, the rows of a table without buckets, or with dynamic buckets, are sorted, like by
+        With ``order_by``, the rows of a table without buckets, or with dynamic buckets, are sorted as by
         ``Table.compact``. Each task sorts a range of rows.
 
         If another commit has changed a bucket in the meantime, the bucket is skipped; ``run_compaction`` reports it.
@@ -461,12 +463,12 @@ class Lake:
         """
         if order_by is not None:
             if buckets is not None:
-                message = "order_by= puts all rows of a partition in order; leave buckets= out"
+                message = "order_by= sorts all rows of a partition; leave buckets= out"
                 raise InvalidInputError(message)
             strategy = order_strategy or OrderStrategy.ORDER
             return sort_compact_on_spark(self.spark, self._data_table(name), order_by, strategy, partitions=partitions)
         if order_strategy is not None:
-            message = "order_strategy= belongs to order_by="
+            message = "order_strategy= requires order_by="
             raise InvalidInputError(message)
         return self.run_compaction(name, full=full, partitions=partitions, buckets=buckets).snapshots
 
@@ -492,7 +494,7 @@ class Lake:
 
         Raises:
             InvalidInputError: the table has no fixed buckets, or it has postponed buckets and no number is given.
-            ConflictError: another commit changed one of the partitions in the meantime; nothing was committed.
+            ConflictError: another commit changed one of the partitions in the meantime. Nothing was committed.
         """
         return rescale_on_spark(self.spark, self._data_table(name), bucket, partitions=partitions)
 
@@ -527,7 +529,7 @@ class Lake:
         return verify_on_spark(self.spark, self._data_table(name), depth=depth, partitions=partitions, repair=repair)
 
     def _holding(self, name: str, table: Table, rows: StructType) -> Table:
-        """The table, whose schema holds rows with these columns now."""
+        """Return the table after adding columns, so that it can store rows with these columns."""
         found = with_merged_schema(table, rows, self.catalog.alter_table)
         if found.schema.id != table.schema.id:
             SqlSession(self, self.sql_state).keep_attached(name)

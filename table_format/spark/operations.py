@@ -1,4 +1,4 @@
-"""The operations of procedures that run in Spark's tasks."""
+"""The operations of procedures that run in Spark tasks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class OnSpark:
-    """``Operations`` as jobs of a session."""
+    """``Operations`` as Spark jobs."""
 
     spark: SparkSession
     catalog: Catalog
@@ -42,11 +42,11 @@ class OnSpark:
         return sort_compact_on_spark(self.spark, table, order_by, order_strategy, partitions=partitions)
 
     def rescale(self, table: Table, bucket: int | None, *, partitions: Partitions | None) -> tuple[Snapshot, ...]:
-        """Change the number of buckets of partitions, in tasks."""
+        """Change the number of buckets of partitions in tasks."""
         return rescale_on_spark(self.spark, table, bucket, partitions=partitions)
 
     def rewrite_file_index(self, table: Table, *, partitions: Partitions | None) -> IndexRewriteReport:
-        """Update the indexes of files to the options, in tasks."""
+        """Update the indexes of files to the current options in tasks."""
         return rewrite_indexes_on_spark(self.spark, table, partitions=partitions)
 
     def verify(self, table: Table, *, depth: str, partitions: Partitions | None, repair: bool) -> VerifyReport:

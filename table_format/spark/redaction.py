@@ -1,6 +1,6 @@
-"""Makes Spark mask secrets in what it shows of a session: the texts of plans, and the options in them.
+"""Makes Spark mask secrets in the output of a session: in the texts of plans and their options.
 
-The UI and the event log belong to the JVM: set ``spark.redaction.regex`` when it is started.
+For the UI and the event log, set ``spark.redaction.regex`` when the JVM is started.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _PATTERNS: Final = {
 
 
 def mask_secrets(spark: SparkSession) -> None:
-    """Add this library's patterns to those of the session; the second call does nothing."""
+    """Add the patterns of this library to those of the session. A second call has no effect."""
     for key, ours in _PATTERNS.items():
         theirs = spark.conf.get(key, "") or ""
         if ours not in theirs:

@@ -1,4 +1,4 @@
-"""Makes sessions ready for this library, new ones of the same application too."""
+"""Prepares sessions for this library, including new sessions of the same application."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _FOLLOWED: Final = "prepares_new_sessions"
 
 
 def prepare_session(spark: SparkSession) -> None:
-    """Let a session, and those that its ``newSession`` makes from now on, know this library; twice is once.
+    """Prepare a session, and the sessions that its ``newSession`` creates later, for this library. Idempotent.
 
-    Its tasks get the code, and ``format("paimon")`` becomes known to it.
+    This sends the code to the tasks and registers ``format("paimon")``.
     """
     ship_code(spark)
     install_expiry_errors()
@@ -43,7 +43,7 @@ def prepare_session(spark: SparkSession) -> None:
 
 @contextmanager
 def _active(spark: SparkSession) -> Iterator[None]:
-    """Make a session the active one inside the block: Spark looks there for what is registered already."""
+    """Make a session active inside the block. Spark looks up registered data sources in the active session."""
     if is_connect(spark):
         yield
         return

@@ -1,4 +1,4 @@
-"""System tables as DataFrames: metadata made on the driver, rows of the table itself read by Spark's tasks."""
+"""Returns system tables as DataFrames: the driver produces metadata, Spark tasks read rows of the table."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def system_frame(
     filter: Filter | None,
     options: Mapping[str, str],
 ) -> DataFrame:
-    """The rows of a system table; metadata is that of now, whenever Spark runs the frame.
+    """Return the rows of a system table. Metadata is read now, not when Spark runs the DataFrame.
 
     Raises:
         ColumnNotFound, InvalidFilter, InvalidOption: as for ``SystemTable.scan``.
@@ -56,7 +56,7 @@ def _frame(spark: SparkSession, table: SystemTable, reading: Reading) -> DataFra
         return _split_frame(spark, reading)
     rows = reading.to_arrow()
     by_name = {f.name: f for f in table.fields}
-    # Given, since Spark would take local times for instants.
+    # The schema is given, because Spark would interpret local times as instants.
     schema = frame_schema([by_name[name] for name in rows.schema.names])
     return frame_of_rows(spark, rows, schema)
 
@@ -67,7 +67,7 @@ def _split_frame(spark: SparkSession, reading: SplitReading) -> DataFrame:
     if not splits:
         return spark.createDataFrame([], schema)
     read = _reader(reading.split_reader(), TaskInputs.of(splits), zone=spark.conf.get(_ZONE) or "UTC")
-    # One number for each split, each in a task of its own; the splits travel with the task's code.
+    # One number for each split, each in a separate task. The splits are sent with the code of the task.
     return map_in_workers(spark.range(0, len(splits), 1, len(splits)), read, schema)
 
 

@@ -1,4 +1,4 @@
-"""``lake.write_to(frame, name)``: what ``df.writeTo`` does, for tables of the lake."""
+"""Implements ``lake.write_to(frame, name)``: ``df.writeTo`` for tables of the lake."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Destination(Protocol):
 
 @dataclass(frozen=True)
 class TableWriter:
-    """A frame on its way to a table, which need not exist. Each method but the last call gives a further writer.
+    """Writes a DataFrame to a table, which need not exist. Methods that set options return a new writer.
 
     >>> lake.write_to(frame, "shop.orders").partitioned_by("dt").create()  # doctest: +SKIP
     """
@@ -43,28 +43,28 @@ class TableWriter:
     frame: DataFrame
     name: str
     when_changed: Callable[[str], None]
-    """Is called with the name of a table that was made or replaced."""
+    """Called with the name of a table that was created or replaced."""
     partition_keys: tuple[str, ...] = ()
     properties: Mapping[str, str] = field(default_factory=dict)
     options: Mapping[str, str] = field(default_factory=dict)
 
     def partitioned_by(self, *columns: str) -> TableWriter:
-        """The partition columns of a new table."""
+        """Set the partition columns of a new table."""
         return replace(self, partition_keys=columns)
 
     def table_property(self, key: str, value: str) -> TableWriter:
-        """An option of a new table, such as ``primary-key``."""
+        """Set an option of a new table, such as ``primary-key``."""
         return replace(self, properties={**self.properties, key: value})
 
     def option(self, key: str, value: str) -> TableWriter:
-        """A dynamic option of this write, such as ``write.merge-schema``."""
+        """Set a dynamic option of this write, such as ``write.merge-schema``."""
         return replace(self, options={**self.options, key: value})
 
     def create(self, *, ignore_if_exists: bool = False) -> None:
-        """Make the table with the rows; if that fails, there is no table.
+        """Create the table with the rows. If this fails, the table does not exist.
 
         Raises:
-            AlreadyExistsError: there is one, and ``ignore_if_exists`` is false. With it nothing is written then.
+            AlreadyExistsError: the table exists. With ``ignore_if_exists``, nothing is written instead.
         """
         if ignore_if_exists and self.lake.catalog.table_exists(self.name):
             return
@@ -72,28 +72,28 @@ class TableWriter:
         self.when_changed(self.name)
 
     def replace(self) -> None:
-        """Put a new table with the rows in the place of the old one, whose snapshots are gone; all or nothing.
+        """Replace the table, including its snapshots, by a new table with the rows; all or nothing.
 
         Raises:
-            TableNotFound: there is none.
+            TableNotFound: the table does not exist.
         """
         replace_table(self.lake.catalog, self.name, self._schema(), self._fill)
         self.when_changed(self.name)
 
     def create_or_replace(self) -> None:
-        """``replace`` if there is a table, else ``create``."""
+        """Call ``replace`` if the table exists, otherwise ``create``."""
         if self.lake.catalog.table_exists(self.name):
             self.replace()
         else:
             self.create()
 
     def append(self) -> None:
-        """Add the rows, or upsert them where the table has a primary key; errors as for ``Lake.write``."""
+        """Add the rows, or upsert them if the table has a primary key. Errors as ``Lake.write``."""
         self._check_existing()
         self._fill(self.name)
 
     def overwrite_partitions(self) -> None:
-        """Replace the partitions that occur in the rows; of a table without partitions all rows."""
+        """Replace the partitions that occur in the rows, or all rows of a table without partitions."""
         self._overwrite(dynamic=True)
 
     def overwrite(self) -> None:
@@ -114,7 +114,7 @@ class TableWriter:
         self.lake.write(self.frame, name, "append", options=dict(self.options))
 
     def _schema(self) -> Schema:
-        # As in Spark all columns of a new table may hold nulls, but for its key.
+        # As in Spark, all columns of a new table except its key may contain nulls.
         fields = tuple(
             DataField(f.id, f.name, f.type.with_nullable(True), f.description)
             for f in fields_of_spark(self.frame.schema)

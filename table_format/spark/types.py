@@ -1,7 +1,7 @@
 """The mapping between types of the format and Spark types.
 
-Values travel between Spark and the tasks as Arrow, so the Arrow form is what has to agree: ``spark_arrow_schema`` is
-what Spark makes of a Spark schema, ``arrow_schema`` what the library wants; the two differ in the units of times.
+Spark and the tasks exchange values as Arrow, so the Arrow types must agree. ``spark_arrow_schema`` is the Arrow schema
+that Spark uses for a Spark schema, ``arrow_schema`` the one of this library. They differ in the units of times.
 """
 
 from __future__ import annotations
@@ -58,29 +58,29 @@ _SCALARS: tuple[tuple[type[DataType], type[spark_types.DataType]], ...] = (
 )
 
 _TIMESTAMP_DIGITS = 6
-"""Spark's timestamps end at microseconds."""
+"""Spark's timestamps have at most microseconds."""
 
 
 def spark_schema(fields: Sequence[DataField]) -> spark_types.StructType:
-    """The Spark schema of those columns.
+    """Return the Spark schema of columns.
 
     Raises:
-        UnsupportedFeature: Spark has no such type.
+        UnsupportedFeature: Spark does not have the type of a column.
     """
     return spark_types.StructType([_spark_field(field) for field in fields])
 
 
 def frame_schema(fields: Sequence[DataField]) -> spark_types.StructType:
-    """The Spark schema of a frame of those columns, all of which admit nulls, as those that Spark reads from files do.
+    """Return the Spark schema of columns. All columns admit nulls, like those that Spark reads from files.
 
     Raises:
-        UnsupportedFeature: Spark has no such type.
+        UnsupportedFeature: Spark does not have the type of a column.
     """
     return spark_schema([DataField(field.id, field.name, field.type.with_nullable(True)) for field in fields])
 
 
 def in_types_of(batch: pa.RecordBatch, shown: spark_types.StructType) -> pa.RecordBatch:
-    """The columns of a batch as Spark wants them: with instants in UTC, whatever the session's zone is."""
+    """Cast the columns of a batch to the types that Spark expects: instants in UTC in any time zone of the session."""
     wanted = to_arrow_schema(shown, timezone="UTC", prefers_large_types=False)
     columns = [batch.column(field.name).cast(field.type) for field in wanted]
     return pa.RecordBatch.from_arrays(columns, schema=wanted)
@@ -92,11 +92,11 @@ def _spark_field(field: DataField) -> spark_types.StructField:
 
 
 def spark_type(data_type: DataType, where: str = "value") -> spark_types.DataType:
-    """The Spark type that holds values of ``data_type``; ``where`` names the column in errors."""
+    """Return the Spark type for values of ``data_type``. ``where`` names the column in errors."""
     match data_type:
         case AnyTimestampType(precision=precision):
             if precision > _TIMESTAMP_DIGITS:
-                feature = f"column '{where}' of type {data_type} on Spark, whose timestamps end at microseconds,"
+                feature = f"column '{where}' of type {data_type} on Spark, whose timestamps have only microseconds,"
                 raise UnsupportedFeature(feature)
         case TimeType():
             feature = f"column '{where}' of type {data_type} on Spark, which has no stable TIME type,"
@@ -121,7 +121,7 @@ def spark_type(data_type: DataType, where: str = "value") -> spark_types.DataTyp
 
 
 def type_of_spark(data_type: spark_types.DataType, *, nullable: bool = True, where: str = "value") -> DataType:
-    """The type of the format for a Spark type; fields of ROWs are numbered from 0.
+    """Return the type of the format for a Spark type. Fields of ROWs are numbered from 0.
 
     Raises:
         InvalidSchema: the format cannot store the type.
@@ -156,7 +156,7 @@ def type_of_spark(data_type: spark_types.DataType, *, nullable: bool = True, whe
 
 
 def fields_of_spark(schema: spark_types.StructType) -> tuple[DataField, ...]:
-    """Columns for a Spark schema; a field's comment becomes its description. Ids are given when a table is made."""
+    """Return columns for a Spark schema, with comments as descriptions. Creating a table assigns their ids."""
     return tuple(
         DataField(
             id=number,

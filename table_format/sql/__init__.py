@@ -1,7 +1,7 @@
-"""SQL as text: statements found, told apart and read into facts. Pure; what runs them is ``table_format.spark.sql``.
+"""Parses SQL statements into frozen dataclasses. Nothing is executed here; ``table_format.spark.sql`` does that.
 
-A script is split into statements (``script``). Each statement has a grammar, found by its first words (``grammar``).
-Statements of this library's own, such as CREATE TABLE or CALL, are read word by word (``reader``) into frozen
-dataclasses, one module for each family. Queries stay text: ``references`` finds the tables in them with sqlglot, and
-``splices`` puts other names in their places.
+A script is split into statements (``script``). The first words of a statement select its grammar (``grammar``).
+Statements that this library runs itself, such as CREATE TABLE or CALL, are read word by word (``reader``) into frozen
+dataclasses, with one module for each family. Queries stay text: ``references`` finds their tables with sqlglot, and
+``splices`` replaces the names.
 """

@@ -31,7 +31,7 @@ _MILLIS: Final = {"DAY": 86_400_000, "HOUR": 3_600_000, "MINUTE": 60_000, "SECON
 
 @dataclass(frozen=True, slots=True)
 class AlterTable:
-    """Changes of the schema or the options, made together."""
+    """Changes of the schema or the options, which are applied together."""
 
     name: SqlName
     changes: tuple[SchemaChange, ...]
@@ -56,7 +56,7 @@ class DropPartitions:
 
 @dataclass(frozen=True, slots=True)
 class SetTag:
-    """``CREATE [OR REPLACE] TAG`` and ``REPLACE TAG``, with the id of a snapshot and a time it stays."""
+    """``CREATE [OR REPLACE] TAG`` and ``REPLACE TAG``, with a snapshot id and the time for which the tag is kept."""
 
     name: SqlName
     tag: str
@@ -128,10 +128,11 @@ AlterStatement: TypeAlias = (
 
 
 def read_alter_statement(reader: Reader) -> AlterStatement:
-    """A statement that changes a table.
+    """Read a statement that changes a table.
 
     Raises:
-        InvalidSql, UnsupportedFeature: it cannot be read, or has a clause that is not supported.
+        InvalidSql: the statement cannot be parsed.
+        UnsupportedFeature: it has a clause that is not supported.
     """
     if reader.take("COMMENT", "ON", "TABLE"):
         name = reader.qualified_name()
@@ -148,7 +149,7 @@ def read_alter_statement(reader: Reader) -> AlterStatement:
 
 def _action(reader: Reader, name: SqlName) -> AlterStatement:
     if reader.sees("PARTITION"):
-        reader.refuse("ALTER TABLE ... PARTITION", "a partition is made by writing rows, and has no name to change")
+        reader.refuse("ALTER TABLE ... PARTITION", "write the rows again with other partition values")
     if reader.sees_any("CREATE", "REPLACE", "DELETE"):
         return _reference(reader, name)
     if reader.take("RENAME"):
@@ -156,9 +157,9 @@ def _action(reader: Reader, name: SqlName) -> AlterStatement:
     if reader.sees("DROP", "PARTITION") or reader.sees("DROP", "IF", "EXISTS", "PARTITION"):
         return _drop_partitions(reader, name)
     if reader.sees("ADD", "PARTITION") or reader.sees("ADD", "IF", "NOT", "EXISTS", "PARTITION"):
-        reader.refuse("ALTER TABLE ... ADD PARTITION", "a partition comes with its first row")
+        reader.refuse("ALTER TABLE ... ADD PARTITION", "writing the first row of a partition creates it")
     if reader.sees("RECOVER"):
-        reader.refuse("RECOVER PARTITIONS", "the partitions are those that the snapshot names")
+        reader.refuse("RECOVER PARTITIONS", "the snapshot lists the partitions, so there is nothing to recover")
     return AlterTable(name, tuple(_changes(reader)))
 
 
@@ -187,7 +188,7 @@ def _changes(reader: Reader) -> list[SchemaChange]:
 def _set(reader: Reader) -> list[SchemaChange]:
     if reader.sees_any("LOCATION", "SERDE", "SERDEPROPERTIES"):
         word = reader.name().upper()
-        reader.refuse(f"ALTER TABLE ... SET {word}", "a table stays where the catalog put it")
+        reader.refuse(f"ALTER TABLE ... SET {word}", "the catalog determines the location of a table")
     reader.take("TBLPROPERTIES")
     return [SetComment(value) if key == _COMMENT else SetOption(key, value) for key, value in reader.options().items()]
 
@@ -200,9 +201,9 @@ def _add(reader: Reader) -> list[SchemaChange]:
     flink = is_flink(reader)
     reader.take_any("COLUMN", "COLUMNS")
     for clause, advice in (
-        ("CONSTRAINT", "a primary key is declared when the table is made"),
-        ("PRIMARY", "a primary key is declared when the table is made"),
-        ("WATERMARK", "watermarks belong to streams of Flink"),
+        ("CONSTRAINT", "declare the primary key in CREATE TABLE"),
+        ("PRIMARY", "declare the primary key in CREATE TABLE"),
+        ("WATERMARK", "only Flink uses watermarks of columns"),
     ):
         if reader.sees(clause):
             reader.refuse(f"ALTER TABLE ... ADD {clause}", advice)
@@ -231,7 +232,7 @@ def _added(reader: Reader, *, flink: bool) -> SchemaChange:
         else:
             reader.expected("COMMENT, FIRST or AFTER")
     if not data_type.nullable:
-        reader.refuse("adding a column that is NOT NULL", "rows that are there have no value for it", start)
+        reader.refuse("adding a column that is NOT NULL", "existing rows have no value; leave NOT NULL out", start)
     return AddColumn(path, data_type, comment, after, first)
 
 
@@ -242,7 +243,7 @@ def _path(reader: Reader) -> tuple[str, ...]:
 def _drop(reader: Reader) -> list[SchemaChange]:
     if not reader.take_any("COLUMN", "COLUMNS") and reader.sees_any("CONSTRAINT", "PRIMARY", "WATERMARK"):
         word = reader.name().upper()
-        reader.refuse(f"ALTER TABLE ... DROP {word}", "keys of a table cannot be changed")
+        reader.refuse(f"ALTER TABLE ... DROP {word}", "the keys of a table cannot be changed")
     if reader.sees("IF", "EXISTS"):
         reader.refuse("DROP COLUMN IF EXISTS", "leave IF EXISTS out")
     if reader.sees("("):
@@ -284,7 +285,7 @@ def _alter_column(reader: Reader) -> list[SchemaChange]:
 
 
 def _changed_column(reader: Reader, path: tuple[str, ...], *, flink: bool) -> list[SchemaChange]:
-    """``CHANGE a b INT`` of Hive, where the second name is the new one, and ``MODIFY a INT`` of Flink."""
+    """Read ``CHANGE a b INT`` (Hive; the second name is the new one) or ``MODIFY a INT`` (Flink)."""
     following = reader.words[reader.position + 1] if reader.position + 1 < len(reader.words) else None
     if following is None or not following.is_name or following.says("COMMENT"):
         return [AlterColumnType(path, read_type(reader, flink=flink))]
@@ -341,7 +342,7 @@ def _reference(reader: Reader, name: SqlName) -> AlterStatement:
         if_exists = reader.take("IF", "EXISTS")
         return DeleteBranches(name, _names(reader, "a branch"), if_exists)
     if not creates:
-        reader.refuse("REPLACE BRANCH", "delete the branch and create it from a tag")
+        reader.refuse("REPLACE BRANCH", "delete the branch, and create it again from a tag")
     if_not_exists = reader.take("IF", "NOT", "EXISTS")
     branch = reader.name("the name of a branch")
     tag = None

@@ -20,10 +20,10 @@ class CallProcedure:
 
 
 def read_call(reader: Reader) -> CallProcedure:
-    """The call of a procedure.
+    """Read a CALL statement.
 
     Raises:
-        InvalidSql: it cannot be read, or an argument is there twice.
+        InvalidSql: the statement cannot be parsed, or an argument is given twice.
     """
     reader.expect("CALL")
     name = reader.qualified_name("the name of a procedure")
@@ -40,7 +40,7 @@ def read_call(reader: Reader) -> CallProcedure:
                 reader.fail(f"argument '{key}' is given twice", start)
             named[key] = reader.value()
         elif named:
-            reader.fail("an argument without a name follows one with a name", start)
+            reader.fail("an argument without a name must not follow a named one", start)
         else:
             positional.append(reader.value())
 

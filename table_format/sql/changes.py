@@ -1,4 +1,4 @@
-"""UPDATE, DELETE and MERGE: the table, and the user's expressions as text."""
+"""Reads UPDATE, DELETE and MERGE. The expressions of the user stay text."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from table_format.sql.grammar import Grammar, openings
 from table_format.sql.reader import Reader, SqlName
 
 Assignments: TypeAlias = tuple[tuple[tuple[str, ...], str], ...]
-"""Columns, by the names that lead to them, and the texts of their new values."""
+"""Columns, each as a path of names, with the text of its new value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class DeleteStatement:
 
 @dataclass(frozen=True, slots=True)
 class WhenMatched:
-    """``WHEN MATCHED [AND ...] THEN``; ``deletes``, or the assignments, or with neither ``UPDATE SET *``."""
+    """``WHEN MATCHED [AND ...] THEN``: DELETE, or UPDATE. Without assignments, ``UPDATE SET *``."""
 
     condition: str | None = None
     assignments: Assignments | None = None
@@ -42,7 +42,7 @@ class WhenMatched:
 
 @dataclass(frozen=True, slots=True)
 class WhenNotMatched:
-    """``WHEN NOT MATCHED [BY TARGET] [AND ...] THEN INSERT``; without values ``INSERT *``."""
+    """``WHEN NOT MATCHED [BY TARGET] [AND ...] THEN INSERT``. Without values, ``INSERT *``."""
 
     condition: str | None = None
     values: Assignments | None = None
@@ -50,7 +50,7 @@ class WhenNotMatched:
 
 @dataclass(frozen=True, slots=True)
 class WhenNotMatchedBySource:
-    """``WHEN NOT MATCHED BY SOURCE [AND ...] THEN``: a change of rows without a row of the source."""
+    """``WHEN NOT MATCHED BY SOURCE [AND ...] THEN``: changes rows of the table that match no source row."""
 
     condition: str | None = None
     assignments: Assignments | None = None
@@ -64,7 +64,7 @@ WhenClause: TypeAlias = WhenMatched | WhenNotMatched | WhenNotMatchedBySource
 class MergeStatement:
     """``MERGE INTO table USING source ON condition WHEN ...``; ``source`` is a name, or a query as text.
 
-    ``evolves`` is ``MERGE WITH SCHEMA EVOLUTION INTO``.
+    ``evolves`` is true for ``MERGE WITH SCHEMA EVOLUTION INTO``.
     """
 
     name: SqlName
@@ -80,10 +80,11 @@ ChangeStatement: TypeAlias = UpdateStatement | DeleteStatement | MergeStatement
 
 
 def read_change_statement(reader: Reader) -> ChangeStatement:
-    """A statement that changes rows.
+    """Read a statement that changes rows.
 
     Raises:
-        InvalidSql, UnsupportedFeature: it cannot be read, or has a clause that is not supported.
+        InvalidSql: the statement cannot be parsed.
+        UnsupportedFeature: it has a clause that is not supported.
     """
     if reader.take("UPDATE"):
         name, alias = reader.qualified_name(), _alias(reader, "SET")
@@ -146,7 +147,7 @@ def _merge(reader: Reader) -> MergeStatement:
         reader.take("WHEN")
         clause = _when(reader)
         if any(type(before) is type(clause) and before.condition is None for before in clauses):
-            reader.fail("no clause of its kind may follow one without a condition: it would never apply", start)
+            reader.fail("this clause never applies, because an earlier clause of the same kind has no condition", start)
         clauses.append(clause)
     if not clauses:
         reader.expected("WHEN")

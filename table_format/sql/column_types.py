@@ -1,4 +1,4 @@
-"""Types of columns as SQL has them, in Spark's and in Flink's spelling."""
+"""Reads the SQL types of columns, in the syntax of Spark or Flink."""
 
 from __future__ import annotations
 
@@ -53,20 +53,20 @@ _DEFAULT_PRECISION: Final = 6
 
 
 def is_flink(reader: Reader) -> bool:
-    """Whether a statement is in Flink's spelling, in which TIMESTAMP has no time zone and BINARY is one byte.
+    """Return whether a statement uses the syntax of Flink, where TIMESTAMP has no time zone and BINARY is one byte.
 
-    ``PRIMARY KEY ... NOT ENFORCED`` and ``WITH (...)`` say so.
+    ``PRIMARY KEY ... NOT ENFORCED`` and ``WITH (...)`` occur only in Flink.
     """
     pairs = zip(reader.words, reader.words[1:], strict=False)
     return any((a.says("NOT") and b.says("ENFORCED")) or (a.says("WITH") and b.says("(")) for a, b in pairs)
 
 
 def read_type(reader: Reader, *, flink: bool = False) -> DataType:
-    """The type that comes next; it admits nulls unless ``NOT NULL`` follows it.
+    """Read a type. It admits nulls unless ``NOT NULL`` follows it.
 
     Raises:
-        InvalidSql: there is none.
-        UnsupportedFeature: the format has no such type.
+        InvalidSql: the next words are not a type.
+        UnsupportedFeature: the format does not have this type.
     """
     found = _type(reader, flink=flink)
     if reader.take("NOT", "NULL"):
@@ -160,21 +160,21 @@ def _field(reader: Reader, number: int, *, flink: bool) -> DataField:
 
 
 def read_comment(reader: Reader) -> str | None:
-    """``COMMENT 'text'``, or in a ROW of Flink the text alone."""
+    """Read ``COMMENT 'text'``. In a ROW of Flink, the text stands alone."""
     if reader.take("COMMENT"):
         return reader.string()
     return reader.string() if reader.word is not None and reader.word.kind.value == "text" else None
 
 
 def column_type(text: str) -> DataType:
-    """The type that a text such as ``DECIMAL(10, 2) NOT NULL`` names.
+    """Parse a type from a text such as ``DECIMAL(10, 2) NOT NULL``.
 
     >>> str(column_type("decimal(10,2) not null"))
     'DECIMAL(10, 2) NOT NULL'
 
     Raises:
-        InvalidSql: the text is not one type.
-        UnsupportedFeature: the format has no such type.
+        InvalidSql: the text is not a type.
+        UnsupportedFeature: the format does not have this type.
     """
     reader = Reader.of(text)
     found = read_type(reader)

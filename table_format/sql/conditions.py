@@ -1,7 +1,8 @@
-"""Conditions of a query that hold for each row of a table that it reads, where that is certain from the text.
+"""Finds the conditions of a query that every row it needs from a table meets.
 
-Taken are parts of a WHERE that compare a column of a table in the same FROM with literals. The table is the only one
-there, or all are joined by inner joins and the column is called by the table's name. The engine tests them once more.
+These are the parts of a WHERE that compare a column of a table in the same FROM with literals. Either the table is the
+only one there, or all joins are inner joins and the column is qualified with the name of the table. The engine tests
+the conditions again.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ LiteralValue: TypeAlias = int | str | date
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """``column operator value``; several values for IN, none for IS NOT NULL."""
+    """``column operator value``. IN has several values, IS NOT NULL has none."""
 
     column: str
     operator: str
@@ -40,13 +41,13 @@ _INNER: Final = ("", "INNER", "CROSS")
 
 
 def conditions_of(text: str, parameters: Mapping[str, object] | None = None) -> Mapping[int, tuple[Condition, ...]]:
-    """The conditions on each table, by the place where its name begins.
+    """Return the conditions on each table, by the offset of its name in the text.
 
     >>> conditions_of("SELECT * FROM t WHERE a > 1 AND f(b) = 2")
     {14: (Condition(column='a', operator='>', values=(1,)),)}
 
     Raises:
-        InvalidSql: the query cannot be read.
+        InvalidSql: the query cannot be parsed.
     """
     found: dict[int, tuple[Condition, ...]] = {}
     for select in tree_of(text).find_all(exp.Select):

@@ -1,4 +1,4 @@
-"""CREATE, DROP, USE and DESCRIBE of databases, and what a session is in."""
+"""Reads CREATE, DROP, USE and DESCRIBE DATABASE."""
 
 from __future__ import annotations
 
@@ -46,15 +46,16 @@ _KINDS: Final = ("DATABASE", "SCHEMA", "NAMESPACE")
 
 
 def read_database_statement(reader: Reader) -> DatabaseStatement:
-    """A statement on a database.
+    """Read a statement about a database.
 
     Raises:
-        InvalidSql, UnsupportedFeature: it cannot be read, or has a clause that is not supported.
+        InvalidSql: the statement cannot be parsed.
+        UnsupportedFeature: it has a clause that is not supported.
     """
     if reader.sees("CREATE", "CATALOG"):
-        reader.refuse("CREATE CATALOG", "open another lake by paimon(spark, options)")
+        reader.refuse("CREATE CATALOG", "open another warehouse with paimon(spark, options)")
     if reader.take("ALTER"):
-        advice = "a database is a directory of the warehouse and keeps nothing but its name"
+        advice = "a database is a directory of the warehouse and has no properties"
         reader.refuse(f"ALTER {reader.name().upper()}", advice)
     if reader.take("CREATE"):
         found: DatabaseStatement = _create(reader)
@@ -80,7 +81,7 @@ def _create(reader: Reader) -> CreateDatabase:
     name = reader.qualified_name("the name of a database")
     for clause in ("COMMENT", "LOCATION", "MANAGED", "WITH"):
         if reader.sees(clause):
-            advice = "a database is a directory of the warehouse and keeps nothing but its name"
+            advice = "a database is a directory of the warehouse and has no properties"
             reader.refuse(f"CREATE DATABASE ... {clause}", advice)
     return CreateDatabase(name, if_not_exists)
 

@@ -1,4 +1,4 @@
-"""Tables and types as SQL text that makes the same again."""
+"""Writes tables and types as SQL. Running the text creates an equal table."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SPARK_PRECISION = 6
 
 
 def create_table_sql(name: str, schema: TableSchema) -> str:
-    """The CREATE TABLE of a table."""
+    """Return the CREATE TABLE statement of a table."""
     columns = ",\n  ".join(_column(field) for field in schema.fields)
     parts = [f"CREATE TABLE {name} (\n  {columns})", "USING paimon"]
     if schema.partition_keys:
@@ -43,13 +43,13 @@ def create_table_sql(name: str, schema: TableSchema) -> str:
 
 
 def default_literal(field: DataField) -> str:
-    """The default value of a column as an expression of Spark; NULL if it has none.
+    """Return the default value of a column as a Spark expression, or NULL if it has none.
 
     >>> default_literal(DataField(0, "a", VarCharType(), default_value="'x'"))
     "CAST('x' AS STRING)"
 
     Raises:
-        InvalidSchema: the default is no value of the type.
+        InvalidSchema: the default is not a value of the type.
     """
     default = default_of(field)
     if default is None:
@@ -61,7 +61,7 @@ def default_literal(field: DataField) -> str:
 
 
 def text_literal(text: str) -> str:
-    """A text within quotes.
+    """Quote a text.
 
     >>> text_literal("it's")
     "'it\\\\'s'"
@@ -70,7 +70,7 @@ def text_literal(text: str) -> str:
 
 
 def type_sql(data_type: DataType) -> str:
-    """A type in Spark's spelling, where Spark has it, with NOT NULL if it admits no nulls."""
+    """Return a type in the syntax of Spark if Spark has it, with NOT NULL if it admits no nulls."""
     return _type(data_type) + ("" if data_type.nullable else " NOT NULL")
 
 

@@ -1,6 +1,6 @@
-"""The tables of a query in DuckDB's SQL, and time travel in it, which DuckDB does not read.
+"""Finds the tables of a query in DuckDB's SQL, and time travel clauses, which DuckDB does not support.
 
-sqlglot's DuckDB dialect reads the query. What it cannot read is looked through word by word: every name may be a table.
+sqlglot's DuckDB dialect reads the query. If it cannot parse a query, every name in the text may be a table.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class TimeTravel:
 
 @dataclass(frozen=True, slots=True)
 class NamedTable:
-    """A place that may name a table, by one to three parts."""
+    """A possible table name of one to three parts."""
 
     parts: tuple[str, ...]
     start: int
@@ -43,18 +43,18 @@ class NamedTable:
 
 
 def named_tables(text: str) -> tuple[NamedTable, ...]:
-    """Return the possible table names in a query, in no order.
+    """Return the possible table names in a query, in any order.
 
     >>> [(table.parts, table.travel is None) for table in named_tables("FROM s.t JOIN u VERSION AS OF 3 USING (a)")]
     [(('s', 't'), True), (('u',), False)]
 
     Raises:
-        InvalidSql: this cannot be cut into words.
+        InvalidSql: the text cannot be split into tokens.
     """
     try:
         tokens = DuckDB().tokenize(text)
     except TokenError as error:
-        fail_at(text, 0, f"this is no SQL: {error}")
+        fail_at(text, 0, f"this is not SQL: {error}")
     travels = tuple(_travels(tokens))
     kept = [token for token in tokens if not any(travel.start <= token.start < travel.end for travel in travels)]
     found = _tables_of_tree(kept, text)
@@ -75,7 +75,7 @@ def _travels(tokens: Sequence[Token]) -> Iterator[TimeTravel]:
 
 
 def _tables_of_tree(tokens: list[Token], text: str) -> list[NamedTable] | None:
-    """The tables of a query; ``None`` if it cannot be read."""
+    """Return the tables of a query, or ``None`` if it cannot be parsed."""
     try:
         trees = DuckDB().parser().parse(tokens, text)
     except (ParseError, RecursionError):
@@ -91,7 +91,7 @@ def _tables_of_tree(tokens: list[Token], text: str) -> list[NamedTable] | None:
 
 
 def _chains(tokens: Sequence[Token]) -> list[NamedTable]:
-    """Names, with the dots between them."""
+    """Return all qualified names."""
     found: list[NamedTable] = []
     for number, token in enumerate(tokens):
         if token.token_type not in _NAMES:

@@ -11,10 +11,10 @@ from table_format.sql.reader import Reader
 
 @dataclass(frozen=True, slots=True)
 class Grammar:
-    """A family of statements: the words they begin with, and how they are read.
+    """A family of statements: the words they begin with, and the function that reads them.
 
-    ``read`` gets a reader at the first word, and gives a frozen dataclass. The longest opening that fits counts. An
-    opening without words fits all that no other one fits.
+    ``read`` takes a reader at the first word and returns a frozen dataclass. The longest opening that matches decides.
+    An opening without words matches every statement that no other opening matches.
     """
 
     openings: tuple[tuple[str, ...], ...]
@@ -22,7 +22,7 @@ class Grammar:
 
 
 def openings(*texts: str) -> tuple[tuple[str, ...], ...]:
-    """Openings as they are written.
+    """Split openings into words.
 
     >>> openings("CREATE TABLE", "")
     (('CREATE', 'TABLE'), ())
@@ -31,7 +31,7 @@ def openings(*texts: str) -> tuple[tuple[str, ...], ...]:
 
 
 def grammar_of(reader: Reader, grammars: Iterable[Grammar]) -> Grammar | None:
-    """The grammar whose opening fits the words that come next, the longest if there are several."""
+    """Return the grammar with the longest opening that matches the next words."""
     found, words = None, -1
     for grammar in grammars:
         for opening in grammar.openings:

@@ -1,6 +1,7 @@
-"""Queries that name hidden columns: a star in them means all columns but those.
+"""Removes hidden columns from the stars of queries that name hidden columns.
 
-The engine knows no hidden columns, so the frame of a table has them as plain ones, and they are taken from the stars.
+The engine has no hidden columns. The DataFrame of a table therefore has them as ordinary columns, and ``*`` must leave
+them out.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ from table_format.sql.splices import Edit, quoted
 from table_format.sql.words import WordKind
 
 _UNNAMED: Final = frozenset({"PIVOT", "UNPIVOT", "NATURAL", "TABLE", "TRANSFORM"})
-"""Words of clauses that read columns without naming them."""
+"""The first words of clauses that read columns without naming them."""
 
 
 def hidden_names(text: str, hidden: Sequence[str]) -> tuple[str, ...]:
-    """Those of the hidden columns that a query names.
+    """Return the hidden columns that a query names.
 
     >>> hidden_names("SELECT __ROW, * FROM t", ["__row", "__file"])
     ('__row',)

@@ -1,4 +1,4 @@
-"""``/*+ OPTIONS('key' = 'value') */`` behind the name of a table: options of this statement alone."""
+"""Reads the hint ``/*+ OPTIONS('key' = 'value') */`` after a table name: options for this statement only."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _BEGINNING: Final = re.compile(r"/\*\+\s*OPTIONS\b", re.IGNORECASE)
 
 
 def options_between(text: str, start: int, end: int) -> dict[str, str]:
-    """The options of the hints in a part of the text that has no words; none without hints.
+    """Return the options of the hints in a part of the text that consists of comments and spaces.
 
     >>> options_between("t /*+ OPTIONS('scan.snapshot-id' = '1') */", 1, 43)
     {'scan.snapshot-id': '1'}
 
     Raises:
-        InvalidSql: a hint cannot be read.
+        InvalidSql: a hint cannot be parsed.
     """
     found: dict[str, str] = {}
     for begun in _BEGINNING.finditer(text, start, end):
@@ -33,7 +33,7 @@ def options_between(text: str, start: int, end: int) -> dict[str, str]:
 
 
 def hints_outside(text: str, used: list[tuple[int, int]]) -> int | None:
-    """Where a hint of options stands in none of the parts ``used``; ``None`` if all are in one."""
+    """Return the offset of the first hint outside the ranges ``used``, or ``None`` if there is none."""
     for begun in _BEGINNING.finditer(text):
         if not any(start <= begun.start() < end for start, end in used):
             return begun.start()

@@ -1,4 +1,4 @@
-"""INSERT INTO and INSERT OVERWRITE."""
+"""Reads INSERT INTO and INSERT OVERWRITE."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from table_format.sql.reader import Reader, SqlName
 class Insert:
     """``INSERT INTO | OVERWRITE``: ``query`` is the text of the rows.
 
-    ``partition`` has the values of partition columns that are given, and None for those that the query has. ``options``
-    come from a hint behind the name.
+    ``partition`` has the values of the partition columns that are given, and ``None`` for those that the query returns.
+    ``options`` come from a hint after the name.
     """
 
     name: SqlName
@@ -30,17 +30,18 @@ class Insert:
 
 @dataclass(frozen=True, slots=True)
 class OfQuery:
-    """The value of a partition column that the query has."""
+    """Marks a partition column whose values the query returns."""
 
 
 OF_QUERY: Final = OfQuery()
 
 
 def read_insert(reader: Reader) -> Insert:
-    """An INSERT.
+    """Read an INSERT statement.
 
     Raises:
-        InvalidSql, UnsupportedFeature: it cannot be read, or has a clause that is not supported.
+        InvalidSql: the statement cannot be parsed.
+        UnsupportedFeature: it has a clause that is not supported.
     """
     reader.expect("INSERT")
     overwrites = reader.take("OVERWRITE")
@@ -55,7 +56,7 @@ def read_insert(reader: Reader) -> Insert:
     if reader.take("PARTITION"):
         partition = dict(reader.in_parentheses(lambda: _partition_column(reader)))
         if reader.sees("IF", "NOT", "EXISTS"):
-            reader.refuse("IF NOT EXISTS of a partition", "look at SHOW PARTITIONS first")
+            reader.refuse("IF NOT EXISTS of a partition", "check SHOW PARTITIONS first")
     by_name = reader.take("BY", "NAME")
     columns = None
     if reader.sees("(") and not _is_query(reader):

@@ -1,4 +1,4 @@
-"""Finds the columns that a query can need at most, by the names that occur in it."""
+"""Finds an upper bound of the columns that a query needs: the names that occur in it."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from table_format.sql.reader import Reader
 from table_format.sql.words import WordKind
 
 _ALL_COLUMNS: Final = frozenset({"PIVOT", "UNPIVOT", "NATURAL", "TABLE", "IDENTIFIER", "TRANSFORM"})
-"""Words of clauses that read columns without naming them."""
+"""The first words of clauses that read columns without naming them."""
 
 
 def named_columns(text: str) -> frozenset[str] | None:
-    """The names that occur in a query, in lower case; ``None`` if it may need a column that it does not name.
+    """Return the names in a query in lower case, or ``None`` if it may need a column that it does not name.
 
     >>> sorted(named_columns("SELECT a, count(*) FROM t WHERE `b c` = 1"))
     ['a', 'b c', 'count', 'from', 'select', 't', 'where']
@@ -31,14 +31,14 @@ def named_columns(text: str) -> frozenset[str] | None:
         if word.says("*") and not _multiplies(reader):
             return None
         if word.is_name or word.kind is WordKind.TEXT:
-            # A text within double quotes is a name in some sessions.
+            # In some sessions, a text in double quotes is a name.
             found.add(word.text.lower())
         reader.position += 1
     return frozenset(found)
 
 
 def _multiplies(reader: Reader) -> bool:
-    """Whether a star stands between two operands."""
+    """Return whether a star is a multiplication sign."""
     before = reader.words[reader.position - 1] if reader.position else None
     after = reader.words[reader.position + 1] if reader.position + 1 < len(reader.words) else None
     if before is None or after is None:

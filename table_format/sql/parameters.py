@@ -1,4 +1,4 @@
-"""Values of ``:name`` in text that an engine takes without parameters."""
+"""Replaces ``:name`` by a literal, for engine calls that take no parameters."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from table_format.sql.words import words_of
 
 
 def with_parameters(text: str, parameters: Mapping[str, object]) -> str:
-    """The text with literals in the places of the parameters that are given.
+    """Return the text with literals in place of the given parameters.
 
     >>> with_parameters("k = :key AND v <> ':key'", {"key": 7})
     "k = 7 AND v <> ':key'"
 
     Raises:
         InvalidSql: a quote or a comment is not closed.
-        UnsupportedFeature: a value has no literal.
+        UnsupportedFeature: a value cannot be written as a literal.
     """
     if not parameters:
         return text
@@ -36,13 +36,13 @@ def with_parameters(text: str, parameters: Mapping[str, object]) -> str:
 
 
 def literal(name: str, value: object) -> str:
-    """A value as Spark SQL; ``name`` is the parameter.
+    """Return a value as a Spark SQL literal. ``name`` is the parameter, for the error.
 
     >>> literal("p", "x"), literal("p", None), literal("p", True), literal("p", 1 << 40), literal("p", 0.5)
     ("'x'", 'NULL', 'TRUE', '1099511627776L', '0.5D')
 
     Raises:
-        UnsupportedFeature: it is of another type than a parameter may have here.
+        UnsupportedFeature: a parameter cannot have the type of the value.
     """
     match value:
         case None:

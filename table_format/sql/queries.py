@@ -1,4 +1,4 @@
-"""Queries, EXPLAIN, and all that is left to the engine."""
+"""Recognizes queries, EXPLAIN, and statements that the engine runs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from table_format.sql.reader import Reader
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A query, as text."""
+    """The text of a query."""
 
     text: str
 
@@ -26,7 +26,7 @@ class Explain:
 
 @dataclass(frozen=True, slots=True)
 class OfEngine:
-    """A statement that is none of this library; the engine runs it if it names no table of the catalog."""
+    """A statement that this library does not implement. The engine runs it if it names no table of the catalog."""
 
     text: str
 
@@ -37,10 +37,10 @@ _QUERIES: Final = ("SELECT", "WITH", "FROM", "VALUES", "TABLE", "(")
 
 
 def read_query(reader: Reader) -> QueryStatement:
-    """A query, or any other statement.
+    """Read a query, or any other statement.
 
     Raises:
-        UnsupportedFeature: a WITH before an INSERT.
+        UnsupportedFeature: WITH or FROM precedes INSERT, or EXPLAIN has no query.
     """
     if reader.sees_any(*_QUERIES):
         _refuse_other_than_query(reader)
@@ -49,7 +49,7 @@ def read_query(reader: Reader) -> QueryStatement:
         mode = reader.take_any("EXTENDED", "FORMATTED", "CODEGEN", "COST") or ""
         if reader.sees_any(*_QUERIES):
             return Explain(mode, reader.rest())
-        reader.refuse("EXPLAIN of other statements than queries", "explain the query of the statement")
+        reader.refuse("EXPLAIN of a statement that is not a query", "explain the query of the statement")
     return OfEngine(reader.rest())
 
 
@@ -64,8 +64,8 @@ def _refuse_other_than_query(reader: Reader) -> None:
             and following is not None
             and following.text.upper() in ("INTO", "OVERWRITE")
         ):
-            clause = "INSERT behind WITH or FROM"
-            reader.refuse(clause, "write INSERT INTO table first, and WITH ... SELECT behind it", word.start)
+            clause = "INSERT after WITH or FROM"
+            reader.refuse(clause, "write INSERT INTO table first, then WITH ... SELECT", word.start)
 
 
 GRAMMAR: Final = Grammar(openings(*_QUERIES, ""), read_query)

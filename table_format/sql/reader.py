@@ -20,7 +20,7 @@ _NOTHING: Final = "the end of the statement"
 
 @dataclass(frozen=True, slots=True)
 class SqlName:
-    """A name of one to several parts, as it is written, and its place in the statement."""
+    """A name of one or more parts as written, and its position in the statement."""
 
     parts: tuple[str, ...]
     start: int = field(default=0, compare=False)
@@ -32,7 +32,7 @@ class SqlName:
 
 @dataclass(slots=True)
 class Reader:
-    """A position in the words of one statement. ``parameters`` are the values of ``:name``."""
+    """Reads the words of one statement in order. ``parameters`` are the values of ``:name``."""
 
     text: str
     words: Sequence[Word]
@@ -41,7 +41,7 @@ class Reader:
 
     @classmethod
     def of(cls, text: str, parameters: Mapping[str, object] | None = None) -> Reader:
-        """A reader at the first word.
+        """Return a reader at the first word.
 
         Raises:
             InvalidSql: a quote or a comment is not closed.
@@ -52,40 +52,40 @@ class Reader:
 
     @property
     def word(self) -> Word | None:
-        """The next word; ``None`` at the end."""
+        """The next word, or ``None`` at the end."""
         return self.words[self.position] if self.position < len(self.words) else None
 
     @property
     def offset(self) -> int:
-        """Where the next word begins."""
+        """The offset of the next word."""
         return len(self.text) if self.word is None else self.word.start
 
     @property
     def last_end(self) -> int:
-        """Where the word before ends."""
+        """The end of the previous word."""
         return self.words[self.position - 1].end if self.position else 0
 
     def sees(self, *texts: str) -> bool:
-        """Whether these keywords or symbols come next."""
+        """Return whether the next words are these keywords or symbols."""
         if self.position + len(texts) > len(self.words):
             return False
         return all(self.words[self.position + i].says(text) for i, text in enumerate(texts))
 
     def sees_any(self, *texts: str) -> bool:
-        """Whether one of these keywords or symbols comes next."""
+        """Return whether the next word is one of these keywords or symbols."""
         return any(self.sees(text) for text in texts)
 
     def fail(self, message: str, offset: int | None = None) -> NoReturn:
-        """Raise an error at a place, without one at the next word."""
+        """Raise an error at an offset; by default at the next word."""
         fail_at(self.text, self.offset if offset is None else offset, message)
 
     def expected(self, what: str) -> NoReturn:
-        """Raise the error that something else was expected."""
+        """Raise an error with what was expected and what was found."""
         found = _NOTHING if self.word is None else repr(self.text[self.word.start : self.word.end])
         self.fail(f"expected {what}, found {found}")
 
     def refuse(self, clause: str, advice: str, offset: int | None = None) -> NoReturn:
-        """Raise the error that a clause is not supported.
+        """Raise an error because a clause is not supported.
 
         Raises:
             UnsupportedFeature: always.
@@ -97,37 +97,37 @@ class Reader:
     # --- taking -----------------------------------------------------------------------------------------------------
 
     def take(self, *texts: str) -> bool:
-        """Go past these keywords or symbols if they come next."""
+        """Skip these keywords or symbols if they come next. Return whether they did."""
         if not self.sees(*texts):
             return False
         self.position += len(texts)
         return True
 
     def take_any(self, *texts: str) -> str | None:
-        """Go past one of these keywords, and say which."""
+        """Skip one of these keywords if it comes next, and return it."""
         return next((text for text in texts if self.take(text)), None)
 
     def expect(self, *texts: str) -> None:
-        """Go past these keywords or symbols, which have to come.
+        """Skip these keywords or symbols, which must come next.
 
         Raises:
-            InvalidSql: something else comes.
+            InvalidSql: something else comes next.
         """
         for text in texts:
             if not self.take(text):
                 self.expected(text)
 
     def end(self) -> None:
-        """Make sure that nothing follows.
+        """Require the end of the statement.
 
         Raises:
-            InvalidSql: something does.
+            InvalidSql: more words follow.
         """
         if self.word is not None:
             self.expected(_NOTHING)
 
     def name(self, what: str = "a name") -> str:
-        """One name."""
+        """Read a name."""
         word = self.word
         if word is None or not word.is_name:
             self.expected(what)
@@ -135,7 +135,7 @@ class Reader:
         return word.text
 
     def qualified_name(self, what: str = "the name of a table") -> SqlName:
-        """Names with dots between them."""
+        """Read names that are separated by dots."""
         start = self.offset
         parts = [self.name(what)]
         while self.take("."):
@@ -143,7 +143,7 @@ class Reader:
         return SqlName(tuple(parts), start, self.last_end)
 
     def string(self, what: str = "a text within quotes") -> str:
-        """One text; several that follow each other are one, as in Spark."""
+        """Read a string literal. Adjacent literals are concatenated, as in Spark."""
         if self.sees(":"):
             start = self.offset
             value = self.parameter()
@@ -158,7 +158,7 @@ class Reader:
         return "".join(word.text for word in self.words[start : self.position])
 
     def whole_number(self) -> int:
-        """A number without fraction."""
+        """Read a whole number."""
         start = self.offset
         value = self.value()
         if isinstance(value, bool) or not isinstance(value, int):
@@ -166,10 +166,10 @@ class Reader:
         return value
 
     def parameter(self) -> object:
-        """The value of ``:name``.
+        """Read ``:name`` and return the value of the parameter.
 
         Raises:
-            InvalidSql: there is no such parameter.
+            InvalidSql: the parameter does not exist.
         """
         start = self.offset
         self.expect(":")
@@ -180,7 +180,7 @@ class Reader:
         return self.parameters[name]
 
     def value(self) -> object:
-        """A literal, or the value of a parameter; DATE and TIMESTAMP literals as their text."""
+        """Read a literal or a parameter and return its value. DATE and TIMESTAMP literals return their text."""
         if self.sees(":"):
             return self.parameter()
         if self.word is not None and self.word.kind is WordKind.TEXT:
@@ -198,7 +198,7 @@ class Reader:
         return sign * _number(word.text)
 
     def in_parentheses(self, item: Callable[[], _T]) -> list[_T]:
-        """Items with commas between them, within parentheses; none at all are fine."""
+        """Read items in parentheses, separated by commas. The list may be empty."""
         self.expect("(")
         found: list[_T] = []
         if self.take(")"):
@@ -210,11 +210,11 @@ class Reader:
             self.expect(",")
 
     def options(self) -> dict[str, str]:
-        """Options within parentheses: ``('key' = 'value', a.b = 1)``."""
+        """Read options in parentheses: ``('key' = 'value', a.b = 1)``."""
         return dict(self.in_parentheses(self._option))
 
     def option_key(self) -> str:
-        """The key of an option, within quotes or as names with dots between them."""
+        """Read the key of an option: a string, or names separated by dots."""
         if self.word is not None and self.word.kind is WordKind.TEXT:
             return self.string()
         return str(self.qualified_name("the key of an option"))
@@ -230,13 +230,13 @@ class Reader:
     # --- text that stays as it is -------------------------------------------------------------------------------------
 
     def rest(self) -> str:
-        """All that follows, with spaces in place of what came before, so that places stay true."""
+        """Return the rest of the text, with spaces before it, so that offsets stay valid."""
         found = blank(self.text[: self.offset]) + self.text[self.offset :]
         self.position = len(self.words)
         return found
 
     def skip_parentheses(self) -> None:
-        """Go past an opening parenthesis and all up to the one that closes it."""
+        """Skip an opening parenthesis, its content and the closing one."""
         start = self.offset
         self.expect("(")
         depth = 1
@@ -248,10 +248,11 @@ class Reader:
             self.position += 1
 
     def expression(self, *stops: str) -> str:
-        """The text of an expression up to one of these keywords or symbols outside of parentheses and CASE ... END.
+        """Read an expression up to one of these keywords or symbols outside parentheses and CASE ... END; return its
+        text.
 
         Raises:
-            InvalidSql: there is none.
+            InvalidSql: the expression is empty.
         """
         start, depth, cases = self.offset, 0, 0
         while (word := self.word) is not None:
@@ -270,7 +271,7 @@ class Reader:
 
 
 def blank(text: str) -> str:
-    """Spaces and line breaks of the same length.
+    """Replace all characters except line breaks by spaces.
 
     >>> blank("ab\\nc")
     '  \\n '

@@ -1,7 +1,7 @@
-"""The tables of a query: where their names stand, and which state of them is read.
+"""Finds the tables of a query: the positions of their names, and which state of each table the query reads.
 
-sqlglot's Spark dialect reads the query; what follows a name, such as VERSION AS OF, is read from the words. The text
-itself is not changed here.
+sqlglot's Spark dialect parses the query. The clauses after a name, such as VERSION AS OF, are read from the words. This
+module does not change the text.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _CLASS: Final = re.compile(r"<class '[\w.]*?(\w+)'>")
 _UNKNOWN_FUNCTIONS: Final = ("paimon_incremental_to_auto_tag",)
 _BEFORE_TABLE: Final = frozenset({"FROM", "JOIN", "INTO", "TABLE", "UPDATE", "USING", ",", "VIEW", "("})
 _DIALECTS: Final[tuple[type[Dialect], ...]] = (Spark, Databricks)
-"""Databricks' dialect reads what Spark 4 has and sqlglot's Spark dialect does not, such as ``a:b``."""
+"""The dialect of Databricks parses syntax of Spark 4 that sqlglot's Spark dialect lacks, such as ``a:b``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +46,9 @@ class Travel:
 
 @dataclass(frozen=True, slots=True)
 class TableUse:
-    """One place where a query names a table; ``end`` is behind time travel and hints.
+    """One use of a table in a query. ``end`` is the offset after time travel and hints.
 
-    Without an alias one is put at ``alias_at``, so that columns can still be called by the table's name.
+    If the query gives no alias, one is inserted at ``alias_at``, so that the name of the table still qualifies columns.
     """
 
     name: SqlName
@@ -61,7 +61,7 @@ class TableUse:
 
 @dataclass(frozen=True, slots=True)
 class FunctionUse:
-    """A call that this library carries out: of ``paimon_incremental_query`` and the like, or of ``sys.max_pt``."""
+    """A call of a function that this library implements, such as ``paimon_incremental_query`` or ``sys.max_pt``."""
 
     function: str
     arguments: tuple[object, ...]
@@ -80,10 +80,10 @@ class QueryTables:
 
 
 def tables_of(text: str, parameters: Mapping[str, object] | None = None) -> QueryTables:
-    """The tables that a query names, apart from its own CTEs.
+    """Return the tables that a query names, except its own CTEs.
 
     Raises:
-        InvalidSql: the query cannot be read.
+        InvalidSql: the query cannot be parsed.
         UnsupportedFeature: a clause is not supported.
     """
     reader = Reader.of(text, parameters)
@@ -96,13 +96,13 @@ def tables_of(text: str, parameters: Mapping[str, object] | None = None) -> Quer
     used = [(use.name.end, use.end) for use in uses] + [(use.start, use.end) for use in functions]
     stray = hints_outside(text, used)
     if stray is not None:
-        fail_at(text, stray, "this hint of options follows no name of a table; put it right behind the name")
+        fail_at(text, stray, "this OPTIONS hint does not follow a table name; write it directly after the name")
     return QueryTables(tuple(uses), functions, tuple(_qualifier_edits(tree, uses)))
 
 
 def names_in(text: str) -> tuple[SqlName, ...]:
-    """All that may be the name of a table, for a text that cannot be read: names with dots, and single ones where
-    tables stand.
+    """Return the possible table names in a text that cannot be parsed: names with dots, and single names where a table
+    is expected.
     """
     reader = Reader.of(text)
     found: list[SqlName] = []
@@ -132,10 +132,10 @@ def _chain(reader: Reader) -> SqlName:
 
 
 def tree_of(text: str) -> exp.Expr:
-    """The tree of a query, without time travel.
+    """Parse a query without its time travel clauses.
 
     Raises:
-        InvalidSql: the query cannot be read.
+        InvalidSql: the query cannot be parsed.
     """
     tokens = _readable(text, tokens_of(text))
     first: ParseError | None = None
@@ -156,7 +156,7 @@ def _fail(text: str, error: ParseError | None) -> NoReturn:
     place = error.errors[0] if error is not None and error.errors else {}
     line, column = place.get("line"), place.get("col")
     if not line or not column:
-        fail_at(text, len(text) - len(text.lstrip()), "this is not a query that can be read")
+        fail_at(text, len(text) - len(text.lstrip()), "this query cannot be parsed")
     lines = text.split("\n")
     highlight = str(place.get("highlight", ""))
     # sqlglot's column is that of the last character.
@@ -170,7 +170,9 @@ def _described(place: Mapping[str, object]) -> str:
 
 
 def _readable(text: str, tokens: Sequence[Token]) -> list[Token]:
-    """Tokens without time travel, and with STRUCT for ROW: sqlglot's Spark dialect does not know all of either."""
+    """Return the tokens without time travel, and with STRUCT for ROW. sqlglot's Spark dialect does not fully support
+    them.
+    """
     reader = Reader.of(text)
     rows = {edit.start for edit in row_types(reader)}
     travels = list(_travels(reader))
@@ -182,7 +184,7 @@ def _readable(text: str, tokens: Sequence[Token]) -> list[Token]:
 
 
 def _travels(reader: Reader) -> Iterator[tuple[int, int]]:
-    """Where time travel stands."""
+    """Return the ranges of the time travel clauses."""
     for number in range(1, len(reader.words)):
         reader.position = number
         start = reader.offset
@@ -213,7 +215,7 @@ def _is_cte(table: exp.Table) -> bool:
                     return True
                 if cte is inner:
                     break
-        # Of a WITH, a CTE sees those before it.
+        # A CTE can use the CTEs before it in the same WITH.
         if isinstance(outer, exp.With):
             for cte in outer.expressions:
                 if cte is inner:
@@ -229,7 +231,7 @@ def _is_cte(table: exp.Table) -> bool:
 
 
 def _qualifier_edits(tree: exp.Expr, uses: Sequence[TableUse]) -> Iterator[Edit]:
-    """``db.t.column``, where ``db.t`` becomes a frame with the alias ``t``."""
+    """Return the edits of ``db.t.column`` to ``t.column``: ``db.t`` becomes a DataFrame with the alias ``t``."""
     names = {tuple(part.lower() for part in use.name.parts) for use in uses if not use.has_alias}
     for column in tree.find_all(exp.Column):
         parts = [part for part in column.parts if isinstance(part, exp.Identifier)]
@@ -262,7 +264,7 @@ def _use(reader: Reader, table: exp.Table) -> TableUse:
         end = reader.last_end
         options.update(options_between(reader.text, end, reader.offset))
     if options:
-        # The hint lies before the next word.
+        # The hint is before the next word.
         end = reader.text.index("*/", end) + 2
     alias_at = end
     if reader.take("TABLESAMPLE"):
@@ -278,7 +280,7 @@ def _follows(words: Sequence[Word], end: int) -> bool:
 
 
 def _travel_word(reader: Reader) -> str | None:
-    """Go past ``[FOR] VERSION AS OF`` or the like, if it comes next."""
+    """Skip ``[FOR] VERSION AS OF`` or a similar clause if it comes next."""
     position = reader.position
     reader.take("FOR")
     word = reader.take_any("VERSION", "SYSTEM_VERSION", "TIMESTAMP", "SYSTEM_TIME")
@@ -314,7 +316,7 @@ def _sees_literal(reader: Reader) -> bool:
 
 
 def _operand(reader: Reader) -> None:
-    """A literal, an interval, or the call of a function."""
+    """Skip a literal, an interval, or a function call."""
     if reader.take("INTERVAL"):
         reader.value()
         reader.name("the unit of an interval")

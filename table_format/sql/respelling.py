@@ -1,6 +1,6 @@
-"""Flink's spelling of queries in Spark's: UNNEST, ``ARRAY[...]``, ``ROW(...)`` and types with ROW.
+"""Translates the syntax of Flink into that of Spark: UNNEST, ``ARRAY[...]``, ``ROW(...)`` and types with ROW.
 
-Each is respelled only where Spark has no other meaning for it.
+Each is translated only where it has no other meaning in Spark.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def respellings(text: str) -> tuple[Edit, ...]:
 
 
 def row_types(reader: Reader) -> Iterator[Edit]:
-    """``ROW<`` in a type behind AS, as in ``CAST(x AS ARRAY<ROW<a INT>>)``."""
+    """Return the edits of ``ROW<`` in a type after AS, as in ``CAST(x AS ARRAY<ROW<a INT>>)``."""
     for start, word in enumerate(reader.words):
         if not word.says("AS"):
             continue
@@ -58,7 +58,9 @@ def _constructors(reader: Reader) -> Iterator[Edit]:
 
 
 def _closing(reader: Reader) -> int | None:
-    """Where the bracket behind ARRAY closes; ``None`` if this may be an element of a column of that name."""
+    """Return the offset of the bracket that closes ``ARRAY[``; ``None`` if this may be an element of a column
+    ``ARRAY``.
+    """
     depth, commas = 0, 0
     for word in reader.words[reader.position + 1 :]:
         depth += word.says("[") + word.says("(") - word.says("]") - word.says(")")

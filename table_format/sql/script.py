@@ -1,4 +1,4 @@
-"""A script: several statements with ``;`` between them."""
+"""Splits a script into its statements, which ``;`` separates."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from table_format.sql.words import Word, words_of
 
 
 def statements_of(text: str) -> tuple[str, ...]:
-    """The statements of a script, with spaces in place of the others, so that lines and columns stay as they are.
+    """Return the statements of a script. Spaces replace the preceding statements, so that lines and columns stay valid.
 
     >>> statements_of("SELECT ';' ; SELECT 2;")
     ("SELECT ';'", '             SELECT 2')
@@ -29,7 +29,7 @@ def _groups(text: str, words: tuple[Word, ...]) -> Iterator[tuple[list[Word], in
             group.append(word)
             continue
         if group:
-            # Up to here: a hint may follow the last word.
+            # The statement ends here: a hint may follow the last word.
             yield group, len(text[: word.start].rstrip())
         group = []
     if group:

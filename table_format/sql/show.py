@@ -1,4 +1,4 @@
-"""SHOW and DESCRIBE: what there is, as rows."""
+"""Reads SHOW and DESCRIBE."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ShowTables:
 
 @dataclass(frozen=True, slots=True)
 class ShowOfTable:
-    """``SHOW PARTITIONS | TAGS | BRANCHES | CREATE TABLE | COLUMNS``; ``what`` is the word."""
+    """``SHOW PARTITIONS | TAGS | BRANCHES | CREATE TABLE | COLUMNS``; ``what`` is the keyword."""
 
     what: str
     name: SqlName
@@ -61,10 +61,11 @@ ShowStatement: TypeAlias = ShowDatabases | ShowTables | ShowOfTable | ShowOption
 
 
 def read_show_statement(reader: Reader) -> ShowStatement:
-    """A statement that shows something.
+    """Read a SHOW or DESCRIBE statement.
 
     Raises:
-        InvalidSql, UnsupportedFeature: it cannot be read, or has a clause that is not supported.
+        InvalidSql: the statement cannot be parsed.
+        UnsupportedFeature: it has a clause that is not supported.
     """
     found = _show(reader) if reader.take("SHOW") else _describe(reader)
     reader.end()

@@ -1,4 +1,4 @@
-"""Other text in some places of a statement; all else stays as the user wrote it."""
+"""Replaces parts of a statement; the rest stays as the user wrote it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """``text`` in place of what stands from ``start`` to ``end``."""
+    """Replaces the characters from ``start`` to ``end`` by ``text``."""
 
     start: int
     end: int
@@ -16,7 +16,7 @@ class Edit:
 
 
 def edited(text: str, edits: Iterable[Edit]) -> str:
-    """The text with the edits made.
+    """Apply the edits to a text.
 
     >>> edited("SELECT a FROM t", [Edit(14, 15, "f"), Edit(7, 8, "b")])
     'SELECT b FROM f'
@@ -30,7 +30,7 @@ def edited(text: str, edits: Iterable[Edit]) -> str:
 
 
 def quoted(name: str) -> str:
-    """A name within back-quotes.
+    """Quote a name with backticks.
 
     >>> quoted("t$files")
     '`t$files`'

@@ -1,4 +1,4 @@
-"""CREATE, REPLACE, DROP, TRUNCATE, ANALYZE and REFRESH TABLE, in Spark's and in Flink's spelling."""
+"""Reads CREATE, REPLACE, DROP, TRUNCATE, ANALYZE and REFRESH TABLE, in the syntax of Spark or Flink."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class ColumnDefinition:
 
 @dataclass(frozen=True, slots=True)
 class CreateTable:
-    """``CREATE [OR REPLACE] TABLE``: of columns, of a query (its text), or like another table."""
+    """``CREATE [OR REPLACE] TABLE`` with columns, with a query (as text), or like another table."""
 
     name: SqlName
     columns: tuple[ColumnDefinition, ...] = ()
@@ -58,7 +58,7 @@ class TruncateTable:
 
 @dataclass(frozen=True, slots=True)
 class AnalyzeTable:
-    """``ANALYZE TABLE name COMPUTE STATISTICS``; ``columns`` are None for all."""
+    """``ANALYZE TABLE name COMPUTE STATISTICS``; ``columns`` is ``None`` for all columns."""
 
     name: SqlName
     columns: tuple[str, ...] | None = ()
@@ -66,7 +66,7 @@ class AnalyzeTable:
 
 @dataclass(frozen=True, slots=True)
 class RefreshTable:
-    """``REFRESH TABLE name``, for which there is nothing to do."""
+    """``REFRESH TABLE name``, which has no effect."""
 
     name: SqlName
 
@@ -74,22 +74,22 @@ class RefreshTable:
 TableStatement: TypeAlias = CreateTable | DropTable | TruncateTable | AnalyzeTable | RefreshTable
 
 _REFUSED_CLAUSES: Final = {
-    "LOCATION": "tables lie in the warehouse of the catalog",
+    "LOCATION": "tables are stored in the warehouse of the catalog",
     "CLUSTERED": "set the option 'bucket', and 'bucket-key' for the columns",
-    "CLUSTER": "put rows in order by CALL sys.compact(..., order_strategy => 'zorder', order_by => ...)",
+    "CLUSTER": "sort the rows with CALL sys.compact(..., order_strategy => 'zorder', order_by => ...)",
     "SKEWED": "choose a bucket key that spreads the rows",
     "STORED": "set the option 'file.format'",
     "ROW": "set the option 'file.format'",
     "DISTRIBUTED": "set the options 'bucket' and 'bucket-key'",
 }
 _REFUSED_ELEMENTS: Final = {
-    "WATERMARK": "watermarks belong to streams of Flink",
+    "WATERMARK": "only Flink uses watermarks of columns",
     "UNIQUE": "declare a PRIMARY KEY",
     "CHECK": "check rows before they are written",
     "FOREIGN": "the format has no foreign keys",
 }
 _REFUSED_OF_COLUMN: Final = {
-    "METADATA": "metadata columns belong to connectors of Flink",
+    "METADATA": "only connectors of Flink have metadata columns",
     "GENERATED": "compute the column in the query that writes it",
     "AS": "compute the column in the query that writes it",
     "UNIQUE": "declare a PRIMARY KEY",
@@ -99,10 +99,11 @@ _REFUSED_OF_COLUMN: Final = {
 
 
 def read_table_statement(reader: Reader) -> TableStatement:
-    """A statement on a table as a whole.
+    """Read a statement about a whole table.
 
     Raises:
-        InvalidSql, UnsupportedFeature: it cannot be read, or has a clause that is not supported.
+        InvalidSql: the statement cannot be parsed.
+        UnsupportedFeature: it has a clause that is not supported.
     """
     if reader.sees("CREATE") or reader.sees("REPLACE"):
         found: TableStatement = _create(reader)
@@ -124,7 +125,7 @@ def read_table_statement(reader: Reader) -> TableStatement:
 
 
 def read_partition(reader: Reader) -> dict[str, Any]:
-    """Values of partition columns: ``(dt = '2026-01-01', hh = 10)``."""
+    """Read the values of partition columns: ``(dt = '2026-01-01', hh = 10)``."""
 
     def item() -> tuple[str, Any]:
         name = reader.name("a partition column")
@@ -135,7 +136,7 @@ def read_partition(reader: Reader) -> dict[str, Any]:
 
 
 def read_column(reader: Reader, *, flink: bool) -> tuple[ColumnDefinition, bool]:
-    """A column: its name, type and what follows; and whether it is the primary key."""
+    """Read a column with its name, type and clauses. Also return whether it is the primary key."""
     name = reader.name("the name of a column")
     if reader.sees("AS"):
         reader.refuse("a computed column", _REFUSED_OF_COLUMN["AS"])
@@ -173,8 +174,8 @@ def _create(reader: Reader) -> CreateTable:
         reader.expect("REPLACE")
     for kind, advice in (
         ("TEMPORARY", "CREATE TEMPORARY VIEW ... AS SELECT, or spark.createDataFrame"),
-        ("EXTERNAL", "tables lie in the warehouse of the catalog"),
-        ("MATERIALIZED", "create a table and fill it by a job"),
+        ("EXTERNAL", "tables are stored in the warehouse of the catalog"),
+        ("MATERIALIZED", "create a table, and fill it with a job"),
     ):
         if reader.sees(kind):
             reader.refuse(f"CREATE {kind} TABLE", advice)
@@ -229,7 +230,7 @@ def _clauses(reader: Reader, found: CreateTable, elements: _Elements, *, flink: 
         elif reader.take("LIKE"):
             found = replace(found, like=reader.qualified_name())
             if reader.sees("("):
-                reader.refuse("options of LIKE", "LIKE takes columns, keys, comment and options of the table")
+                reader.refuse("options of LIKE", "LIKE copies the columns, keys, comment and options of the table")
         elif reader.take("AS") or reader.sees_any("SELECT", "WITH", "(", "VALUES", "FROM"):
             found = replace(found, query=reader.rest())
         else:
@@ -238,7 +239,7 @@ def _clauses(reader: Reader, found: CreateTable, elements: _Elements, *, flink: 
                     reader.refuse(f"CREATE TABLE ... {clause}", advice)
             reader.fail(f"expected a clause of CREATE TABLE, found '{reader.word.text}'", start)
     if found.query is not None and elements.columns:
-        reader.fail("a table of a query takes its columns from it; leave the list of columns out", found.name.end)
+        reader.fail("the query determines the columns; leave out the list of columns", found.name.end)
     return replace(found, columns=tuple(elements.columns), primary_keys=tuple(elements.primary_keys), options=options)
 
 
@@ -250,7 +251,7 @@ def _partition_column(reader: Reader, elements: _Elements, *, flink: bool) -> st
             f"the partition transform '{name}(...)'", "add a column that holds the value, and partition by it", start
         )
     if not reader.sees_any(",", ")"):
-        # As in Hive, a column that is only declared here.
+        # As in Hive, the column is declared only here.
         reader.position -= 1
         column, _ = read_column(reader, flink=flink)
         elements.columns.append(column)
@@ -260,7 +261,7 @@ def _partition_column(reader: Reader, elements: _Elements, *, flink: bool) -> st
 def _analyze(reader: Reader) -> AnalyzeTable:
     name = reader.qualified_name()
     if reader.sees("PARTITION"):
-        reader.refuse("ANALYZE TABLE ... PARTITION", "statistics are those of the whole table")
+        reader.refuse("ANALYZE TABLE ... PARTITION", "statistics always cover the whole table; leave PARTITION out")
     reader.expect("COMPUTE", "STATISTICS")
     if reader.take("FOR", "ALL", "COLUMNS"):
         return AnalyzeTable(name, None)

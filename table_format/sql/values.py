@@ -1,4 +1,4 @@
-"""``VALUES (1, DEFAULT)``."""
+"""Replaces DEFAULT in ``VALUES (1, DEFAULT)``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ NO_DEFAULT = "NULL"
 
 
 def without_defaults(query: str, defaults: Sequence[str] = ()) -> str:
-    """The rows of an INSERT with the texts of values in the places of DEFAULT: NULL where a column has no default.
+    """Replace each DEFAULT in the rows of an INSERT by the text of the default value, or by NULL if there is none.
 
     >>> without_defaults("VALUES (1, DEFAULT), (DEFAULT, f(2))", ["7"])
     'VALUES (1, NULL), (7, f(2))'

@@ -1,4 +1,4 @@
-"""Temporary views."""
+"""Reads CREATE and DROP of temporary views."""
 
 from __future__ import annotations
 
@@ -33,10 +33,11 @@ ViewStatement: TypeAlias = CreateView | DropView
 
 
 def read_view_statement(reader: Reader) -> ViewStatement:
-    """A statement on a view.
+    """Read a statement about a view.
 
     Raises:
-        InvalidSql, UnsupportedFeature: it cannot be read, or is about a view that is kept.
+        InvalidSql: the statement cannot be parsed.
+        UnsupportedFeature: the view is not a temporary view of the session.
     """
     if reader.take("DROP", "VIEW"):
         if_exists = reader.take("IF", "EXISTS")
@@ -48,7 +49,7 @@ def read_view_statement(reader: Reader) -> ViewStatement:
     if reader.sees("GLOBAL"):
         reader.refuse("CREATE GLOBAL TEMPORARY VIEW", "use CREATE TEMPORARY VIEW")
     if reader.take_any("TEMPORARY", "TEMP") is None:
-        reader.refuse("CREATE VIEW", "the catalog keeps no views; use CREATE TEMPORARY VIEW")
+        reader.refuse("CREATE VIEW", "the catalog does not store views; use CREATE TEMPORARY VIEW")
     reader.expect("VIEW")
     if reader.sees("IF"):
         reader.refuse("CREATE VIEW IF NOT EXISTS", "use CREATE OR REPLACE")

@@ -1,4 +1,4 @@
-"""The words of SQL text: names, texts, numbers and symbols, each with its place."""
+"""Splits SQL into words: names, strings, numbers and symbols, each with its position."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TEXTS: Final = frozenset({TokenType.STRING, TokenType.RAW_STRING, TokenType.NAT
 
 
 class _Tokenizer(Spark.Tokenizer):
-    # With commands, all that follows a word such as SHOW would be one token.
+    # With commands, the whole text after a word such as SHOW would be one token.
     COMMANDS: ClassVar[set[TokenType]] = set()
 
 
@@ -37,7 +37,7 @@ class WordKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """One word; ``text`` is without quotes, and ``start`` to ``end`` its place in the text."""
+    """One word. ``text`` has no quotes; ``start`` and ``end`` are offsets in the SQL text."""
 
     kind: WordKind
     text: str
@@ -46,7 +46,7 @@ class Word:
 
     @property
     def is_name(self) -> bool:
-        """Whether the word can be a name."""
+        """Return whether the word can be a name."""
         return self.kind in (WordKind.NAME, WordKind.QUOTED_NAME)
 
     def says(self, text: str) -> bool:
@@ -55,7 +55,7 @@ class Word:
 
 
 def place(text: str, offset: int) -> tuple[int, int]:
-    """Line and column of an offset, both from 1.
+    """Return the line and column of an offset; both start at 1.
 
     >>> place("a\\nbc", 3)
     (2, 2)
@@ -65,7 +65,7 @@ def place(text: str, offset: int) -> tuple[int, int]:
 
 
 def fail_at(text: str, offset: int, message: str) -> NoReturn:
-    """Raise an error that names the place.
+    """Raise an error with the line and column of an offset.
 
     Raises:
         InvalidSql: always.
@@ -75,7 +75,7 @@ def fail_at(text: str, offset: int, message: str) -> NoReturn:
 
 
 def tokens_of(text: str) -> list[Token]:
-    """The tokens of sqlglot, in which ``t$files`` is one name.
+    """Return the tokens of sqlglot, with ``t$files`` as one name.
 
     Raises:
         InvalidSql: a quote or a comment is not closed.
@@ -88,7 +88,7 @@ def tokens_of(text: str) -> list[Token]:
 
 
 def _with_suffixed_names(tokens: Sequence[Token]) -> Iterator[Token]:
-    """``t$branch_b$files`` without quotes comes as five tokens."""
+    """Join the five tokens of an unquoted ``t$branch_b$files``."""
     position = 0
     while position < len(tokens):
         token = tokens[position]
@@ -117,7 +117,7 @@ def _with_suffixed_names(tokens: Sequence[Token]) -> Iterator[Token]:
 
 @lru_cache(maxsize=8)
 def words_of(text: str) -> tuple[Word, ...]:
-    """All words, without comments. Each step of a statement asks for them, so those of the last texts are kept.
+    """Return all words without comments. Several steps need them, so the words of recent texts are cached.
 
     >>> [word.text for word in words_of("SELECT `a b`, 'c' -- d")]
     ['SELECT', 'a b', ',', 'c']

@@ -1,4 +1,4 @@
-"""A shell for tests: ``lakehouse`` without a process of its own, on a warehouse in a directory."""
+"""A shell for tests: runs ``lakehouse`` in this process on a warehouse in a directory."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from table_format.cli.program import lakehouse
 
 @dataclass(frozen=True)
 class Shell:
-    """Commands on one warehouse."""
+    """Runs commands on one warehouse."""
 
     warehouse: Path
 
@@ -25,17 +25,17 @@ class Shell:
         return load_catalog({"warehouse": str(self.warehouse)})
 
     def run(self, *arguments: str, input: str | bytes | None = None) -> Result:
-        """What a command did, whatever that was."""
+        """Run a command and return its result, whether it succeeded or failed."""
         return CliRunner().invoke(lakehouse, ["--warehouse", str(self.warehouse), *arguments], input=input)
 
     def __call__(self, *arguments: str, input: str | bytes | None = None) -> str:
-        """What a command that succeeded wrote to standard output."""
+        """Run a command that must succeed, and return its standard output."""
         result = self.run(*arguments, input=input)
         assert result.exit_code == 0, result.output
         return result.stdout
 
     def error(self, *arguments: str, code: int = 1, input: str | None = None) -> str:
-        """The one line with which a command failed."""
+        """Run a command that must fail, and return its one line of error."""
         result = self.run(*arguments, input=input)
         assert result.exit_code == code, result.output
         (line,) = result.stderr.splitlines()
@@ -63,7 +63,7 @@ def shell(tmp_path: Path) -> Shell:
 
 @pytest.fixture
 def orders(shell: Shell) -> Callable[..., Table]:
-    """Makes ``shop.orders``, a table with a primary key, with so many rows in each of some commits."""
+    """Return a function that creates ``shop.orders``, a table with a primary key, from the row count of each commit."""
 
     def made(*counts: int) -> Table:
         schema = Schema.from_arrow(ORDERS, primary_keys=["id"], options={"bucket": "1"})

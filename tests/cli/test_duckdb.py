@@ -22,7 +22,7 @@ def test_a_query_runs_without_spark(shell: Shell, orders: Callable[..., Table]) 
     assert [line.split() for line in shown.splitlines()] == [["state", "n", "last"], ["new", "5", "4"]]
 
 
-def test_a_query_comes_from_a_file_and_its_rows_go_to_one(
+def test_a_query_is_read_from_a_file_and_its_rows_are_written_to_one(
     shell: Shell, orders: Callable[..., Table], tmp_path: Path
 ) -> None:
     orders(3, 2)
@@ -40,13 +40,15 @@ def test_a_query_comes_from_a_file_and_its_rows_go_to_one(
         ("SELEC 1", "SELEC"),
     ],
 )
-def test_what_is_no_query_is_one_line(shell: Shell, orders: Callable[..., Table], text: str, said: str) -> None:
+def test_a_statement_that_is_not_a_query_is_refused_in_one_line(
+    shell: Shell, orders: Callable[..., Table], text: str, said: str
+) -> None:
     orders(1)
     line = shell.error(*sql(text))
     assert said in line
     assert "defect" not in line
 
 
-def test_without_duckdb_one_line_names_it(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_duckdb_an_error_of_one_line_names_it(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "duckdb", None)
     assert shell.error(*sql("SELECT 1")) == "error: duckdb is not installed: pip install 'paimon-lakehouse[duckdb]'"

@@ -1,4 +1,4 @@
-"""Rows are written while they are read."""
+"""Rows are written as a stream."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SCHEMA = pa.schema([("n", pa.int64())])
 
 
 class Numbers:
-    """A reading of batches that counts how many were taken."""
+    """A stream that counts how many batches were read."""
 
     schema = SCHEMA
 
@@ -46,17 +46,17 @@ def test_rows_are_written_before_later_ones_are_read(
     assert sizes[2] > 0
 
 
-def test_a_long_table_is_laid_out_in_pages(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_long_table_is_split_into_pages(capsys: pytest.CaptureFixture[str]) -> None:
     assert write_batches(SCHEMA, Numbers(3, rows=PAGE_ROWS).to_batches(), Target(Format.TABLE)) == 3 * PAGE_ROWS
     assert [line.strip() for line in capsys.readouterr().out.splitlines()].count("n") == 3
 
 
-def test_the_names_of_the_columns_are_shown_where_there_is_no_row(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_column_names_of_an_empty_result_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
     assert write_batches(SCHEMA, [], Target(Format.TABLE)) == 0
     assert capsys.readouterr().out.strip() == "n"
 
 
-def test_what_is_not_shown_is_not_read(capsys: pytest.CaptureFixture[str]) -> None:
+def test_rows_that_are_not_shown_are_not_read(capsys: pytest.CaptureFixture[str]) -> None:
     numbers = Numbers(100)
     assert show_first(numbers, 20) == (20, False)
     assert numbers.taken == 3
@@ -65,7 +65,7 @@ def test_what_is_not_shown_is_not_read(capsys: pytest.CaptureFixture[str]) -> No
 
 
 @pytest.mark.parametrize(("limit", "taken"), [(0, 1), (10, 1), (15, 2), (None, 5)])
-def test_a_limit_ends_the_reading(limit: int | None, taken: int, tmp_path: Path) -> None:
+def test_a_limit_stops_reading(limit: int | None, taken: int, tmp_path: Path) -> None:
     numbers = Numbers(5)
     target = Target(Format.CSV, tmp_path / "n.csv")
     reading = Limited(numbers, limit)

@@ -20,7 +20,7 @@ from tests.cli.conftest import Shell
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A directory without settings, in which the commands run."""
+    """Run the commands in a directory without settings."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     return tmp_path
@@ -35,7 +35,7 @@ def made(directory: Path, database: str) -> Path:
     return directory
 
 
-def test_a_warehouse_is_made(here: Path) -> None:
+def test_a_warehouse_is_created(here: Path) -> None:
     result = run("-w", "w", "init", "shop", "ware", "--save")
     assert result.stdout == "Warehouse w has 2 databases.\n"
     assert run("databases").stdout.split() == ["shop", "ware"]
@@ -43,14 +43,14 @@ def test_a_warehouse_is_made(here: Path) -> None:
 
 
 @pytest.mark.usefixtures("here")
-def test_without_a_warehouse_the_ways_to_give_one_are_named() -> None:
+def test_without_a_warehouse_the_error_says_how_to_give_one() -> None:
     result = run("databases")
     assert result.exit_code == 2
     assert result.stderr.startswith("error: no warehouse is given: use --warehouse PATH")
 
 
 @pytest.mark.usefixtures("here")
-def test_a_warehouse_that_does_not_exist_is_one_line() -> None:
+def test_a_warehouse_that_does_not_exist_is_an_error_of_one_line() -> None:
     result = run("-w", "nowhere", "databases")
     assert result.exit_code == 1
     assert result.stderr == ("error: warehouse 'nowhere' does not exist; create it with: lakehouse -w nowhere init\n")
@@ -62,7 +62,7 @@ def test_the_environment_names_the_warehouse(here: Path, monkeypatch: pytest.Mon
     assert run("-w", str(made(here / "b", "from_option")), "databases").stdout == "from_option\n"
 
 
-def test_a_file_holds_several_catalogs(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_settings_file_may_define_several_catalogs(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     a, b = made(here / "a", "first"), made(here / "b", "second")
     settings = here / "home" / ".config" / "lakehouse.toml"
     settings.parent.mkdir(parents=True)
@@ -87,7 +87,7 @@ def test_a_file_holds_several_catalogs(here: Path, monkeypatch: pytest.MonkeyPat
         ("warehouse = 'odd://w'", "the store 'odd' is not supported"),
     ],
 )
-def test_settings_that_cannot_be_used_are_one_line(here: Path, text: str, said: str) -> None:
+def test_invalid_settings_are_an_error_of_one_line(here: Path, text: str, said: str) -> None:
     (here / "lakehouse.toml").write_text(text)
     result = run("databases")
     assert result.exit_code == 1
@@ -104,7 +104,7 @@ def test_a_secret_in_the_environment_is_never_shown(here: Path, monkeypatch: pyt
 
 
 @pytest.mark.usefixtures("here")
-def test_a_file_of_settings_that_is_named_must_exist() -> None:
+def test_a_settings_file_that_is_named_must_exist() -> None:
     assert run("--config", "no.toml", "databases").stderr == "error: no.toml: No such file or directory\n"
 
 
@@ -129,7 +129,7 @@ def test_a_misspelt_database_shows_the_nearest_names(shell: Shell) -> None:
     assert shell.error("tables", "shpo") == "error: database 'shpo' does not exist; did you mean shop?"
 
 
-def test_a_branch_that_does_not_exist_is_named(shell: Shell, orders: Callable[..., Table]) -> None:
+def test_the_error_names_a_branch_that_does_not_exist(shell: Shell, orders: Callable[..., Table]) -> None:
     orders()
     assert "has no branch 'dev'" in shell.error("scan", "shop.orders$branch_dev")
 
@@ -153,13 +153,13 @@ def test_a_table_is_described(shell: Shell, orders: Callable[..., Table]) -> Non
     assert '"snapshot": {"id": 1, "kind": "APPEND"' in shell("describe", "shop.orders", "--json")
 
 
-def test_wrong_use_is_one_line_and_exit_code_2(shell: Shell) -> None:
+def test_wrong_use_is_an_error_of_one_line_with_exit_code_2(shell: Shell) -> None:
     assert "No such command 'sacn'" in shell.error("sacn", code=2)
     assert "'TABLE'" in shell.error("scan", code=2)
     assert "--limt" in shell.error("scan", "shop.orders", "--limt", "1", code=2)
 
 
-def test_a_defect_is_one_line_and_debug_shows_where(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_defect_is_one_line_and_debug_shows_the_traceback(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(_: Session, name: str) -> None:
         raise KeyError(name)
 
@@ -173,7 +173,7 @@ def test_debug_shows_the_traceback_of_an_error(shell: Shell, orders: Callable[..
     assert errors.ColumnNotFound.__name__ in shell.run("--debug", "scan", "shop.orders", "--columns", "x").stderr
 
 
-def test_without_click_one_line_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_click_an_error_of_one_line_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "table_format.cli.program")
     monkeypatch.setitem(sys.modules, "click", None)
     with pytest.raises(SystemExit) as stopped:
@@ -181,7 +181,7 @@ def test_without_click_one_line_names_the_extra(monkeypatch: pytest.MonkeyPatch)
     assert stopped.value.code == "error: click is not installed: pip install 'paimon-lakehouse[cli]'"
 
 
-def test_sql_without_java_is_one_line_that_says_how_to_get_it(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sql_without_java_is_an_error_of_one_line_with_advice(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     for variable in ("JAVA_HOME", "SPARK_REMOTE"):
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setenv("PATH", "")
@@ -192,7 +192,7 @@ def test_sql_without_java_is_one_line_that_says_how_to_get_it(shell: Shell, monk
     assert "Spark needs Java 17 or newer, and none was found: pip install 'paimon-lakehouse[java]'" in line
 
 
-def test_sql_without_pyspark_or_grpc_is_one_line_that_names_the_extra(
+def test_sql_without_pyspark_or_grpc_is_an_error_of_one_line_that_names_the_extra(
     shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(SparkSession, "getActiveSession", lambda: None)
@@ -206,12 +206,12 @@ def test_sql_without_pyspark_or_grpc_is_one_line_that_names_the_extra(
     assert line == "error: pyspark is not installed: pip install 'paimon-lakehouse[spark]'"
 
 
-def test_sql_takes_one_text(shell: Shell) -> None:
+def test_sql_takes_one_argument(shell: Shell) -> None:
     assert "as one argument or in --file" in shell.error("sql", code=2)
 
 
 @pytest.mark.parametrize("shell_name", ["bash", "zsh", "fish"])
-def test_shells_get_a_script_for_completion(shell_name: str) -> None:
+def test_completion_scripts_for_shells_are_printed(shell_name: str) -> None:
     result = CliRunner().invoke(
         lakehouse, [], prog_name="lakehouse", env={"_LAKEHOUSE_COMPLETE": f"{shell_name}_source"}
     )
@@ -226,7 +226,7 @@ def test_names_of_tables_are_completed(shell: Shell, orders: Callable[..., Table
     assert result.stdout.strip() == "plain,shop.orders"
 
 
-def test_the_module_is_a_program_too(tmp_path: Path) -> None:
+def test_the_package_can_be_run_with_python_m(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "table_format.cli", "-w", str(tmp_path / "w"), "databases"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (1, "", 1)

@@ -1,4 +1,4 @@
-"""What the automation of the shop requests, tick by tick, when nobody asks for anything."""
+"""The requests of the automation of the shop, tick by tick, without manual runs."""
 
 from __future__ import annotations
 
@@ -47,7 +47,9 @@ def automation() -> Iterator[Automation]:
         yield Automation(instance)
 
 
-def test_the_values_of_users_follow_each_day_of_orders_while_later_days_are_missing(automation: Automation) -> None:
+def test_the_lifetime_values_are_updated_after_each_day_of_orders_even_if_later_days_are_missing(
+    automation: Automation,
+) -> None:
     assert automation.tick() == set()
     automation.made("dwd/orders", "2026-01-05")
     assert automation.tick() == {"mart/user_ltv"}
@@ -57,7 +59,7 @@ def test_the_values_of_users_follow_each_day_of_orders_while_later_days_are_miss
     assert automation.tick() == {"mart/user_ltv"}
 
 
-def test_the_funnel_is_made_at_the_full_hour_after_orders_have_changed(automation: Automation) -> None:
+def test_the_funnel_is_refreshed_at_the_full_hour_after_orders_have_changed(automation: Automation) -> None:
     automation.made("dwd/orders", "2026-01-05")
     assert "mart/order_funnel" not in automation.tick()
     assert {"mart/order_funnel", "ops/table_health"} <= automation.tick(minutes=40)
@@ -72,7 +74,7 @@ def test_the_mart_of_an_external_table_follows_its_snapshots(automation: Automat
     assert automation.tick() == {"mart/clicks_by_hour"}
 
 
-def test_every_other_table_is_made_by_a_job_or_by_its_sensor() -> None:
+def test_every_other_table_is_materialized_by_a_job_or_by_its_sensor() -> None:
     conditions = {
         asset.key.to_user_string() for asset in TABLE_ASSETS if asset.get_asset_spec().automation_condition is not None
     }

@@ -1,4 +1,4 @@
-"""The project as Dagster sees it: it loads without noise and without Spark, and every part is there."""
+"""The project in Dagster: it loads without warnings and without Spark, and is complete."""
 
 import json
 import os
@@ -50,7 +50,7 @@ def test_loading_prints_no_warning_and_imports_nothing_heavy() -> None:
     assert json.loads(loaded.stdout) == {"heavy": []}
 
 
-def test_the_library_knows_neither_dagster_nor_spark() -> None:
+def test_the_library_imports_neither_dagster_nor_spark() -> None:
     code = "import sys, table_format.table.table; print(sorted({'dagster', 'pyspark'} & set(sys.modules)))"
     assert in_a_fresh_process(code).stdout.strip() == "[]"
 
@@ -67,7 +67,7 @@ def test_one_maintenance_run_for_each_table_at_a_time() -> None:
     assert limit == {"key": "lakehouse/maintains", "value": {"applyLimitPerUniqueValue": True}, "limit": 1}
 
 
-def test_the_instance_settings_are_ones_dagster_accepts(tmp_path: Path) -> None:
+def test_dagster_accepts_the_instance_settings(tmp_path: Path) -> None:
     (tmp_path / "dagster.yaml").write_text((ROOT / ".dagster_home" / "dagster.yaml").read_text())
     with dg.DagsterInstance.from_config(str(tmp_path)) as instance:
         assert instance.run_retries_max_retries == 1
@@ -117,7 +117,7 @@ def test_spark_runs_the_workers_with_this_python(monkeypatch: pytest.MonkeyPatch
     assert environment["PYSPARK_PYTHON"] == environment["PYSPARK_DRIVER_PYTHON"] == sys.executable
 
 
-def test_secrets_are_read_from_the_environment_and_are_in_no_settings_shown() -> None:
+def test_secrets_are_read_from_the_environment_and_not_shown_in_settings() -> None:
     spark = SparkResource(secret_conf={"spark.hadoop.fs.s3a.secret.key": "SHOP_SECRET"})
     assert spark.settings({"SHOP_SECRET": "hush"})["spark.hadoop.fs.s3a.secret.key"] == "hush"
     assert "hush" not in repr(spark) + str(spark.model_dump())

@@ -1,4 +1,4 @@
-"""``dg`` works in this project, whose definitions stand in ``definitions.py``."""
+"""``dg`` works in this project, whose definitions are in ``definitions.py``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The change feed: the same bytes for ever, with every fault it promises and nothing lost by them."""
+"""The change feed: always the same bytes, with all declared faults, and without losing events."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def last_rows(days: list[list[dict[str, Any]]], key: str) -> dict[int, dict[str,
 
 
 @pytest.mark.parametrize("table", list(FeedTable))
-def test_a_day_is_the_same_bytes_whenever_and_after_whatever_it_is_made(table: FeedTable) -> None:
+def test_a_day_always_has_the_same_bytes(table: FeedTable) -> None:
     alone = list(json_lines(PLAN, table, 9))
     list(json_lines(FeedPlan(events_per_day=400, seed=4), table, 9))
     list(json_lines(PLAN, table, 2))
@@ -41,20 +41,20 @@ def test_a_day_is_the_same_bytes_whenever_and_after_whatever_it_is_made(table: F
     assert list(json_lines(PLAN, table, 9)) == alone
 
 
-def test_another_seed_is_another_shop() -> None:
+def test_another_seed_gives_another_shop() -> None:
     assert list(json_lines(PLAN, FeedTable.ORDERS, 0)) != list(
         json_lines(FeedPlan(events_per_day=400, seed=4), FeedTable.ORDERS, 0)
     )
 
 
-def test_every_event_of_a_day_is_delivered_within_the_days_it_may_be_late() -> None:
+def test_every_event_of_a_day_is_delivered_within_the_maximum_delay() -> None:
     for table in FeedTable:
         happened = set(events_of_day(PLAN, table, 5)["lsn"].to_pylist())
         delivered = {event["lsn"] for day in landed(table)[5 : 5 + MAX_LATE_DAYS + 1] for event in day}
         assert happened <= delivered
 
 
-def test_the_feed_has_late_repeated_and_disordered_events_deletes_and_hot_keys() -> None:
+def test_the_feed_has_late_duplicate_and_disordered_events_deletes_and_hot_keys() -> None:
     days = landed(FeedTable.ORDERS)
     late = sum(event["ts_ms"] < start_of_day_ms(day) for day, events in enumerate(days) for event in events)
     lsns = Counter(event["lsn"] for events in days for event in events)
@@ -76,7 +76,7 @@ def test_without_faults_the_feed_is_in_order_and_complete() -> None:
             assert all(event["op"] != "d" for event in events)
 
 
-def test_an_order_changes_in_the_order_of_its_life() -> None:
+def test_the_status_of_an_order_changes_in_the_right_order() -> None:
     order = {"created": 0, "cancelled": 1, "paid": 1, "shipped": 2}
     lives: dict[int, list[tuple[int, str]]] = {}
     for event in (event for day in landed(FeedTable.ORDERS) for event in day):
@@ -106,13 +106,13 @@ def test_the_schema_changes_on_the_eighth_day_and_its_rows_need_the_wider_amount
         assert bool(too_wide) == (day >= 7)
 
 
-def test_a_delete_names_the_key_and_nothing_else() -> None:
+def test_a_delete_contains_only_the_key() -> None:
     for table in FeedTable:
         deletes = [event for day in landed(table) for event in day if event["op"] == "d"]
         assert all(event["after"] is None and list(event["before"]) == [KEY_COLUMN[table]] for event in deletes)
 
 
-def test_what_the_source_holds_in_the_end_does_not_depend_on_the_faults_of_the_way() -> None:
+def test_the_final_state_does_not_depend_on_faults_of_delivery() -> None:
     smooth = FeedPlan(events_per_day=400, seed=3, late_share=0, duplicate_share=0, disorder_share=0)
     # Events of the last days may still be under way, so both end on a day when nothing is.
     for table in FeedTable:

@@ -1,4 +1,4 @@
-"""The whole pipeline on Spark: whatever the order of the days, the tables end as the source is."""
+"""The whole pipeline on Spark: in any order of the days, the tables reach the state of the source."""
 
 from collections.abc import Iterator
 from datetime import UTC
@@ -71,14 +71,14 @@ def found_orders(project: Project) -> list[dict[str, Any]]:
     return [{k: v.astimezone(UTC) if k in instants and v else v for k, v in row.items()} for row in rows]
 
 
-def test_a_backfill_in_one_run_ends_as_the_source_is(backfilled: Project) -> None:
+def test_a_backfill_in_one_run_gives_the_state_of_the_source(backfilled: Project) -> None:
     assert found_orders(backfilled) == orders_of_the_source()
     found = [(row["user_id"], row["city"], row["tier"], row["lsn"]) for row in backfilled.rows("dwd.users")]
     rows = source_now(FEED.plan(), FeedTable.USERS, LAST_DAY)
     assert found == [(user, row["city"], row["tier"], row["lsn"]) for user, row in sorted(rows.items())]
 
 
-def test_days_in_any_order_with_compactions_between_end_as_the_source_is(
+def test_days_in_any_order_with_compactions_give_the_state_of_the_source(
     tmp_path: Path, instance: dg.DagsterInstance
 ) -> None:
     project = a_shop(tmp_path, instance)
@@ -92,7 +92,7 @@ def test_days_in_any_order_with_compactions_between_end_as_the_source_is(
     assert [{k: row[k] for k in expected[key]} for key, row in found.items()] == list(expected.values())
 
 
-def test_a_day_that_is_run_again_changes_nothing_but_the_snapshots(backfilled: Project) -> None:
+def test_repeating_a_day_changes_only_the_snapshots(backfilled: Project) -> None:
     before = found_orders(backfilled)
     events = backfilled.table("ods.orders_cdc").scan().to_arrow().num_rows
     assert backfilled.run(INGEST, days=DAYS[1]).success
@@ -134,7 +134,7 @@ class DiesOnceAfterCommit(PaimonIOManager):
             raise OSError(message)
 
 
-def test_a_spark_step_that_died_after_its_commit_is_repeated_without_writing_again(
+def test_a_spark_step_that_died_after_its_commit_is_retried_without_writing_again(
     tmp_path: Path, instance: dg.DagsterInstance
 ) -> None:
     project = a_shop(tmp_path, instance)

@@ -1,4 +1,4 @@
-"""The revenue of every day is computed again when events that arrive change its orders, in whatever order they come."""
+"""The revenue of a day is recomputed when events change its orders, in any order of arrival."""
 
 from __future__ import annotations
 

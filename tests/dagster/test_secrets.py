@@ -1,6 +1,6 @@
 """Canaries in everything the project is configured with; none of them is in what Dagster stores, prints or logs."""
 
-# Annotations are not postponed here: Dagster looks at the types itself.
+# No postponed annotations here: Dagster inspects the types.
 
 import io
 import json
@@ -104,7 +104,7 @@ def watched(tmp_path: Path, instance: dg.DagsterInstance) -> Iterator[Watched]:
     root.setLevel(level)
 
 
-def test_the_search_finds_what_a_run_shows(watched: Watched, capfd: pytest.CaptureFixture[str]) -> None:
+def test_the_search_finds_everything_that_a_run_shows(watched: Watched, capfd: pytest.CaptureFixture[str]) -> None:
     shown = canary("shown")
 
     @dg.asset
@@ -147,7 +147,7 @@ def opening(number: int) -> dg.OpDefinition:
     return opens
 
 
-def test_no_secret_option_of_the_catalog_is_shown_by_a_run_that_it_fails(
+def test_a_failed_run_shows_no_secret_option_of_the_catalog(
     watched: Watched, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     keys = [*CATALOG_KEYS, *SECRET_KEYS]
@@ -172,7 +172,7 @@ def test_no_secret_option_of_the_catalog_is_shown_by_a_run_that_it_fails(
 
 
 @pytest.mark.parametrize("place", ["warehouse", "options", "table_defaults", "metastore"])
-def test_a_secret_that_is_given_where_it_would_be_shown_fails_the_run_and_is_not_stored(
+def test_a_secret_in_a_visible_field_fails_the_run_and_is_not_stored(
     place: str, watched: Watched, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     secret = canary("place")
@@ -199,7 +199,7 @@ def test_a_secret_that_is_given_where_it_would_be_shown_fails_the_run_and_is_not
         {"paimon/token=?": "x"},
     ],
 )
-def test_a_secret_in_the_metadata_of_an_asset_enters_no_table_and_no_event(
+def test_a_secret_in_asset_metadata_is_stored_in_no_table_and_no_event(
     metadata: dict[str, Any], watched: Watched, capfd: pytest.CaptureFixture[str]
 ) -> None:
     secret = canary("metadata")
@@ -213,7 +213,7 @@ def test_a_secret_in_the_metadata_of_an_asset_enters_no_table_and_no_event(
     assert not watched.leaks(capfd, secret)
 
 
-def test_errors_of_others_lose_the_secrets_of_the_run_in_the_event_log(
+def test_secrets_in_errors_of_other_libraries_are_masked_in_the_event_log(
     watched: Watched, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     setting, token = canary("setting"), canary("connect")

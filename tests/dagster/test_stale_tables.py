@@ -1,4 +1,4 @@
-"""The IO manager beside others who alter or replace the table while a step writes it. No JVM."""
+"""The IO manager while other writers alter or replace the table that a step writes. No JVM."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def alter(project: Project) -> None:
 
 
 @pytest.mark.parametrize("mode", ["append", "upsert"])
-def test_rows_of_a_step_join_a_table_that_was_widened_meanwhile(
+def test_rows_of_a_step_are_written_to_a_table_that_was_widened_in_the_meantime(
     project: Project, monkeypatch: pytest.MonkeyPatch, mode: str
 ) -> None:
     project.run(items(mode, 7))
@@ -66,7 +66,7 @@ def test_rows_of_a_step_join_a_table_that_was_widened_meanwhile(
     assert {(row["id"], row["amount"], row["c"]) for row in project.rows("shop.items")} == found
 
 
-def test_a_step_whose_rows_would_be_merged_otherwise_fails_and_leaves_nothing(
+def test_a_step_fails_and_leaves_nothing_if_its_rows_would_be_merged_differently(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     project.run(items("upsert", 7))
@@ -98,7 +98,7 @@ def test_a_step_whose_table_was_created_again_commits_nothing_into_it(
     assert [row["amount"] for row in project.rows("shop.items")] == [1, 2]
 
 
-def test_a_step_beside_a_writer_that_moves_the_hash_index_succeeds(
+def test_a_step_succeeds_if_another_writer_changes_the_hash_index(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     project.run(items("upsert", 7, bucket="-1"))

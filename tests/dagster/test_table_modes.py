@@ -1,4 +1,4 @@
-"""Table modes as a user of the project reaches them: options of an asset, the compaction job, what both tell."""
+"""Table modes in the project: options of an asset, the compaction job, and their reports."""
 
 from typing import Any
 
@@ -23,12 +23,12 @@ def items(*values: int) -> pa.Table:
 
 
 def told(project: Project, rows: pa.Table, **options: str) -> dict[str, Any]:
-    """What one materialization tells, of an asset whose table has these options."""
+    """Return the metadata of one materialization of an asset whose table has these options."""
     asset = an_asset(lambda: rows, **UPSERT, **{"paimon/options": options})
     return materializations(project.run(asset))[None]  # type: ignore[index]
 
 
-def test_an_asset_with_a_changelog_tells_how_many_changes_it_made(project: Project) -> None:
+def test_an_asset_with_a_changelog_reports_the_number_of_changes(project: Project) -> None:
     lookup = {"bucket": "1", "changelog-producer": "lookup"}
     assert told(project, items(1, 2, 3), **lookup)["paimon/changelog_rows"] == 3
     second = told(project, items(1, 5), **lookup)
@@ -48,7 +48,7 @@ def test_a_table_follows_the_options_of_its_asset_but_not_its_number_of_buckets(
     assert [row["value"] for row in project.rows("shop.items")] == [5, 4]
 
 
-def test_an_option_that_may_not_change_stops_the_step(project: Project) -> None:
+def test_an_immutable_option_stops_the_step(project: Project) -> None:
     told(project, items(1), bucket="1")
     asset = an_asset(lambda: items(2), **UPSERT, **{"paimon/options": {"merge-engine": "first-row"}})
     result = project.run(asset, raise_on_error=False)
@@ -67,11 +67,11 @@ def a_marked_table(project: Project, name: str) -> None:
     table.copy({"write-only": "true"}).append(items(7, 7, 7, 7, 7))
 
 
-def test_the_compaction_job_takes_some_buckets_and_tells_changes_and_marks(project: Project) -> None:
+def test_the_compaction_job_compacts_some_buckets_and_reports_changes_and_deleted_rows(project: Project) -> None:
     a_marked_table(project, "dwd.orders")
     settings = {"table": "dwd.orders", "on_spark": False}
     first = execute(project, "compact_table", buckets=[0], **settings)
-    assert (first["paimon/level0_files"], first["snapshots made"]) == (1, "4")
+    assert (first["paimon/level0_files"], first["snapshots created"]) == (1, "4")
     second = execute(project, "compact_table", **settings)
     assert (second["paimon/level0_files"], second["paimon/marked_rows"]) == (0, 5)
     assert first["paimon/changelog_rows"] + second["paimon/changelog_rows"] == 10
@@ -80,7 +80,7 @@ def test_the_compaction_job_takes_some_buckets_and_tells_changes_and_marks(proje
     assert "| marked rows | 5 | 0 | -5 |" in third["before and after"]
 
 
-def test_rows_that_nobody_sees_yet_are_pressure(project: Project) -> None:
+def test_rows_that_are_not_visible_yet_cause_a_compaction(project: Project) -> None:
     a_marked_table(project, "dwd.orders")
     context = dg.build_sensor_context(resources={"lakehouse": project.lakehouse})
     (request,) = compaction_pressure(context)

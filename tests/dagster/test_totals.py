@@ -1,4 +1,4 @@
-"""The marts that follow changes hold what a computation over all orders gives, whatever happened to the orders."""
+"""The marts that follow changes equal a computation over all orders, whatever happened to the orders."""
 
 from collections import Counter
 from decimal import Decimal

@@ -1,4 +1,4 @@
-"""Every test has a project of its own."""
+"""Every test has a separate project."""
 
 from __future__ import annotations
 

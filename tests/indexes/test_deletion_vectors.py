@@ -1,4 +1,4 @@
-"""From the index files of a snapshot to the deletion vectors of data files."""
+"""Reading the deletion vectors of data files from the index files of a snapshot."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ def located(*entries: IndexManifestEntry) -> dict[BucketId, dict[str, DeletionFi
     return deletion_files(entries, in_table)
 
 
-# --- where they lie --------------------------------------------------------------------------------------------------
+# --- locations -------------------------------------------------------------------------------------------------------
 
 
-def test_index_files_lie_in_the_index_directory_or_beside_the_data_or_elsewhere() -> None:
+def test_index_files_are_in_the_index_directory_or_next_to_the_data_or_at_an_external_path() -> None:
     def path_of(index: IndexManifestEntry, *, beside_data: bool = False) -> str:
         return index_file_path(index, partial(in_table, beside_data=beside_data))
 
@@ -66,13 +66,13 @@ def test_index_files_lie_in_the_index_directory_or_beside_the_data_or_elsewhere(
 
 
 @pytest.mark.parametrize("path", ["s3://bucket/i", "oss://b/i", "hdfs:/i", "elsewhere/i", "/w/../i"])
-def test_an_index_file_out_of_reach_is_named(path: str) -> None:
+def test_the_error_names_an_index_file_outside_the_file_system(path: str) -> None:
     with pytest.raises(UnsupportedFeature, match="outside the file system") as refusal:
         located(entry("i", external_path=path))
     assert path in str(refusal.value)
 
 
-def test_each_data_file_is_told_its_vector_by_partition_and_bucket() -> None:
+def test_deletion_files_are_grouped_by_partition_and_bucket() -> None:
     other = replace(entry("index-1"), bucket=4)
     hashes = entry("index-2", index_type=HASH, deletion_vector_ranges=None)
     empty = entry("index-3", deletion_vector_ranges=())
@@ -86,13 +86,13 @@ def test_each_data_file_is_told_its_vector_by_partition_and_bucket() -> None:
     }
 
 
-def test_two_vectors_of_one_data_file_are_a_contradiction() -> None:
+def test_two_vectors_of_one_data_file_are_an_error() -> None:
     twin = entry("index-1", deletion_vector_ranges=entry("index-0").index_file.deletion_vector_ranges)
     with pytest.raises(BadEncoding, match=r"'index-0-data' has another deletion vector in '/w/db.db/t/index/index-0'"):
         located(entry("index-0"), twin)
 
 
-# --- what Java wrote -------------------------------------------------------------------------------------------------
+# --- files of Java ---------------------------------------------------------------------------------------------------
 
 
 def stored_by_java() -> Iterator[tuple[str, Table, IndexManifestEntry]]:
@@ -112,7 +112,7 @@ def stored_by_java() -> Iterator[tuple[str, Table, IndexManifestEntry]]:
                         yield f"{case}/{name}", table, index
 
 
-def test_index_files_of_java_are_decoded_and_encoded_to_the_same_bytes() -> None:
+def test_index_files_of_java_are_re_encoded_to_the_same_bytes() -> None:
     files, vectors, wide, unknown = 0, 0, 0, 0
     for where, table, index in stored_by_java():
         paths, io = table.store.paths, table.store.io
@@ -134,7 +134,7 @@ def test_index_files_of_java_are_decoded_and_encoded_to_the_same_bytes() -> None
     assert files >= 68
     assert vectors >= 68
     assert wide >= 15
-    # Version 0.9 does not say how many rows a vector marks.
+    # Version 0.9 does not record how many rows a vector marks.
     assert unknown >= 30
 
 
@@ -174,16 +174,16 @@ def test_a_damaged_index_file_gives_the_same_rows_or_an_error_that_names_it(is_w
             assert rows_read(io, files) == sound
         except CorruptionError as error:
             refused += 1
-            assert error.path == AT  # noqa: PT017 - most of many must fail, not one of them
+            assert error.path == AT  # noqa: PT017 - not every damage must raise
     assert refused == len(broken)
 
 
-def test_a_missing_index_file_is_named() -> None:
+def test_the_error_names_a_missing_index_file() -> None:
     with pytest.raises(MissingFile, match="index-0"):
         rows_read(MemoryFileIO(), an_index_file(is_wide=False)[1])
 
 
-def test_a_range_behind_the_end_is_named() -> None:
+def test_the_error_names_a_range_beyond_the_end() -> None:
     data, (first, *_) = an_index_file(is_wide=False)
     io = MemoryFileIO()
     a_file(io, data)

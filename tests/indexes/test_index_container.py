@@ -1,4 +1,4 @@
-"""Index files that are read in parts: only what a look-up needs, and nothing that is not what the name states."""
+"""Partial reads of index files: a lookup reads only what it needs and verifies it with the hash in the name."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def looked_up(path: str, index_type: str, value: int, *, for_look_ups: bool = Tr
     return reader.evaluate(condition)
 
 
-def test_only_a_large_container_with_filters_and_other_indexes_is_named_by_its_parts() -> None:
+def test_only_a_large_container_with_filters_and_other_indexes_has_a_hash_of_its_parts_in_its_name() -> None:
     assert len(LARGE) > MIN_BYTES_FOR_PARTS
     others = (
         {"a": {"bloom-filter": payload("bloom-filter", items=10), "bitmap": b"short"}},
@@ -69,7 +69,7 @@ def test_only_a_large_container_with_filters_and_other_indexes_is_named_by_its_p
         assert stated_parts_hash(name) is None
 
 
-def test_a_look_up_reads_the_head_and_the_filters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lookup_reads_the_head_and_the_filters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = stored(tmp_path, LARGE)
     whole_reads: list[str] = []
     read = LocalFileIO.read
@@ -87,7 +87,7 @@ def test_a_look_up_reads_the_head_and_the_filters(tmp_path: Path, monkeypatch: p
             assert whole_reads == [path] * (index_type != "bloom-filter")
 
 
-def test_stores_that_answer_slowly_are_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_index_file_in_a_remote_store_is_read_with_one_request(monkeypatch: pytest.MonkeyPatch) -> None:
     io, path = MemoryFileIO(), f"/t/{index_file_name('data-0.parquet', UUID, LARGE)}"
     io.create(path, LARGE)
     monkeypatch.setattr(MemoryFileIO, "open_input", lambda *_: pytest.fail("read in parts"))
@@ -95,7 +95,7 @@ def test_stores_that_answer_slowly_are_asked_once(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize("index_type", ["bloom-filter", "bitmap", "bsi"])
-def test_no_damage_changes_what_a_look_up_finds(index_type: str, tmp_path: Path) -> None:
+def test_no_damage_changes_the_result_of_a_lookup(index_type: str, tmp_path: Path) -> None:
     chance = random.Random(8)
     expected = {value: looked_up(stored(tmp_path, LARGE), index_type, value) for value in (4, 7)}
     length = head_length(LARGE, path="f")
@@ -117,7 +117,7 @@ def test_no_damage_changes_what_a_look_up_finds(index_type: str, tmp_path: Path)
             assert error.path == path  # noqa: PT017 - it need not be raised
 
 
-def test_another_container_in_its_place_is_noticed(tmp_path: Path) -> None:
+def test_a_container_that_was_replaced_by_another_is_detected(tmp_path: Path) -> None:
     other = encode_file_index(
         {
             "a": {
@@ -132,7 +132,7 @@ def test_another_container_in_its_place_is_noticed(tmp_path: Path) -> None:
         looked_up(stored(tmp_path, other), "bloom-filter", 4)
 
 
-def test_a_missing_container_and_a_damaged_version_are_noticed_by_a_look_up(tmp_path: Path) -> None:
+def test_a_lookup_detects_a_missing_container_and_a_damaged_version(tmp_path: Path) -> None:
     path = stored(tmp_path, LARGE)
     Path(path).unlink()
     with pytest.raises(MissingFile):

@@ -1,4 +1,4 @@
-"""Local databases: each open in one place at a time, and thrown away when they cannot be read."""
+"""Local databases: each is open in one place at a time, and is deleted if it cannot be read."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ sys.stdin.readline()
 """
 
 
-def test_who_comes_second_gets_another_slot(tmp_path: Path) -> None:
+def test_a_second_user_gets_another_slot(tmp_path: Path) -> None:
     first = open_local_store(tmp_path, "keys")
     second = open_local_store(tmp_path, "keys")
     assert [store.path.name for store in (first, second)] == ["keys-0.duckdb", "keys-1.duckdb"]
@@ -33,7 +33,7 @@ def test_who_comes_second_gets_another_slot(tmp_path: Path) -> None:
     third.close()
 
 
-def test_a_slot_of_another_process_is_left_to_it(tmp_path: Path) -> None:
+def test_a_slot_that_another_process_uses_is_not_opened(tmp_path: Path) -> None:
     command = [sys.executable, "-c", _HOLD, str(tmp_path)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
         assert other.stdout is not None
@@ -41,7 +41,7 @@ def test_a_slot_of_another_process_is_left_to_it(tmp_path: Path) -> None:
         store = open_local_store(tmp_path, "keys")
         assert store.path.name == "keys-1.duckdb"
         store.close()
-        # A process that is killed lets go of its slot.
+        # Killing a process frees its slot.
         other.kill()
         other.wait()
     again = open_local_store(tmp_path, "keys")
@@ -50,7 +50,7 @@ def test_a_slot_of_another_process_is_left_to_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["plain", "a lock"])
-def test_what_is_no_database_is_thrown_away(tmp_path: Path, name: str) -> None:
+def test_a_file_that_is_not_a_database_is_replaced(tmp_path: Path, name: str) -> None:
     directory = tmp_path / name
     directory.mkdir()
     (directory / "keys-0.duckdb").write_bytes(b"something else" * 1000)
@@ -61,14 +61,14 @@ def test_what_is_no_database_is_thrown_away(tmp_path: Path, name: str) -> None:
     assert list(directory.iterdir()) == []
 
 
-def test_a_directory_that_cannot_be_used_is_named(tmp_path: Path) -> None:
+def test_the_error_names_a_directory_that_cannot_be_used(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(LocalStoreError, match=r"file/below: the local index cannot be opened.*'local-cache.dir'"):
         open_local_store(tmp_path / "file" / "below", "keys")
 
 
 @pytest.mark.parametrize("times", [1, 2])
-def test_a_directory_that_another_process_deletes_is_made_again(
+def test_a_directory_that_another_process_deletes_is_created_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, times: int
 ) -> None:
     connect, deleted = duckdb.connect, list[Path]()
@@ -85,7 +85,7 @@ def test_a_directory_that_another_process_deletes_is_made_again(
     store.discard()
 
 
-def test_a_directory_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+def test_the_error_names_a_directory_that_cannot_be_created(tmp_path: Path) -> None:
     (tmp_path / "table").write_text("a file")
     with pytest.raises(LocalStoreError, match=r"table: the local index cannot be opened .*'local-cache.dir'"):
         open_local_store(tmp_path / "table", "keys")

@@ -1,4 +1,4 @@
-"""Keys are looked up in bloom filters: little is read, and nothing that is damaged changes a result."""
+"""Key lookups in bloom filters read few bytes, and damaged files do not change their results."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ INDEXES = {
     "metadata.stats-mode": "none",
 }
 BITMAPS = {"file-index.bitmap.columns": "id,name,kind"}
-"""With these an index file has 64 KB, and its name states the hash of its filters."""
+"""With these options, an index file has 64 KB, and its name contains the hash of its filters."""
 
 _T = TypeVar("_T")
 
@@ -83,7 +83,7 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
 
 
 @pytest.mark.parametrize("more", [{}, BITMAPS], ids=["whole", "in parts"])
-def test_a_second_look_up_reads_only_the_filter_of_its_column(
+def test_a_second_lookup_reads_only_the_filter_of_its_column(
     more: dict[str, str], tmp_path: Path, reads: list[int]
 ) -> None:
     table = table_in(tmp_path, more)
@@ -98,7 +98,7 @@ def test_a_second_look_up_reads_only_the_filter_of_its_column(
 
 
 @pytest.mark.parametrize("more", [{}, BITMAPS], ids=["whole", "in parts"])
-def test_no_damage_between_two_look_ups_changes_a_result(
+def test_no_damage_between_two_lookups_changes_a_result(
     more: dict[str, str], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     table = table_in(tmp_path, more)
@@ -126,7 +126,7 @@ def test_no_damage_between_two_look_ups_changes_a_result(
     assert str(path) in caplog.text
 
 
-def test_an_index_file_that_another_took_the_place_of_is_not_used(tmp_path: Path) -> None:
+def test_an_index_file_that_was_replaced_is_not_used(tmp_path: Path) -> None:
     table = table_in(tmp_path, BITMAPS)
     assert rows_of(table, filter="id = 5") == [(5, "n5", "b", 15)]
     paths = [Path(path) for path in index_paths(table)]
@@ -136,10 +136,10 @@ def test_an_index_file_that_another_took_the_place_of_is_not_used(tmp_path: Path
     assert rows_of(table, filter="id = 5") == [(5, "n5", "b", 15)]
 
 
-def test_a_file_without_the_value_is_read_in_the_columns_of_the_condition_alone(
+def test_only_the_columns_of_the_condition_are_read_from_a_file_without_the_value(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Filters so small that they leave out no file.
+    # The filters are so small that they exclude no file.
     table = table_in(tmp_path, {"file-index.bloom-filter.id.items": "1"})
     read: list[list[str]] = []
     decoded = parquet_reader.ParquetFileReader._decoded
@@ -161,7 +161,7 @@ CONDITIONS: dict[str, Callable[[Any, Any, Any], bool]] = {
 
 
 @pytest.mark.parametrize("file_format", ["parquet", "orc", "avro"])
-def test_rows_of_look_ups_are_those_of_a_comparison_of_all(file_format: str, tmp_path: Path) -> None:
+def test_lookups_return_the_same_rows_as_full_scans(file_format: str, tmp_path: Path) -> None:
     table = table_in(tmp_path, {"file.format": file_format, "file-index.bloom-filter.id.items": "1"})
     table.delete("id = 7")
     for condition, is_wanted in CONDITIONS.items():

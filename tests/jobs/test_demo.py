@@ -1,4 +1,4 @@
-"""The demo as a person runs it: it ends well, says what it did, and does no harm when it is run again."""
+"""The demo as a user runs it: it succeeds, reports its steps, and can be run again."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def warehouse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.dagster
 @pytest.mark.spark
 @pytest.mark.filterwarnings("ignore::dagster.BetaWarning", "ignore::dagster.PreviewWarning")
-def test_the_demo_runs_twice_to_the_same_tables(warehouse: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_running_the_demo_twice_gives_the_same_tables(warehouse: Path, capfd: pytest.CaptureFixture[str]) -> None:
     arguments = ["--days", "2", "--events", "60", "--warehouse", str(warehouse)]
     lakehouse = LakehouseCatalog(warehouse=str(warehouse))
     contents = []
@@ -45,14 +45,14 @@ def test_the_demo_runs_twice_to_the_same_tables(warehouse: Path, capfd: pytest.C
     assert contents[0][0].rows > 30
 
 
-def test_the_foreign_writer_needs_no_spark(warehouse: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_external_writer_needs_no_spark(warehouse: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["write-clicks", "--events", "25", "--warehouse", str(warehouse)]) == 0
     assert "ext.web_clicks: snapshot 1 with 25 clicks" in capsys.readouterr().out
     assert LakehouseCatalog(warehouse=str(warehouse)).table("ext.web_clicks").scan().to_arrow().num_rows == 25
 
 
 @pytest.mark.parametrize("arguments", [["--days", "0"], ["--days", "32"], ["--events", "5"], ["sell-clicks"]])
-def test_arguments_that_cannot_be_meant_are_refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_arguments_are_refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as raised:
         main(arguments)
     assert raised.value.code == 2

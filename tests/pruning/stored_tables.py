@@ -1,7 +1,6 @@
-"""Tables of plain rows with the metadata that files of them would have, and reading them with and without pruning.
+"""Tables of Python rows with the metadata of their files, and reads with and without pruning.
 
-The evidence is as sharp as it can be: exact statistics, indexes that know every stored row, row groups of two rows. So
-what pruning may leave out at most is left out.
+Pruning skips as much as it may: statistics are exact, indexes contain every stored row, and row groups have two rows.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ KEYED = TableSchema(0, _FIELDS, 2, partition_keys=("dt",), primary_keys=("dt", "
 
 @dataclass(frozen=True)
 class StoredFile:
-    """One file; a deletion vector marks the rows at the positions ``outdated``."""
+    """One file. A deletion vector marks the rows at the positions ``outdated``."""
 
     entry: ManifestEntry
     rows: tuple[Row, ...]
@@ -82,11 +81,11 @@ class StoredTable:
 def stored(
     commits: Sequence[Sequence[Row]], kind: ReadKind, *, engine: str = "deduplicate", settled: int = 0
 ) -> StoredTable:
-    """A table that was written in commits; the first ``settled`` of them are compacted to final rows on level 5."""
+    """Return a table that was written in commits. The first ``settled`` commits are compacted to level 5."""
     schema = APPEND if kind is ReadKind.APPEND_TABLE else KEYED
     files: list[StoredFile] = []
     for number, commit in enumerate(commits):
-        # Above level 0, and on a level of its own, where each key is live once.
+        # Above level 0 and on its own level, because each key is live once.
         level = 0 if kind is not ReadKind.MERGE_ON_WRITE else 1 + len(commits) - number
         files += _files_of(schema, commit, number, level)
     table = StoredTable(schema, tuple(files), kind, engine)
@@ -100,7 +99,7 @@ def stored(
 
 
 def _with_vectors(table: StoredTable) -> StoredTable:
-    """Each row is marked that a later file replaces; what a later file retracts is not."""
+    """Mark each row that a later file replaces, but not the rows that a later file retracts."""
     files = []
     for number, file in enumerate(table.files):
         later = [_key(row) for other in table.files[number + 1 :] for row in other.rows if row["kind"] == "+"]
@@ -152,7 +151,7 @@ def _meta(schema: TableSchema, rows: Sequence[Row], name: str, sequence: int, le
 
 
 def all_rows(table: StoredTable) -> list[Row]:
-    """The rows of the table as it is."""
+    """Return all rows of the table."""
     live = [row for file in table.files for row in _live(file, range(len(file.rows)))]
     if table.kind in (ReadKind.APPEND_TABLE, ReadKind.CHANGES):
         return live
@@ -160,7 +159,7 @@ def all_rows(table: StoredTable) -> list[Row]:
 
 
 def pruned_rows(table: StoredTable, pruning: Pruning) -> list[Row]:
-    """The rows of what pruning leaves of the table, and the filter selects."""
+    """Return the rows that the filter selects from the files, row groups and rows that pruning keeps."""
     files = _by_statistics(_by_place(table.files, pruning), pruning)
     if table.kind is ReadKind.CHANGES:
         found = [row for file in files for row in _live(file, _positions(file, pruning, merged=False))]
@@ -170,13 +169,13 @@ def pruned_rows(table: StoredTable, pruning: Pruning) -> list[Row]:
 
 
 def kept_state(table: StoredTable, pruning: Pruning) -> list[Row]:
-    """The whole rows of the files that pruning leaves, for a comparison with another state."""
+    """Return all rows of the files that pruning keeps, for a comparison with another state."""
     files = _by_statistics(_by_place(table.files, pruning), pruning)
     return _merged([row for file in files for row in file.rows], table.engine)
 
 
 def selected(rows: Iterable[Row], predicate: Predicate | None) -> list[Row]:
-    """The rows that a filter selects."""
+    """Return the rows that a filter selects."""
     return [row for row in rows if predicate is None or answer(predicate, row) is True]
 
 
@@ -230,7 +229,7 @@ def _state(files: Sequence[StoredFile], table: StoredTable, pruning: Pruning) ->
 
 
 def _positions(file: StoredFile, pruning: Pruning, *, merged: bool) -> Iterable[int]:
-    """The rows of the row groups that are read."""
+    """Return the positions of rows in the row groups that are read."""
     condition = pruning.row_group_condition(merged=merged)
     for start in range(0, len(file.rows), ROW_GROUP):
         group = range(start, min(start + ROW_GROUP, len(file.rows)))
@@ -247,7 +246,7 @@ def _key(row: Mapping[str, Any]) -> tuple[str, int]:
 
 
 def _merged(rows: Iterable[Row], engine: str) -> list[Row]:
-    """One row for each key, in the order of keys; the rows come oldest first."""
+    """Merge rows, oldest first, to one row for each key, in the order of keys."""
     found: dict[tuple[str, int], Row] = {}
     for row in rows:
         old = found.get(_key(row))

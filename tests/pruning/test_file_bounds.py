@@ -1,4 +1,4 @@
-"""Statistics of files never leave out a file that holds a wanted row, whatever a format makes of its values."""
+"""Bounds from statistics never exclude a file with a selected row, even if the file format changes values."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def bounds_of(name: str, low: tuple[str, int], high: tuple[str, int]) -> dict[st
     return dict(FileBounds(SCHEMA, {0: SCHEMA}, ["c", "t"]).of_values(file))
 
 
-def test_chars_in_orc_files_may_be_shorter_than_what_was_measured() -> None:
+def test_chars_in_orc_files_may_be_shorter_than_in_the_statistics() -> None:
     for name, lowest in (("data-1.orc", "a"), ("data-1.parquet", "a   ")):
         found = bounds_of(name, ("a   ", 0), ("b   ", DAY))
         assert (found["c"].minimum, found["c"].maximum) == (lowest, "b   ")
         assert found["t"].maximum == DAY
 
 
-def test_early_timestamps_in_orc_files_may_be_days_away_from_what_was_measured() -> None:
+def test_early_timestamps_in_orc_files_may_differ_by_days_from_the_statistics() -> None:
     assert bounds_of("data-1.orc", ("a", DAWN), ("b", DAY))["t"] == ColumnBounds(None, None, 0, 2)
     assert bounds_of("data-1.avro", ("a", DAWN), ("b", DAY))["t"].minimum == DAWN

@@ -1,4 +1,4 @@
-"""What pruning leaves gives the same rows as everything does, whatever the filter and the kind of read."""
+"""A read with pruning returns the same rows as a read of everything, for every filter and kind of read."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_every_kind_of_read_has_rules() -> None:
     assert set(RULES) == set(ReadKind)
 
 
-def test_a_filter_is_taken_apart_by_columns() -> None:
+def test_a_filter_is_split_by_columns() -> None:
     found = pruning_of(ReadKind.MERGE_ON_READ, And((DAY, KEY, VALUE)))
     assert found.partition_condition == DAY
     assert found.row_group_condition(merged=True) == And((DAY, KEY))
@@ -75,7 +75,7 @@ def test_a_filter_is_taken_apart_by_columns() -> None:
     assert either.residual == Or((DAY, VALUE))
 
 
-def test_without_a_filter_nothing_is_left_out() -> None:
+def test_without_a_filter_nothing_is_skipped() -> None:
     for kind in ReadKind:
         found = pruning_of(kind, None)
         assert found.partition_condition is found.bucket_hashes is found.index_condition is found.residual is None
@@ -84,14 +84,14 @@ def test_without_a_filter_nothing_is_left_out() -> None:
         assert found.admits_key_hashes(np.array([], np.int32))
 
 
-def test_a_fixed_bucket_key_leaves_one_bucket_and_a_range_of_it_all() -> None:
+def test_equality_on_the_bucket_key_selects_one_bucket_and_a_range_selects_all() -> None:
     one = pruning_of(ReadKind.APPEND_TABLE, And((KEY, VALUE)))
     assert [one.admits_bucket(bucket, 8) for bucket in range(8)].count(True) == 1
     assert pruning_of(ReadKind.APPEND_TABLE, Compare("id", LT, 1)).bucket_hashes is None
     assert pruning_of(ReadKind.APPEND_TABLE, KEY, **{"bucket-function.type": "mod"}).bucket_hashes is None
 
 
-def test_a_dynamic_bucket_is_admitted_by_the_hashes_of_its_keys() -> None:
+def test_the_hashes_of_its_keys_decide_whether_a_dynamic_bucket_is_read() -> None:
     found = pruning_of(ReadKind.MERGE_ON_READ, In("id", (1, 2)))
     assert found.bucket_hashes is not None
     one, other = sorted(found.bucket_hashes)
@@ -100,7 +100,7 @@ def test_a_dynamic_bucket_is_admitted_by_the_hashes_of_its_keys() -> None:
     assert not found.admits_key_hashes(np.array([7], np.int32))
 
 
-def test_postponed_rows_are_in_no_bucket_and_have_statistics_of_their_keys() -> None:
+def test_postponed_rows_have_no_bucket_but_statistics_of_their_keys() -> None:
     found = pruning_of(ReadKind.MERGE_ON_READ, And((KEY, VALUE))).of_postponed_rows()
     assert found.bucket_hashes is None
     assert found.key_statistics_test({}) is not None
@@ -119,7 +119,7 @@ def test_postponed_rows_are_in_no_bucket_and_have_statistics_of_their_keys() -> 
         (ReadKind.POSTPONED, True, False, False),
     ],
 )
-def test_each_kind_of_read_uses_the_evidence_that_holds_for_it(
+def test_each_kind_of_read_uses_only_valid_statistics_and_indexes(
     kind: ReadKind, by_keys: bool, by_values: bool, by_index: bool
 ) -> None:
     found = pruning_of(kind, And((KEY, VALUE)))
@@ -129,7 +129,7 @@ def test_each_kind_of_read_uses_the_evidence_that_holds_for_it(
     assert pruning_of(kind, VALUE, **{"file-index.read.enabled": "false"}).index_condition is None
 
 
-def test_indexes_are_evaluated_for_the_key_apart_from_the_whole_filter() -> None:
+def test_indexes_are_evaluated_separately_for_the_key_and_for_the_whole_filter() -> None:
     evaluated: list[Predicate] = []
 
     def evaluate(condition: Predicate) -> str:
@@ -143,7 +143,7 @@ def test_indexes_are_evaluated_for_the_key_apart_from_the_whole_filter() -> None
     only_values = pruning_of(ReadKind.MERGE_ON_READ, VALUE)
     assert only_values.index_verdict(evaluate, "unknown") == IndexVerdict("unknown", "answer 1")
     evaluated.clear()
-    # A row of an append table is merged with none.
+    # Rows of an append table are never merged.
     append = pruning_of(ReadKind.APPEND_TABLE, VALUE)
     assert append.index_verdict(evaluate, "unknown") == IndexVerdict("answer 1", "answer 1")
     evaluated.clear()
@@ -215,7 +215,7 @@ def in_order(rows: Sequence[Row]) -> list[str]:
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_the_rows_of_what_pruning_leaves_are_those_of_everything(name: str) -> None:
+def test_pruning_does_not_change_the_rows_of_a_read(name: str) -> None:
     dropped = 0
 
     @settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -232,7 +232,7 @@ def test_the_rows_of_what_pruning_leaves_are_those_of_everything(name: str) -> N
 
 
 def difference(old: list[Row], new: list[Row], predicate: Predicate) -> list[tuple[str, Row]]:
-    """How the rows of two states differ, with row kinds, as far as the filter selects the rows."""
+    """Return the rows that differ between two states with row kinds, if the filter selects them."""
     before, after = ({(row["dt"], row["id"]): row for row in rows} for rows in (old, new))
     found = []
     for key in sorted(before.keys() | after.keys()):
@@ -244,7 +244,7 @@ def difference(old: list[Row], new: list[Row], predicate: Predicate) -> list[tup
 
 
 def differs_as_everything(history: Commits, settled: int, predicate: Predicate) -> bool:
-    """Whether the state before the last commit and the one after it, ``settled``, differ as they do without pruning."""
+    """Return whether pruning keeps the difference between the states before and after the last commit."""
     old, new = stored(history[:-1], ReadKind.DIFFERENCE), stored(history, ReadKind.DIFFERENCE, settled=settled)
     pruned = (kept_state(table, table.pruning(predicate)) for table in (old, new))
     return difference(*pruned, predicate) == difference(all_rows(old), all_rows(new), predicate)
@@ -254,13 +254,13 @@ def differs_as_everything(history: Commits, settled: int, predicate: Predicate) 
 @given(
     history=commits(kinds="++-").filter(lambda found: len(found) > 1), settled=st.integers(0, 4), predicate=CONDITIONS
 )
-def test_two_states_differ_in_the_same_rows_with_and_without_pruning(
+def test_pruning_does_not_change_the_difference_of_two_states(
     history: Commits, settled: int, predicate: Predicate
 ) -> None:
     assert differs_as_everything(history, min(settled, len(history)), predicate)
 
 
-# --- the properties notice a rule that is broken ---------------------------------------------------------------------
+# --- the properties detect a broken rule -----------------------------------------------------------------------------
 
 
 def a_row(id: int, v: int, kind: str = "+") -> Row:
@@ -282,13 +282,13 @@ def any_file_of_its_own(
 @pytest.mark.parametrize(
     ("table", "method", "broken"),
     [
-        # Files that are to be merged are judged one by one: the old row comes back.
+        # Files that must be merged are tested one by one: the old row comes back.
         (UPDATED, "merges", lambda _self, _files: False),
         # Values are tested before the merge: the old row comes back.
         (UPDATED, "_key_part", lambda _self, condition: condition),
-        # The values of files are taken for those of merged rows: the sum is lost.
+        # Stored values are used as values of merged rows: the sum is lost.
         (SUMMED, "kept_files", any_file_of_its_own),
-        # A file with a row that retracts is judged alone: the retracted row comes back.
+        # A file with a retract row is tested alone: the retracted row comes back.
         (RETRACTED, "merges", lambda _self, _files: False),
         # A bucket is not read: its rows are lost.
         (SEVERAL_BUCKETS, "admits_bucket", lambda _self, bucket, _total: bucket == 0),
@@ -302,7 +302,7 @@ def test_a_broken_rule_loses_rows_or_brings_them_back(
     assert not is_the_same(table, VALUE)
 
 
-def test_value_statistics_would_take_an_update_for_a_delete(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_value_statistics_would_turn_an_update_into_a_delete(monkeypatch: pytest.MonkeyPatch) -> None:
     history = [[a_row(1, 5)], [a_row(1, 7)]]
     assert differs_as_everything(history, 2, VALUE)
     rules = {**RULES, ReadKind.DIFFERENCE: Rules(key_statistics=True, value_statistics=True)}

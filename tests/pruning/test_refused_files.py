@@ -1,4 +1,4 @@
-"""What is refused by columns is refused file by file as well."""
+"""The columnar test refuses only files that the test of single files also refuses."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _BEYOND = [2**70, -(2**63), 127, 128, 1.5, True]
 
 
 def value(draw: Random, column: int) -> Any:
-    """A value that often meets those of others."""
+    """Return a value from a small set, so that values often coincide."""
     number = draw.randint(-9, 9)
     return draw.choice(_TEXTS) if column == 4 else float(number) if column == 5 else number
 
@@ -93,11 +93,11 @@ def in_columns(files: list[ManifestEntry]) -> tuple[ManifestColumns, np.ndarray]
 
 
 @pytest.mark.parametrize("by_keys", [True, False])
-def test_what_is_told_by_columns_is_told_file_by_file(by_keys: bool) -> None:
+def test_the_columnar_test_agrees_with_the_test_of_single_files(by_keys: bool) -> None:
     draw = Random(7)
     files = [entry(draw) for _ in range(60)]
     columns, rows = in_columns(files)
-    # Bounds of a column without values contradict themselves: the test of each file goes by the number of nulls.
+    # The bounds of a column without values are contradictory, so the test of single files uses the null count.
     is_sound = [all(5 not in s.null_counts for s in (e.file.key_stats, e.file.value_stats)) for e in files]
     refused = of_all = passed = 0
     for _ in range(300):
@@ -150,7 +150,7 @@ def test_a_literal_beyond_the_type_of_the_column_refuses_files() -> None:
         assert refusal(*in_columns(files)).refused.tolist() == [is_refused]
 
 
-def test_statistics_that_are_no_rows_refuse_nothing() -> None:
+def test_malformed_statistics_refuse_nothing() -> None:
     sound = one(1, 2, column=1)
     for damaged in (b"", b"\0\0\0\6", sound.file.value_stats.min_values[:-60], b"\0\0\0\7" + bytes(80)):
         broken = replace(sound, file=replace(sound.file, value_stats=SimpleStats(damaged, damaged, ())))
@@ -158,7 +158,7 @@ def test_statistics_that_are_no_rows_refuse_nothing() -> None:
         assert refusal(*in_columns([broken, sound])).refused.tolist() == [False, True]
 
 
-def test_entries_that_were_not_decoded_in_columns_are_left_to_the_test_of_files() -> None:
+def test_entries_that_were_not_decoded_to_columns_are_left_to_the_test_of_single_files() -> None:
     columns = ManifestColumns.of([one(1, 2, column=1)])
     refusal = refusal_by_values(Compare("c1", CompareOp.EQ, 9), SCHEMA, SCHEMAS)
     found = refusal(columns, np.arange(1))

@@ -1,4 +1,4 @@
-"""One session for all tests, and a warehouse of its own for each."""
+"""One session for all tests, and a separate warehouse for each."""
 
 from __future__ import annotations
 

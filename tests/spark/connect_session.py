@@ -1,4 +1,4 @@
-"""What runs through Spark Connect, in a process of its own: a process has one kind of session."""
+"""Tests through Spark Connect, in a separate process, because a process has only one kind of session."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.support.spark_session import SETTINGS, prepare_environment
 
 
 def absent_rows(lake: Lake) -> list[int]:
-    """How many rows meet conditions that fail on rows which are deleted or superseded."""
+    """Return how many rows meet conditions that would fail on deleted or superseded rows."""
     counts = []
     for name, keys, options in (
         ("marked", [], {"deletion-vectors.enabled": "true"}),
@@ -38,7 +38,7 @@ def absent_rows(lake: Lake) -> list[int]:
 
 
 def rows_of_many_to_compare(lake: Lake) -> Iterator[list[Any]]:
-    """The merged rows, read in each way, where there are more to compare than the client compares itself."""
+    """Yield the merged rows of each reader, with more rows to compare than the client compares itself."""
     with bounds_of({"MAX_ROWS_IN_DRIVER": 10, "max_bytes": 0}):
         for way in MergedRead:
             frame = lake.table("s.t", **{MERGED_READ.key: way.value})
@@ -46,7 +46,7 @@ def rows_of_many_to_compare(lake: Lake) -> Iterator[list[Any]]:
 
 
 def streamed(lake: Lake, checkpoint: Path) -> tuple[list[int], int, int]:
-    """The micro-batches of a query that is started twice, and the rows and snapshots that it has written."""
+    """Return the micro-batches of a query that is started twice, and its written rows and snapshots."""
     lake.sql("CREATE TABLE s.copy (id BIGINT, n INT)")
     found = []
     for _ in range(2):

@@ -1,4 +1,4 @@
-"""Tables of a warehouse as Spark and as one process see them."""
+"""Tables of a warehouse, read by Spark and by a single process."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class TestLake:
         partition_keys: Sequence[str] = (),
         **options: str,
     ) -> Table:
-        """A table ``s.<name>``, with two buckets when it has a primary key; underscores in options become dashes."""
+        """Create a table ``s.<name>``, with two buckets if it has a primary key; ``_`` in options becomes ``-``."""
         given = {key.replace("_", "-"): value for key, value in options.items()}
         if primary_keys:
             given.setdefault("bucket", "2")
@@ -65,7 +65,7 @@ class TestLake:
         return self.lake.write(self.frame(rows, schema), f"s.{name}", **how)
 
     def rows(self, name: str = "t", **arguments: Any) -> list[tuple[Any, ...]]:
-        """What Spark reads, which must be what one process reads."""
+        """Return the rows that Spark reads, and check that a single process reads the same."""
         found = rows_of(self.lake.table(f"s.{name}", **arguments))
         options = {key: arguments.pop(key) for key in list(arguments) if key not in ("columns", "filter")}
         alone = self.table(name).scan(options=options, **arguments).to_arrow()
@@ -73,7 +73,7 @@ class TestLake:
         return found
 
     def files(self, name: str = "t") -> list[str]:
-        """Data files below a table."""
+        """Return the data files of a table."""
         root = Path(self.table(name).store.paths.root)
         return sorted(str(path.relative_to(root)) for path in root.rglob("data-*"))
 
@@ -89,7 +89,7 @@ def rows_of(frame: Any) -> list[tuple[Any, ...]]:
 
 
 def jobs_of(spark: Any, work: Callable[[], object]) -> list[list[int]]:
-    """The Spark jobs that some work starts, each as the numbers of tasks of its stages, the last stage last."""
+    """Return the Spark jobs that some work starts, each as the numbers of tasks of its stages in order."""
     context = spark.sparkContext
     group = f"group-{next(_GROUPS)}"
     context.setJobGroup(group, "")
@@ -97,15 +97,15 @@ def jobs_of(spark: Any, work: Callable[[], object]) -> list[list[int]]:
         work()
     finally:
         context.setLocalProperty("spark.jobGroup.id", None)
-    # Spark notes its jobs in a thread of its own, which may lag behind.
+    # Spark records its jobs in a separate thread, which may lag behind.
     context._jsc.sc().listenerBus().waitUntilEmpty()
     tracker = context.statusTracker()
     jobs = [tracker.getJobInfo(job) for job in sorted(tracker.getJobIdsForGroup(group))]
-    # Spark keeps the stages of a job as a hash set: only their numbers tell the order.
+    # Spark keeps the stages of a job as a hash set, so only their ids give the order.
     return [[tracker.getStageInfo(stage).numTasks for stage in sorted(job.stageIds)] for job in jobs]
 
 
 def plan_of(frame: Any) -> str:
-    """The physical plan as text."""
+    """Return the physical plan as text."""
     text: str = frame._jdf.queryExecution().executedPlan().toString()
     return text

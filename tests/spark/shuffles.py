@@ -1,4 +1,4 @@
-"""What Spark does with keys that change their partition, in one process: its shuffles without a JVM."""
+"""Simulates Spark's shuffles for cross-partition tables in one process, without a JVM."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from table_format.spark.write.key_bootstrap import ASSIGNER, ORDER
 
 
 def job_of(table: Table, data: pa.Table, assigners: int, tasks: int, *, replacing: bool = False) -> CrossPartitionWrite:
-    """The job that ``Lake.write`` would start."""
+    """Return the job that ``Lake.write`` would start."""
     names = tuple(data.column_names)
     return CrossPartitionWrite(table.facts, names, table.facts.snapshots.latest(), replacing, assigners, tasks)
 
 
 def for_assigner(job: CrossPartitionWrite, data: pa.Table, number: int) -> list[pa.RecordBatch]:
-    """The rows of one assigner in the order of the frame, in small batches."""
+    """Return the rows of one assigner in the order of the DataFrame, in small batches."""
     fields = job.facts.schema.select(job.facts.schema.primary_keys)
     [batch] = data.combine_chunks().to_batches() or [pa.RecordBatch.from_pylist([], schema=data.schema)]
     keys = [batch.column(field.name) for field in fields]
@@ -38,12 +38,12 @@ def for_assigner(job: CrossPartitionWrite, data: pa.Table, number: int) -> list[
 
 
 def assigned(job: CrossPartitionWrite, data: pa.Table, number: int) -> list[pa.RecordBatch]:
-    """One run of an assigner."""
+    """Simulate one run of an assigner."""
     return list(assigner(job)(iter(for_assigner(job, data, number))))
 
 
 def answer(job: CrossPartitionWrite, sent: Iterable[pa.RecordBatch], task: int) -> Any:
-    """One run of a writer, with what all assigners sent to it."""
+    """Simulate one run of a writer with the rows of all assigners."""
 
     def rows() -> Iterator[pa.RecordBatch]:
         for batch in sent:
@@ -57,7 +57,7 @@ def answer(job: CrossPartitionWrite, sent: Iterable[pa.RecordBatch], task: int) 
 
 
 def write_shared(table: Table, data: pa.Table, assigners: int, tasks: int = 2, **how: Any) -> CrossPartitionWrite:
-    """Write rows by several assigners and writers, in one commit."""
+    """Write rows with several assigners and writers in one commit."""
     job = job_of(table, data, assigners, tasks, **how)
     sent = [batch for number in range(assigners) for batch in assigned(job, data, number)]
     answers = [answer(job, sent, task) for task in range(tasks)]

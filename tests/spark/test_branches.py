@@ -42,7 +42,7 @@ def test_a_branch_is_written_and_read_on_spark(lake: TestLake) -> None:
     assert found(lake) == [(1, "a", "dev"), (2, "b", "dev")]
 
 
-def test_partitions_come_from_the_fallback_branch_on_spark(lake: TestLake) -> None:
+def test_partitions_are_read_from_the_fallback_branch_on_spark(lake: TestLake) -> None:
     catalog = lake.lake.catalog
     table = catalog.create_table("s.b", Schema.from_arrow(COLUMNS, ["id", "p"], ["p"], {"bucket": "1"}))
     table.append(rows((1, "a", "main")))

@@ -23,7 +23,7 @@ def changed(lake: TestLake) -> TestLake:
     return lake
 
 
-def test_changes_between_snapshots_are_a_frame(changed: TestLake) -> None:
+def test_changes_between_snapshots_are_returned_as_a_frame(changed: TestLake) -> None:
     frame = changed.lake.table("s.t", **{"incremental-between": "1,3"})
     assert rows_of(frame) == [(2, "b"), (4, "b")]
     assert "MapInArrow" in plan_of(frame)
@@ -31,7 +31,7 @@ def test_changes_between_snapshots_are_a_frame(changed: TestLake) -> None:
     assert rows_of(changed.lake.table("s.t", columns=["id"], **difference)) == [(2,), (4,)]
 
 
-def test_an_audit_log_is_a_frame_with_row_kinds(changed: TestLake) -> None:
+def test_an_audit_log_is_returned_as_a_frame_with_row_kinds(changed: TestLake) -> None:
     span = {"incremental-between": "1,3"}
     log = changed.lake.table("s.t$audit_log", **span)
     assert log.columns == ["rowkind", "id", "v"]
@@ -39,6 +39,6 @@ def test_an_audit_log_is_a_frame_with_row_kinds(changed: TestLake) -> None:
     assert rows_of(changed.lake.table("s.t$audit_log", columns=["id"], filter="rowkind = '+I'", **span)) == [(2,), (4,)]
 
 
-def test_a_binlog_is_a_frame_of_arrays(changed: TestLake) -> None:
+def test_a_binlog_is_returned_as_a_frame_of_arrays(changed: TestLake) -> None:
     found = rows_of(changed.lake.table("s.t$binlog", **{"incremental-between": "2,3"}))
     assert found == [("-D", [1], ["a"])]

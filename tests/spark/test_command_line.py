@@ -53,7 +53,7 @@ def test_rows_keep_their_types_in_a_file(warehouse: Path, tmp_path: Path) -> Non
     ("text", "said"),
     [("SELECT * FROM s.nothing", "s.nothing"), ("SELEC 1", "line 1"), ("SELECT nothing FROM s.orders", "nothing")],
 )
-def test_a_statement_that_is_refused_is_one_line(warehouse: Path, text: str, said: str) -> None:
+def test_a_refused_statement_is_an_error_of_one_line(warehouse: Path, text: str, said: str) -> None:
     result = run(warehouse, text)
     assert result.exit_code == 1
     (line,) = result.stderr.splitlines()

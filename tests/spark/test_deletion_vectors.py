@@ -35,7 +35,7 @@ def alone(lake: Lake, name: str, **arguments: Any) -> list[tuple[Any, ...]]:
         ("spark_modes", "db.orders_mow"),
     ],
 )
-def test_marked_rows_are_left_out(lake: TestLake, case: str, name: str) -> None:
+def test_deleted_rows_are_not_read(lake: TestLake, case: str, name: str) -> None:
     golden = golden_lake(lake, case)
     expected = alone(golden, name)
     assert len(expected) == len(golden_case(case).tables[name]["latest"]["rows"])
@@ -46,7 +46,7 @@ def test_marked_rows_are_left_out(lake: TestLake, case: str, name: str) -> None:
     assert rows_of(golden.table(name, **options)) == alone(golden, name, options=options)
 
 
-def test_files_with_vectors_do_not_need_the_library(lake: TestLake) -> None:
+def test_spark_reads_files_with_deletion_vectors_itself(lake: TestLake) -> None:
     golden = golden_lake(lake, "pk_deletion_vectors")
     opened = golden.catalog.load_table("db.parts")
     assert isinstance(opened, Table)
@@ -58,7 +58,7 @@ def test_files_with_vectors_do_not_need_the_library(lake: TestLake) -> None:
     assert "FileScan parquet" in physical
 
 
-def test_filters_and_projections_of_a_table_with_vectors(lake: TestLake) -> None:
+def test_filters_and_projections_of_a_table_with_deletion_vectors(lake: TestLake) -> None:
     golden = golden_lake(lake, "pk_deletion_vectors")
     expected = alone(golden, "db.t", columns=["k"], filter="k < 20")
     assert expected
@@ -66,13 +66,13 @@ def test_filters_and_projections_of_a_table_with_vectors(lake: TestLake) -> None
     assert rows_of(golden.table("db.t").where("k < 20").select("k")) == expected
 
 
-def test_spark_s_own_reader_call_leaves_marked_rows_out(lake: TestLake) -> None:
+def test_the_data_source_does_not_read_deleted_rows(lake: TestLake) -> None:
     golden = golden_lake(lake, "append_deletion_vectors")
     root = golden_case("append_deletion_vectors").warehouse / "db.db" / "t"
     assert rows_of(lake.spark.read.format("paimon").load(str(root))) == alone(golden, "db.t")
 
 
-def test_the_read_optimized_view_is_read_natively(lake: TestLake) -> None:
+def test_spark_reads_the_read_optimized_table_itself(lake: TestLake) -> None:
     lake.create(bucket="1", write_only="true")
     lake.write([(i, "old") for i in range(10)])
     assert rows_of(lake.lake.table("s.t$ro")) == []
@@ -86,7 +86,7 @@ def test_the_read_optimized_view_is_read_natively(lake: TestLake) -> None:
     assert [row["id"] for row in joined.collect()] == [3]
 
 
-def test_the_read_optimized_view_of_a_table_with_vectors(lake: TestLake) -> None:
+def test_the_read_optimized_table_with_deletion_vectors(lake: TestLake) -> None:
     golden = golden_lake(lake, "pk_deletion_vectors_bitmap64")
     expected = golden_case("pk_deletion_vectors_bitmap64").tables["db.t"]["system_tables"]["ro"]["rows"]
     assert len(rows_of(golden.table("db.t$ro"))) == len(expected)

@@ -33,7 +33,7 @@ def test_eight_tasks_write_eight_files_of_a_table_without_buckets(lake: TestLake
     assert len(lake.rows()) == 800
 
 
-def test_a_rescale_runs_in_tasks_and_makes_one_snapshot(lake: TestLake) -> None:
+def test_a_rescale_runs_in_tasks_and_creates_one_snapshot(lake: TestLake) -> None:
     lake.create(schema=DATED, primary_keys=("dt", "id"), partition_keys=("dt",), bucket="2")
     rows = [(dt, i, f"{dt}{i}") for dt in "ab" for i in range(50)]
     lake.write(rows, DDL)
@@ -53,7 +53,7 @@ def test_a_rescale_runs_in_tasks_and_makes_one_snapshot(lake: TestLake) -> None:
     assert lake.rows() == sorted([*(row for row in rows if row[:2] != ("a", 1)), ("a", 1, "new")], key=repr)
 
 
-def test_a_rescale_that_fails_in_a_task_leaves_no_file(lake: TestLake) -> None:
+def test_a_failed_task_of_a_rescale_leaves_no_file(lake: TestLake) -> None:
     table = lake.create(schema=DATED, primary_keys=("dt", "id"), partition_keys=("dt",), bucket="1")
     lake.write([(dt, i, "v") for dt in "ab" for i in range(20)], DDL)
     victim = next(name for name in lake.files() if name.startswith("dt=b"))
@@ -89,7 +89,7 @@ def test_postponed_rows_are_written_by_all_tasks_and_compacted_by_several(lake: 
     assert [row for row in lake.rows() if row[0] == "b"] == [("b", 1, "changed")]
 
 
-def test_the_times_that_spark_cannot_hold_survive(lake: TestLake) -> None:
+def test_times_that_spark_cannot_represent_are_preserved(lake: TestLake) -> None:
     schema = pa.schema([*KEYED, ("at", pa.timestamp("ns"))])
     lake.create(schema=schema, bucket="1")
     rows = pa.table({"id": [1, 2], "v": ["a", "b"], "at": pa.array([1, 10**18 + 7], pa.timestamp("ns"))}, schema=schema)

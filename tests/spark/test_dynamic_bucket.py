@@ -17,7 +17,7 @@ pytestmark = pytest.mark.spark
 DYNAMIC = {"bucket": "-1", "dynamic_bucket.target_row_num": "10"}
 
 
-def test_assigners_give_buckets_of_their_own_and_keys_stay(lake: TestLake) -> None:
+def test_assigners_open_separate_buckets_and_keys_keep_their_bucket(lake: TestLake) -> None:
     table = lake.create(**DYNAMIC, **{"dynamic_bucket.assigner_parallelism": "2"})
     lake.write([(i, f"v{i}") for i in range(100)], parallelism=3)
     assert_sound(table, exact=True)
@@ -46,7 +46,7 @@ def test_a_small_frame_is_assigned_and_written_by_one_task(lake: TestLake) -> No
     assert_sound(table, exact=True)
 
 
-def test_assigners_write_themselves_where_no_two_can_meet_in_a_bucket(lake: TestLake) -> None:
+def test_assigners_write_their_rows_if_no_two_can_use_the_same_bucket(lake: TestLake) -> None:
     table = lake.create(**DYNAMIC)
 
     def shuffles(first: int, last: int, **how: Any) -> int:
@@ -70,7 +70,7 @@ def test_assigners_write_themselves_where_no_two_can_meet_in_a_bucket(lake: Test
     assert lake.rows() == sorted(((i, "v45") for i in range(5, 45)), key=repr)
 
 
-def test_partitions_overwrites_and_bad_rows(lake: TestLake) -> None:
+def test_dynamic_buckets_with_partitions_overwrites_and_invalid_rows(lake: TestLake) -> None:
     table = lake.create(schema=DATED, primary_keys=("dt", "id"), partition_keys=("dt",), **DYNAMIC)
     rows = [(dt, i, "v") for dt in "ab" for i in range(30)]
     lake.write(rows, "dt string, id long, v string", parallelism=3)
@@ -84,7 +84,7 @@ def test_partitions_overwrites_and_bad_rows(lake: TestLake) -> None:
     assert lake.files() == files
 
 
-def test_a_row_that_is_ignored_and_cannot_be_stored_places_no_other_row(lake: TestLake) -> None:
+def test_an_ignored_row_that_cannot_be_stored_does_not_affect_other_rows(lake: TestLake) -> None:
     columns = pa.schema([pa.field("id", pa.int32(), nullable=False), ("v", pa.string())])
     table = lake.create("t", columns, **DYNAMIC, ignore_delete="true")
     # One process has placed the keys, so that assigners meet in buckets.
@@ -99,7 +99,7 @@ def test_a_row_that_is_ignored_and_cannot_be_stored_places_no_other_row(lake: Te
     assert lake.rows() == sorted(((i, "b") for i in range(60)), key=repr)
 
 
-def test_what_stops_an_assigner_is_raised_as_what_it_is(lake: TestLake) -> None:
+def test_the_error_of_an_assigner_is_raised_with_its_own_class(lake: TestLake) -> None:
     table = lake.create(**DYNAMIC)
     table.append(pa.table({"id": pa.array(range(60), pa.int64()), "v": ["a"] * 60}))
     snapshot = table.latest_snapshot()
@@ -112,7 +112,7 @@ def test_what_stops_an_assigner_is_raised_as_what_it_is(lake: TestLake) -> None:
     assert lake.files() == files
 
 
-def test_hashes_on_spark_are_those_of_the_format(lake: TestLake) -> None:
+def test_hashes_on_spark_equal_those_of_the_format(lake: TestLake) -> None:
     table = lake.create(**DYNAMIC)
     lake.write([(i, "v") for i in range(20)], parallelism=2)
     keys = pa.array(range(20), pa.int64())

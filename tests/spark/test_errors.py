@@ -29,7 +29,7 @@ SCHEMA = pa.schema([pa.field("id", pa.int32(), nullable=False), ("v", pa.string(
         ([(1, "a", None, 1)], "id int, v string, ts timestamp_ntz, _row_kind int", "row kinds as text"),
     ],
 )
-def test_a_frame_that_cannot_fit_is_refused_before_any_task_runs(
+def test_a_frame_that_does_not_fit_is_refused_before_any_task_runs(
     lake: TestLake, rows: list[Any], ddl: str, message: str
 ) -> None:
     lake.create(schema=SCHEMA)

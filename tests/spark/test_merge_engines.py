@@ -31,7 +31,7 @@ DDL = "id long, g int, v string, n long"
     ],
     ids=lambda value: value.get("merge-engine") if isinstance(value, dict) else "",
 )
-def test_rows_of_a_key_become_one_as_the_engine_says(
+def test_rows_of_a_key_are_merged_by_the_merge_engine(
     lake: TestLake, options: dict[str, str], expected: list[tuple[object, ...]]
 ) -> None:
     lake.create(schema=COLUMNS, **options)
@@ -44,7 +44,7 @@ def test_rows_of_a_key_become_one_as_the_engine_says(
     assert lake.rows(filter="id = 1", columns=["n"]) == [(expected[0][3],)]
 
 
-def test_a_retract_that_the_engine_cannot_take_stops_the_write(lake: TestLake) -> None:
+def test_a_retract_that_the_merge_engine_does_not_support_stops_the_write(lake: TestLake) -> None:
     lake.create(schema=COLUMNS, **{"merge-engine": "aggregation", "fields.n.aggregate-function": "max"})
     with pytest.raises(RetractNotSupported, match=r"fields\.n\.ignore-retract"):
         lake.write([(1, 1, "a", 1, "-D")], DDL + ", _row_kind string")

@@ -1,4 +1,4 @@
-"""Characters that mean something to a shell, a URL or SQL mean nothing in names and values."""
+"""Special characters of shells, URLs and SQL have no meaning in names and values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ODD = ("p.art", "ke`y", "va lue", "größe", "%20[x]", "a,b;c{d}(e)=")
 VALUES = ["a b", "a%b", "a#b", "a/b", "a:b", "ü=☃", "50%", "[x]*{y}?", "'q\"", "-1"]
 
 
-def test_odd_paths_partition_values_and_column_names_are_read_natively_and_merged(spark: Any, tmp_path: Path) -> None:
+def test_unusual_paths_partition_values_and_column_names_are_read(spark: Any, tmp_path: Path) -> None:
     lake = a_lake(spark, tmp_path / "ware house%20#ä[1]{x}")
     schema = pa.schema([pa.field(name, pa.string(), nullable=name not in ODD[:2]) for name in ODD])
     lake.create("o", schema, primary_keys=ODD[:2], partition_keys=ODD[:1], bucket="2")

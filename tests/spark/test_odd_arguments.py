@@ -1,4 +1,4 @@
-"""Arguments of ``Lake.write`` are checked before Spark runs anything: no session is needed to be refused."""
+"""Arguments of ``Lake.write`` are checked before Spark runs anything, so no session is needed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.support.tables import keyed, memory_warehouse
     ],
     ids=str,
 )
-def test_an_odd_argument_is_refused_and_nothing_written(odd: dict[str, Any]):
+def test_an_invalid_argument_is_refused_and_nothing_is_written(odd: dict[str, Any]):
     warehouse = memory_warehouse()
     table = warehouse.table("t", partition_keys=["dt"])
     table.append(keyed([(1, "a", 1)]))

@@ -1,4 +1,4 @@
-"""Rows, values and sessions that are odd: right answers, or one clear error."""
+"""Unusual rows, values and sessions give right results or one clear error."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.spark
 MIB = 1 << 20
 
 
-def test_rows_that_are_wider_than_a_batch_are_written_and_read(lake: TestLake) -> None:
+def test_rows_wider_than_a_batch_are_written_and_read(lake: TestLake) -> None:
     schema = pa.schema([pa.field("id", pa.int64(), nullable=False), ("v", pa.string())])
     lake.create("t", schema, write_only="true")
     widths = [40 * MIB, *([2 * MIB] * 6), 3]
@@ -48,7 +48,7 @@ VALUES: dict[str, tuple[pa.DataType, list[Any]]] = {
 
 
 @pytest.mark.parametrize("kind", VALUES)
-def test_partitions_have_the_paths_and_rows_that_one_process_gives_them(lake: TestLake, kind: str) -> None:
+def test_partitions_have_the_paths_and_rows_of_a_single_process(lake: TestLake, kind: str) -> None:
     data_type, values = VALUES[kind]
     schema = pa.schema([("p", data_type), ("id", pa.int64())])
     values = [*values, None]
@@ -87,7 +87,7 @@ MODES: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("settings", ODD_SESSIONS.values(), ids=ODD_SESSIONS)
-def test_settings_of_a_session_lose_no_row_of_a_write(lake: TestLake, mode: str, settings: dict[str, str]) -> None:
+def test_session_settings_do_not_lose_rows_of_a_write(lake: TestLake, mode: str, settings: dict[str, str]) -> None:
     schema = pa.schema([pa.field("id", pa.int64(), nullable=False), ("part", pa.int64()), ("v", pa.string())])
     lake.create("t", schema, **MODES[mode])
     with settings_of(lake.spark, settings):
@@ -97,7 +97,7 @@ def test_settings_of_a_session_lose_no_row_of_a_write(lake: TestLake, mode: str,
         assert lake.rows() == sorted(((n, n % 3, "c") for n in range(30)), key=repr)
 
 
-def test_a_session_without_a_bound_of_batches_reads_deleted_rows_metadata_and_system_tables(lake: TestLake) -> None:
+def test_a_session_without_a_batch_limit_reads_deletion_vectors_metadata_and_system_tables(lake: TestLake) -> None:
     schema = pa.schema([("id", pa.int64()), ("v", pa.string())])
     table = lake.create("t", schema, primary_keys=(), **{"deletion-vectors.enabled": "true"})
     table.append(pa.table({"id": range(6), "v": ["a"] * 6}, schema=schema))
@@ -112,7 +112,7 @@ def test_a_session_without_a_bound_of_batches_reads_deleted_rows_metadata_and_sy
         assert [row.snapshot_id for row in commits.collect()] == [1, 2, 3]
 
 
-def test_a_session_that_excludes_the_pruning_of_columns_may_put_more_on_a_planned_frame(lake: TestLake) -> None:
+def test_operations_on_a_planned_frame_work_if_the_session_excludes_column_pruning(lake: TestLake) -> None:
     table = lake.create(write_only="true")
     for value in "ab":
         table.append(pa.table({"id": range(4), "v": [value] * 4}, schema=table.arrow_schema))

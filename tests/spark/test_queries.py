@@ -21,7 +21,7 @@ def random_lake(lake: TestLake) -> Any:
     return lake.lake
 
 
-def test_random_queries_find_the_rows_that_one_process_finds(random_lake: Any) -> None:
+def test_random_queries_return_the_rows_of_a_single_process(random_lake: Any) -> None:
     outcome = Outcome()
     for number in range(3):
         search_table(random_lake, 0, number, 20, outcome)
@@ -29,13 +29,13 @@ def test_random_queries_find_the_rows_that_one_process_finds(random_lake: Any) -
     assert outcome.queries >= 60
 
 
-def test_random_writes_leave_the_rows_that_one_process_leaves(random_lake: Any) -> None:
+def test_random_writes_store_the_rows_of_a_single_process(random_lake: Any) -> None:
     outcome = Outcome()
     search_writes(random_lake, 0, range(4), outcome)
     assert outcome.differences == []
 
 
-def test_a_row_too_many_is_noticed_and_printed_as_a_script(random_lake: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_extra_row_is_detected_and_printed_as_a_script(random_lake: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     read = Scan.to_arrow
     monkeypatch.setattr(Scan, "to_arrow", lambda scan: read(scan).slice(1))
     outcome = Outcome()

@@ -1,4 +1,4 @@
-"""What the driver has registered is unknown to Spark's workers, and they say what they miss."""
+"""Registrations of the driver are unknown to Spark's workers, which raise an error that names them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _clean() -> Iterator[None]:
         yield
 
 
-def test_a_task_that_meets_a_format_of_the_driver_alone_names_it(spark: SparkSession, tmp_path: Path) -> None:
+def test_the_error_names_a_format_that_only_the_driver_has_registered(spark: SparkSession, tmp_path: Path) -> None:
     register_format(Feather(), FACTS)
     lake = paimon(spark, {"warehouse": str(tmp_path)})
     lake.catalog.create_database("db")
@@ -38,7 +38,7 @@ def test_a_task_that_meets_a_format_of_the_driver_alone_names_it(spark: SparkSes
     assert type(refused.value).__module__.startswith("pyspark")
 
 
-def test_a_registered_system_table_of_metadata_is_a_frame(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_registered_system_table_is_returned_as_a_frame(spark: SparkSession, tmp_path: Path) -> None:
     register_system_table(metadata_table("sizes", columns(n=LONG), lambda facts: [{"n": len(facts.schema.fields)}]))
     lake = paimon(spark, {"warehouse": str(tmp_path)})
     lake.catalog.create_database("db")

@@ -19,14 +19,14 @@ def path(lake: TestLake) -> str:
     return lake.table().store.paths.root
 
 
-def test_a_new_session_reads_and_writes_without_being_told(lake: TestLake, path: str) -> None:
+def test_a_new_session_reads_and_writes_without_preparation(lake: TestLake, path: str) -> None:
     session = lake.spark.newSession()
     session.createDataFrame([(2, "b")], "id long, v string").write.format("paimon").mode("append").save(path)
     assert rows_of(session.read.format("paimon").load(path)) == [(1, "a"), (2, "b")]
     assert rows_of(session.newSession().read.format("paimon").load(path)) == [(1, "a"), (2, "b")]
 
 
-def test_each_session_has_a_lake_of_its_own(lake: TestLake, path: str) -> None:
+def test_each_session_has_its_own_lake(lake: TestLake, path: str) -> None:
     sessions = [lake.spark.newSession(), lake.spark.newSession()]
     for session in sessions:
         own = paimon(session, {"warehouse": str(lake.warehouse)})
@@ -37,7 +37,7 @@ def test_each_session_has_a_lake_of_its_own(lake: TestLake, path: str) -> None:
     assert rows_of(lake.spark.read.format("paimon").load(path)) == [(1, "a")]
 
 
-def test_tables_that_one_session_attaches_are_tables_of_all(lake: TestLake, path: str) -> None:
+def test_attached_tables_are_visible_in_all_sessions(lake: TestLake, path: str) -> None:
     before = lake.spark.newSession()
     try:
         lake.lake.attach("s")
@@ -49,7 +49,7 @@ def test_tables_that_one_session_attaches_are_tables_of_all(lake: TestLake, path
         lake.spark.sql("DROP DATABASE IF EXISTS s CASCADE")
 
 
-def test_the_active_session_stays_what_it_was(lake: TestLake) -> None:
+def test_the_active_session_does_not_change(lake: TestLake) -> None:
     sessions: Any = lake.spark._jvm.org.apache.spark.sql.classic.SparkSession
     active = sessions.getActiveSession().get()
     paimon(lake.spark.newSession(), {"warehouse": str(lake.warehouse)})

@@ -64,7 +64,7 @@ def spark_jobs(lake: TestLake, table: Table) -> dict[str, Any]:
         ("sort", ("id",), {"bucket": "-1"}),
     ],
 )
-def test_jobs_of_a_stale_handle_work_under_the_current_schema(
+def test_jobs_of_a_stale_handle_use_the_current_schema(
     lake: TestLake, job: str, primary_keys: tuple[str, ...], options: dict[str, str]
 ) -> None:
     stale = stale_and_altered(lake, primary_keys=primary_keys, **options)
@@ -73,7 +73,9 @@ def test_jobs_of_a_stale_handle_work_under_the_current_schema(
 
 
 @pytest.mark.parametrize("options", [{}, {"bucket": "-1"}, {"changelog-producer": "lookup"}])
-def test_rows_of_a_frame_written_before_the_change_join_after_it(lake: TestLake, options: dict[str, str]) -> None:
+def test_rows_of_a_frame_from_before_a_schema_change_are_written_after_it(
+    lake: TestLake, options: dict[str, str]
+) -> None:
     table = lake.create(schema=SCHEMA, **options)
     lake.write([(1, 1)], DDL)
     commit = table.new_commit("w")
@@ -94,7 +96,7 @@ def test_tasks_that_would_rewrite_newer_rows_refuse(lake: TestLake) -> None:
     assert rows_of(lake.lake.table("s.t")) == EXPECTED
 
 
-def test_readers_never_narrow(lake: TestLake) -> None:
+def test_readers_never_narrow_values(lake: TestLake) -> None:
     stale = stale_and_altered(lake)
     with pytest.raises(SchemaChanged):
         stale.scan().plan()
@@ -123,7 +125,7 @@ def test_a_format_writer_that_was_opened_before_the_change_adds_its_rows(lake: T
     assert lake.files() == before
 
 
-def test_nothing_of_a_dropped_table_gets_into_the_next(lake: TestLake) -> None:
+def test_rows_of_a_dropped_table_never_reach_its_successor(lake: TestLake) -> None:
     old = lake.create(schema=SCHEMA)
     writer = PaimonWriter(old, overwrite=False)
     written = writer.write(iter(pa.table({"id": [1], "v": [1]}).to_batches()))

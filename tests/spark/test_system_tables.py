@@ -31,7 +31,7 @@ def view(lake: TestLake, name: str, **arguments: Any) -> None:
     lake.lake.table(name, **arguments).createOrReplaceTempView(name.replace("s.t$", "t_").replace(".", "_"))
 
 
-def test_snapshots_join_the_schemas_they_were_made_with(written: TestLake) -> None:
+def test_snapshots_join_their_schemas(written: TestLake) -> None:
     view(written, "s.t$snapshots")
     view(written, "s.t$schemas")
     joined = written.spark.sql(
@@ -44,7 +44,7 @@ def test_snapshots_join_the_schemas_they_were_made_with(written: TestLake) -> No
 
 
 @pytest.mark.parametrize("title", OF_EVERY_TABLE)
-def test_every_system_table_is_a_frame_with_its_rows(written: TestLake, title: str) -> None:
+def test_every_system_table_is_returned_as_a_frame(written: TestLake, title: str) -> None:
     frame = written.lake.table(f"s.t${title}")
     table = written.lake.catalog.load_table(f"s.t${title}")
     assert frame.columns == [f.name for f in table.fields]
@@ -54,7 +54,7 @@ def test_every_system_table_is_a_frame_with_its_rows(written: TestLake, title: s
     assert none.count() == 0
 
 
-def test_filters_and_columns_are_given_to_the_system_table_or_to_its_frame(written: TestLake) -> None:
+def test_filters_and_columns_apply_to_system_tables(written: TestLake) -> None:
     files = written.lake.table("s.t$files", columns=["bucket", "record_count"], filter="schema_id = 1")
     assert rows_of(files) == [(0, 1)]
     same = written.lake.table("s.t$files").where("schema_id = 1").select("bucket", "record_count")
@@ -65,7 +65,7 @@ def test_filters_and_columns_are_given_to_the_system_table_or_to_its_frame(writt
         written.lake.table("s.t$row_tracking")
 
 
-def test_options_let_a_system_table_travel_in_time(written: TestLake) -> None:
+def test_options_select_an_earlier_state_of_a_system_table(written: TestLake) -> None:
     at_first = {"scan.snapshot-id": "1"}
     assert rows_of(written.lake.table("s.t$files", columns=["record_count"], **at_first)) == [(2,)]
     assert written.lake.table("s.t$manifests", **at_first).count() == 1
@@ -82,7 +82,7 @@ def test_rows_of_the_table_are_read_by_tasks(written: TestLake) -> None:
     assert rows_of(written.lake.table("s.t$ro", columns=["v"], filter="id > 1")) == [("c",)]
 
 
-def test_the_tables_of_sys_are_frames(written: TestLake) -> None:
+def test_the_tables_of_sys_are_returned_as_frames(written: TestLake) -> None:
     view(written, "sys.all_table_options")
     options = written.spark.sql("SELECT key FROM sys_all_table_options WHERE table_name = 't' AND value = 'true'")
     assert rows_of(options) == [("write-only",)]

@@ -57,7 +57,7 @@ def told(lake: TestLake, name: str) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_tasks_write_and_compact_as_one_process_does(lake: TestLake, mode: str) -> None:
+def test_tasks_write_and_compact_like_a_single_process(lake: TestLake, mode: str) -> None:
     lake.create("alone", KEYED, **MODES[mode])
     lake.create("spark", KEYED, **MODES[mode])
     for rows in HISTORY:
@@ -75,7 +75,7 @@ def test_tasks_write_and_compact_as_one_process_does(lake: TestLake, mode: str) 
     assert not lake.table("spark").scan().plan().deletion_files
 
 
-def test_what_a_write_outdates_is_marked_inside_its_tasks(lake: TestLake) -> None:
+def test_tasks_mark_superseded_rows_in_deletion_vectors(lake: TestLake) -> None:
     table = lake.create(bucket="4", **MARKED)
     lake.write([(i, "a") for i in range(100)])
     frame = lake.frame([(i, "b") for i in range(0, 100, 10)], "id long, v string")
@@ -96,7 +96,7 @@ def test_what_a_write_outdates_is_marked_inside_its_tasks(lake: TestLake) -> Non
 @pytest.mark.parametrize(
     "options", [MARKED, {"changelog-producer": "lookup"}, {"changelog-producer": "full-compaction"}]
 )
-def test_a_job_compacts_what_writers_only_write(lake: TestLake, options: dict[str, str]) -> None:
+def test_a_job_compacts_the_files_of_write_only_writers(lake: TestLake, options: dict[str, str]) -> None:
     """The changelog is that of the compaction, and rows on level 0 of a marked table are seen after it."""
     table = lake.create(schema=DATED, primary_keys=("dt", "id"), partition_keys=("dt",), write_only="true", **options)
     ddl = "dt string, " + DDL
@@ -129,7 +129,7 @@ def folded(history: Sequence[Sequence[tuple[Any, ...]]]) -> list[tuple[Any, ...]
     return list(state.items())
 
 
-def test_an_overwrite_of_a_marked_table_replaces_rows_and_vectors(lake: TestLake) -> None:
+def test_an_overwrite_replaces_rows_and_deletion_vectors(lake: TestLake) -> None:
     table = lake.create(schema=DATED, primary_keys=("dt", "id"), partition_keys=("dt",), **MARKED)
     ddl = "dt string, id long, v string"
     for value in "xy":
@@ -142,7 +142,7 @@ def test_an_overwrite_of_a_marked_table_replaces_rows_and_vectors(lake: TestLake
     assert table.facts.partitions.text(partition) == "dt=b"
 
 
-def test_rows_deleted_from_an_append_table_are_gone_for_spark(lake: TestLake) -> None:
+def test_spark_does_not_read_deleted_rows_of_an_append_table(lake: TestLake) -> None:
     table = lake.create(primary_keys=(), **MARKED)
     lake.write([(i, "a") for i in range(10)], parallelism=2)
     table.delete("id < 4")
@@ -152,7 +152,7 @@ def test_rows_deleted_from_an_append_table_are_gone_for_spark(lake: TestLake) ->
 
 
 @pytest.mark.parametrize("mode", ["marked", "lookup", "merged when copied", "first row", "dynamic, marked"])
-def test_spark_s_own_writer_call_refuses_what_it_cannot_compact(lake: TestLake, mode: str) -> None:
+def test_the_data_source_refuses_tables_that_need_compaction(lake: TestLake, mode: str) -> None:
     lake.create(**MODES[mode])
     path = str(lake.warehouse / "s.db" / "t")
     writer = lake.frame([(1, "a")], "id long, v string").write.format("paimon").mode("append")

@@ -49,7 +49,7 @@ def test_a_failed_creation_leaves_no_table(lake: TestLake) -> None:
     assert lake.lake.catalog.list_tables("s") == ()
 
 
-def test_properties_of_a_table_are_for_new_ones_and_options_for_writes(lake: TestLake) -> None:
+def test_table_properties_apply_to_new_tables_and_options_to_writes(lake: TestLake) -> None:
     lake.lake.write_to(frame(lake, ("a", 1, "x")), "s.t").create()
     with pytest.raises(InvalidInputError, match="partitioned_by and table_property are for create"):
         lake.lake.write_to(frame(lake), "s.t").partitioned_by("dt").append()
@@ -58,7 +58,7 @@ def test_properties_of_a_table_are_for_new_ones_and_options_for_writes(lake: Tes
     assert lake.table().schema.field_names == ("dt", "id", "v", "n")
 
 
-def test_attached_tables_see_new_ones(lake: TestLake) -> None:
+def test_a_new_table_of_an_attached_database_gets_an_entry(lake: TestLake) -> None:
     try:
         lake.lake.attach("s")
         lake.lake.write_to(frame(lake, ("a", 1, "x")), "s.t").create()

@@ -86,7 +86,7 @@ CONDITIONS = [
 ]  # fmt: skip
 
 
-def test_conditions_choose_the_same_rows_natively_and_merged(lake: TestLake) -> None:
+def test_conditions_select_the_same_rows_with_both_readers(lake: TestLake) -> None:
     lake.create("t", SCHEMA, primary_keys=("k",), bucket="1")
     lake.table().append(_table())
     expected = {c: sorted(lake.table().scan(["k"], c).to_arrow()["k"].to_pylist()) for c in CONDITIONS}
@@ -109,7 +109,7 @@ def test_conditions_choose_the_same_rows_natively_and_merged(lake: TestLake) -> 
     assert any(expected.values())
 
 
-def test_schemas_of_spark_become_columns_and_back() -> None:
+def test_spark_schemas_are_converted_to_columns_and_back() -> None:
     fields = fields_from_arrow(SCHEMA)
     assert spark_schema(fields_of_spark(spark_schema(fields))) == spark_schema(fields)
     limited = st.StructType(
@@ -125,9 +125,7 @@ def test_schemas_of_spark_become_columns_and_back() -> None:
 
 
 @pytest.mark.parametrize(("type_", "words"), [(pa.time32("ms"), "TIME"), (pa.timestamp("ns"), "microseconds")])
-def test_a_type_that_spark_has_not_is_refused_by_the_name_of_the_column(
-    lake: TestLake, type_: pa.DataType, words: str
-) -> None:
+def test_the_error_names_a_column_with_a_type_that_spark_lacks(lake: TestLake, type_: pa.DataType, words: str) -> None:
     lake.create("t", pa.schema([pa.field("k", pa.int64(), nullable=False), ("odd", type_)]), primary_keys=("k",))
     with pytest.raises(UnsupportedFeature, match=f"column 'odd'.*{words}"):
         lake.lake.table("s.t")

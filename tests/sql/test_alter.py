@@ -1,4 +1,4 @@
-"""ALTER TABLE as it is read."""
+"""Parsing of ALTER TABLE."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_names_partitions_tags_and_branches(text: str) -> None:
     assert read_alter_statement(Reader.of(f"ALTER TABLE d.t {text}")) == OTHERS[text]
 
 
-def test_a_comment_of_a_table_in_words_of_its_own() -> None:
+def test_comment_on_table_sets_the_comment() -> None:
     text = "COMMENT ON TABLE d.t IS 'it''s'"
     assert read_alter_statement(Reader.of(text)) == AlterTable(T, (SetComment("its"),))
 

@@ -1,4 +1,4 @@
-"""UPDATE, DELETE and MERGE as they are read."""
+"""Parsing of UPDATE, DELETE and MERGE."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def read(text: str) -> object:
     return read_change_statement(Reader.of(text))
 
 
-def test_an_update_keeps_the_expressions_as_they_are_written() -> None:
+def test_the_expressions_of_an_update_stay_as_written() -> None:
     found = read("UPDATE d.t AS x SET a = CASE WHEN b = 1 THEN 2 END, s.c = f(1, 2) WHERE k IN (SELECT 1, 2)")
     assert found == UpdateStatement(
         T,
@@ -63,13 +63,13 @@ def test_a_merge_with_all_clauses() -> None:
     )
 
 
-def test_a_merge_of_a_table_sets_all_columns_by_a_star() -> None:
+def test_a_star_in_a_merge_sets_all_columns() -> None:
     found = read("MERGE INTO d.t USING d.s ON t.k = s.k WHEN MATCHED THEN UPDATE SET *")
     assert found == MergeStatement(T, SqlName(("d", "s")), "t.k = s.k", (WhenMatched(),))
 
 
 @pytest.mark.parametrize("text", ["DELETE FROM t USING s"])
-def test_what_is_not_supported_is_refused(text: str) -> None:
+def test_an_unsupported_clause_is_refused(text: str) -> None:
     with pytest.raises(UnsupportedFeature, match="is not supported"):
         read(text)
 
@@ -85,7 +85,7 @@ def test_what_is_not_supported_is_refused(text: str) -> None:
         ("MERGE INTO t USING s ON a WHEN NOT MATCHED THEN INSERT (a, b) VALUES (1)", 56),
     ],
 )
-def test_what_cannot_be_read_is_an_error_with_its_place(text: str, column: int) -> None:
+def test_a_syntax_error_names_its_line_and_column(text: str, column: int) -> None:
     with pytest.raises(InvalidSql, match=f"line 1, column {column}:"):
         read(text)
 

@@ -1,4 +1,4 @@
-"""Conditions that certainly hold for the rows of a table."""
+"""Conditions of a query that every row it needs from a table meets."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ TAKEN: dict[str, tuple[Condition, ...]] = {
 
 
 @pytest.mark.parametrize("text", TAKEN)
-def test_a_comparison_with_literals_is_taken(text: str) -> None:
+def test_comparisons_with_literals_are_found(text: str) -> None:
     assert conditions_of(text, {"p": 7})[text.index("FROM ") + 5] == TAKEN[text]
 
 
-def test_each_part_of_a_query_has_conditions_of_its_own() -> None:
+def test_each_part_of_a_query_has_its_own_conditions() -> None:
     query = (
         "WITH q AS (SELECT * FROM t WHERE a = 1) SELECT * FROM q JOIN t b ON q.a = b.a WHERE b.c = 2 "
         "UNION SELECT * FROM t"
@@ -67,5 +67,5 @@ UNCERTAIN = (
 
 
 @pytest.mark.parametrize("text", UNCERTAIN)
-def test_nothing_is_taken_where_it_is_not_certain(text: str) -> None:
+def test_conditions_that_may_not_hold_for_every_row_are_not_used(text: str) -> None:
     assert conditions_of(text) == {}

@@ -1,4 +1,4 @@
-"""The SQL of a table makes the same table again."""
+"""The SQL of a table creates an equal table."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from table_format.sql.tables import CreateTable, read_table_statement
 from tests.sql.test_tables import TYPES
 
 
-def test_what_show_create_table_shows_reads_as_the_same_table() -> None:
+def test_the_output_of_show_create_table_parses_to_the_same_table() -> None:
     fields = tuple(
         DataField(number, f"c `{number}", data_type.with_nullable(number % 2 == 0), f"it's \\ {number}")
         for number, data_type in enumerate(TYPES.values())

@@ -21,7 +21,7 @@ def test_names_of_tables_are_found(text: str) -> None:
     assert {table.parts for table in named_tables(text)} == NAMES[text]
 
 
-def test_what_cannot_be_read_is_looked_through_word_by_word() -> None:
+def test_table_names_are_found_in_a_query_that_cannot_be_parsed() -> None:
     found = {table.parts for table in named_tables("FROM s.t WITHOUT SENSE ( SELECT u")}
     assert {("s", "t"), ("u",)} <= found
 
@@ -35,7 +35,7 @@ def test_what_cannot_be_read_is_looked_through_word_by_word() -> None:
         ("FOR SYSTEM_TIME AS OF '2026-01-31'", False, "2026-01-31"),
     ],
 )
-def test_time_travel_belongs_to_the_name_before_it(clause: str, is_version: bool, value: str) -> None:
+def test_time_travel_applies_to_the_table_before_it(clause: str, is_version: bool, value: str) -> None:
     text = f"FROM s.t {clause} AS old JOIN t ON old.a = t.a"
     by_parts = {table.parts: table for table in named_tables(text)}
     travel = by_parts["s", "t"].travel
@@ -46,6 +46,6 @@ def test_time_travel_belongs_to_the_name_before_it(clause: str, is_version: bool
     assert by_parts["t",].travel is None
 
 
-def test_a_text_that_is_no_sql_is_refused() -> None:
+def test_a_text_that_is_not_sql_is_refused() -> None:
     with pytest.raises(InvalidSql):
         named_tables("SELECT 'no end")

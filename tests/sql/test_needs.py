@@ -1,4 +1,4 @@
-"""Which columns a query can need."""
+"""The columns that a query may need."""
 
 from __future__ import annotations
 
@@ -29,5 +29,5 @@ EVERYTHING = (
 
 
 @pytest.mark.parametrize("text", EVERYTHING)
-def test_a_query_that_needs_columns_it_does_not_name_needs_all(text: str) -> None:
+def test_a_query_that_reads_columns_without_naming_them_needs_all_columns(text: str) -> None:
     assert named_columns(text) is None

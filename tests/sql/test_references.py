@@ -41,7 +41,7 @@ NAMES = {
 
 
 @pytest.mark.parametrize("text", NAMES)
-def test_names_of_tables_are_found_and_names_of_ctes_are_not(text: str) -> None:
+def test_names_of_tables_are_found_without_names_of_ctes(text: str) -> None:
     assert names(text) == NAMES[text]
 
 
@@ -60,7 +60,7 @@ TRAVELS = {
 
 @pytest.mark.parametrize("text", TRAVELS)
 @pytest.mark.parametrize("behind", ["", " AS x", " WHERE k = 1", " JOIN u USING (k)"])
-def test_time_travel_belongs_to_the_place_of_the_table(text: str, behind: str) -> None:
+def test_time_travel_applies_to_one_use_of_a_table(text: str, behind: str) -> None:
     query = " ".join(["SELECT * FROM d.t", text]) + behind
     use = tables_of(query, {"v": 7}).tables[0]
     is_version, expected = TRAVELS[text]
@@ -70,7 +70,7 @@ def test_time_travel_belongs_to_the_place_of_the_table(text: str, behind: str) -
     assert query[use.end :] == behind
 
 
-def test_a_hint_of_options_belongs_to_the_table_before_it() -> None:
+def test_an_options_hint_applies_to_the_table_before_it() -> None:
     query = "SELECT * FROM a /*+ OPTIONS('x' = '1', y = 2) */ AS q JOIN b VERSION AS OF 1 /*+ options('z'='3')*/"
     first, second = tables_of(query).tables
     assert first.options == {"x": "1", "y": "2"}
@@ -79,36 +79,36 @@ def test_a_hint_of_options_belongs_to_the_table_before_it() -> None:
     assert second.end == len(query)
 
 
-def test_hints_of_spark_are_left_alone() -> None:
+def test_hints_for_spark_are_ignored() -> None:
     assert the_table("SELECT /*+ BROADCAST(t) */ * FROM d.t").options == {}
 
 
 @pytest.mark.parametrize(
     "text", ["SELECT 1 /*+ OPTIONS('a'='b') */ FROM t", "SELECT * FROM t WHERE x /*+ OPTIONS() */"]
 )
-def test_a_hint_of_options_that_belongs_to_no_table_is_an_error(text: str) -> None:
-    with pytest.raises(InvalidSql, match="this hint of options follows no name of a table"):
+def test_an_options_hint_without_a_table_is_an_error(text: str) -> None:
+    with pytest.raises(InvalidSql, match="this OPTIONS hint does not follow a table name"):
         tables_of(text)
 
 
-def test_a_hint_that_cannot_be_read_is_an_error_with_its_place() -> None:
+def test_a_malformed_hint_is_an_error_with_line_and_column() -> None:
     with pytest.raises(InvalidSql, match="line 2, column 23: expected a literal"):
         tables_of("SELECT *\nFROM t /*+ OPTIONS('a') */")
 
 
-def test_an_alias_is_put_behind_a_sample() -> None:
+def test_an_alias_is_inserted_after_a_sample() -> None:
     query = "SELECT * FROM d.t TABLESAMPLE (10 PERCENT) REPEATABLE (3) WHERE k = 1"
     use = the_table(query)
     assert query[use.alias_at :] == " WHERE k = 1"
     assert not use.has_alias
 
 
-def test_columns_that_are_called_by_database_and_table_lose_the_database() -> None:
+def test_the_database_is_removed_from_qualified_columns() -> None:
     query = "SELECT d.t.a, t.b, x.t.c FROM d.t WHERE D.T.k = 1"
     assert edited(query, tables_of(query).edits) == "SELECT t.a, t.b, x.t.c FROM d.t WHERE T.k = 1"
 
 
-def test_functions_of_changes_and_the_largest_partition() -> None:
+def test_calls_of_paimon_incremental_query_and_max_pt_are_found() -> None:
     query = "SELECT sys.max_pt('d.t') FROM paimon_incremental_query('d.t', 1, 'x') q"
     first, second = tables_of(query).functions
     assert (first.function, first.arguments) == ("max_pt", ("d.t",))
@@ -129,11 +129,11 @@ UNREADABLE = {
 
 
 @pytest.mark.parametrize("text", UNREADABLE)
-def test_a_query_that_cannot_be_read_is_an_error_with_its_place(text: str) -> None:
+def test_a_query_with_a_syntax_error_names_line_and_column(text: str) -> None:
     with pytest.raises(InvalidSql) as raised:
         tables_of(text)
     assert (raised.value.line, raised.value.column) == UNREADABLE[text]
 
 
-def test_names_in_a_text_that_cannot_be_read() -> None:
+def test_possible_table_names_are_found_in_a_text_that_cannot_be_parsed() -> None:
     assert [str(name) for name in names_in("COPY INTO t FROM 'x', u WHERE a = d.v AND b")] == ["t", "u", "d.v"]

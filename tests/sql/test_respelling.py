@@ -1,4 +1,4 @@
-"""Flink's spelling in Spark's, where nothing else can be meant."""
+"""Translation of Flink syntax to Spark syntax where it has no other meaning in Spark."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ RESPELLED = {
 
 
 @pytest.mark.parametrize("text", RESPELLED)
-def test_respelled(text: str) -> None:
+def test_flink_syntax_is_translated(text: str) -> None:
     assert edited(text, respellings(text)) == RESPELLED[text]
 
 
 @pytest.mark.parametrize("text", ["SELECT array[0] FROM t", "SELECT a FROM t WHERE row < 3 AND x > 1", "SELECT 'ROW('"])
-def test_what_may_mean_something_to_spark_stays(text: str) -> None:
+def test_text_that_is_valid_in_spark_stays(text: str) -> None:
     assert respellings(text) == ()
 
 
-def test_an_unnest_with_numbers_is_refused() -> None:
+def test_unnest_with_ordinality_is_refused() -> None:
     with pytest.raises(
         UnsupportedFeature, match=r"UNNEST \.\.\. WITH ORDINALITY is not supported; use LATERAL posexplode"
     ):

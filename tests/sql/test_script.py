@@ -1,4 +1,4 @@
-"""How a script is cut into statements."""
+"""Splitting of a script into statements."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from table_format.sql.reader import Reader
 from table_format.sql.script import statements_of
 
 
-def test_statements_stand_between_semicolons_that_are_no_part_of_texts_names_or_comments() -> None:
+def test_semicolons_outside_strings_names_and_comments_separate_statements() -> None:
     text = "SELECT ';' AS `a;b` -- c; d\n/* e; */ FROM t;\n\n;INSERT INTO t VALUES (\"x;y\") ;"
     first, second = statements_of(text)
     assert first == "SELECT ';' AS `a;b` -- c; d\n/* e; */ FROM t"
     assert second.strip() == 'INSERT INTO t VALUES ("x;y")'
 
 
-def test_a_statement_keeps_its_place_in_the_script() -> None:
+def test_a_statement_keeps_its_line_and_column_in_the_script() -> None:
     text = "SELECT 1;\n  SELECT 2;\nSELECT 3"
     for statement, number in zip(statements_of(text), "123", strict=True):
         assert statement.index(number) == text.index(number)
 
 
-def test_a_hint_behind_the_last_word_belongs_to_the_statement() -> None:
+def test_a_hint_after_the_last_word_is_part_of_the_statement() -> None:
     assert statements_of("SELECT * FROM t /*+ OPTIONS('a'='b') */ ;") == ("SELECT * FROM t /*+ OPTIONS('a'='b') */",)
 
 
-def test_a_text_without_statements_has_none() -> None:
+def test_a_script_of_comments_and_semicolons_has_no_statements() -> None:
     assert statements_of(" -- nothing\n;;") == ()
 
 
@@ -36,7 +36,7 @@ def test_a_quote_or_a_comment_that_is_not_closed_is_an_error(text: str) -> None:
         statements_of(text)
 
 
-def test_an_error_has_line_and_column_of_the_script() -> None:
+def test_an_error_has_the_line_and_column_in_the_script() -> None:
     (statement,) = statements_of("-- one\n\n  DROP DATABASE 7")
     reader = Reader.of(statement)
     reader.expect("DROP", "DATABASE")

@@ -1,4 +1,4 @@
-"""Which family a statement belongs to, and what the smaller families read."""
+"""The grammar of each statement, and parsing of the smaller grammars."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ STATEMENTS: dict[str, object] = {
 
 
 @pytest.mark.parametrize("text", STATEMENTS)
-def test_a_statement_is_read(text: str) -> None:
+def test_a_statement_is_parsed(text: str) -> None:
     assert read(text) == STATEMENTS[text]
 
 
@@ -90,11 +90,11 @@ def test_a_view_keeps_its_query() -> None:
     assert found.query.strip() == "SELECT 1, 2"
 
 
-def test_parameters_are_values() -> None:
+def test_parameters_are_replaced_by_their_values() -> None:
     assert read("CALL sys.rollback(:t, snapshot => :id)", t="d.t", id=3).named == {"snapshot": 3}
 
 
-def test_default_in_a_list_of_values_is_null_and_elsewhere_a_name() -> None:
+def test_default_is_null_in_values_and_a_name_elsewhere() -> None:
     assert without_defaults("VALUES (1, DEFAULT), (default, 'DEFAULT')") == "VALUES (1, NULL), (NULL, 'DEFAULT')"
     assert without_defaults("SELECT default, a FROM t") == "SELECT default, a FROM t"
 
@@ -109,14 +109,14 @@ REFUSED = {
     "CREATE GLOBAL TEMPORARY VIEW v AS SELECT 1": "CREATE GLOBAL TEMPORARY VIEW",
     "INSERT INTO t REPLACE WHERE a = 1 SELECT 1": "INSERT INTO ... REPLACE",
     "INSERT OVERWRITE DIRECTORY '/x' SELECT 1": "INSERT OVERWRITE DIRECTORY",
-    "WITH a AS (SELECT 1) INSERT INTO t SELECT * FROM a": "INSERT behind WITH or FROM",
-    "EXPLAIN INSERT INTO t SELECT 1": "EXPLAIN of other statements than queries",
+    "WITH a AS (SELECT 1) INSERT INTO t SELECT * FROM a": "INSERT after WITH or FROM",
+    "EXPLAIN INSERT INTO t SELECT 1": "EXPLAIN of a statement that is not a query",
     "DESCRIBE t PARTITION (a = 1)": "DESCRIBE ... PARTITION",
 }
 
 
 @pytest.mark.parametrize("text", REFUSED)
-def test_a_clause_that_is_not_supported_is_named(text: str) -> None:
+def test_the_error_names_an_unsupported_clause(text: str) -> None:
     with pytest.raises(UnsupportedFeature, match=r"^line 1, column \d+: .* is not supported; \w") as raised:
         read(text)
     assert raised.value.feature == REFUSED[text]
@@ -125,6 +125,6 @@ def test_a_clause_that_is_not_supported_is_named(text: str) -> None:
 @pytest.mark.parametrize(
     "text", ["CALL sys.x(a => 1, 2)", "CALL sys.x(a => 1, a => 2)", "CALL sys.x(1", "INSERT INTO t", "SHOW PARTITIONS"]
 )
-def test_what_cannot_be_read_is_an_error(text: str) -> None:
+def test_a_syntax_error_is_refused(text: str) -> None:
     with pytest.raises(InvalidSql, match=r"^line 1, column \d+: "):
         read(text)

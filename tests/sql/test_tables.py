@@ -1,4 +1,4 @@
-"""CREATE TABLE and other statements on whole tables, in both spellings."""
+"""Parsing of CREATE TABLE and other statements about tables, in Spark and Flink syntax."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def created(text: str) -> CreateTable:
     return found
 
 
-def test_the_spelling_of_spark() -> None:
+def test_create_table_in_spark_syntax() -> None:
     found = created(
         "CREATE TABLE IF NOT EXISTS d.t (k INT NOT NULL COMMENT 'key', v STRING DEFAULT concat('a', 'b'), dt DATE) "
         "USING paimon PARTITIONED BY (dt) COMMENT 'c' TBLPROPERTIES ('primary-key' = 'k,dt', bucket = 4)"
@@ -61,7 +61,7 @@ def test_the_spelling_of_spark() -> None:
     assert not found.or_replace
 
 
-def test_the_spelling_of_flink() -> None:
+def test_create_table_in_flink_syntax() -> None:
     found = created("CREATE TABLE t (a INT, b STRING, PRIMARY KEY (a, b) NOT ENFORCED) WITH ('bucket'='8', 'x' = 'y')")
     assert found.primary_keys == ("a", "b")
     assert found.options == {"bucket": "8", "x": "y"}
@@ -88,18 +88,18 @@ TYPES: dict[str, DataType] = {
 
 
 @pytest.mark.parametrize("text", TYPES)
-def test_a_type_of_a_column(text: str) -> None:
+def test_column_types(text: str) -> None:
     (column,) = created(f"CREATE TABLE t (c {text})").columns
     assert column.type == TYPES[text]
 
 
 @pytest.mark.parametrize(("text", "expected"), [("TIMESTAMP", TimestampType(6)), ("BINARY", BinaryType(1))])
-def test_types_that_mean_something_else_in_flink(text: str, expected: DataType) -> None:
+def test_types_with_another_meaning_in_flink(text: str, expected: DataType) -> None:
     (column,) = created(f"CREATE TABLE t (c {text}) WITH ('bucket' = '1')").columns
     assert column.type == expected
 
 
-def test_a_table_of_a_query_and_one_like_another() -> None:
+def test_create_table_as_select_and_create_table_like() -> None:
     text = "CREATE OR REPLACE TABLE t TBLPROPERTIES ('bucket'='1') AS WITH a AS (SELECT 1) SELECT * FROM a"
     found = created(text)
     assert found.query is not None
@@ -111,13 +111,13 @@ def test_a_table_of_a_query_and_one_like_another() -> None:
     assert created("REPLACE TABLE t (a INT)").must_exist
 
 
-def test_a_partition_column_that_is_only_declared_there() -> None:
+def test_a_partition_column_may_be_declared_only_in_partitioned_by() -> None:
     found = created("CREATE TABLE t (a INT) PARTITIONED BY (dt STRING, hh INT)")
     assert [column.name for column in found.columns] == ["a", "dt", "hh"]
     assert found.partition_keys == ("dt", "hh")
 
 
-def test_other_statements_on_tables() -> None:
+def test_drop_truncate_and_analyze() -> None:
     assert read("DROP TABLE IF EXISTS d.t") == DropTable(SqlName(("d", "t")), if_exists=True)
     assert read("TRUNCATE TABLE t PARTITION (dt = :d, hh = 3)", d="x") == TruncateTable(
         SqlName(("t",)), {"dt": "x", "hh": 3}
@@ -143,7 +143,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("text", REFUSED)
-def test_a_clause_that_is_not_supported_is_named_with_its_place(text: str) -> None:
+def test_the_error_names_an_unsupported_clause_with_line_and_column(text: str) -> None:
     with pytest.raises(UnsupportedFeature, match=r"^line 1, column \d+: .* is not supported; \w") as raised:
         read(text)
     assert raised.value.feature == REFUSED[text]
@@ -154,14 +154,14 @@ UNREADABLE = {
     "CREATE TABLE t (a INT": (22, "expected ,, found the end"),
     "CREATE TABLE t (a INT) FOO": (24, "expected a clause of CREATE TABLE, found 'FOO'"),
     "CREATE TABLE t (PRIMARY KEY (a), PRIMARY KEY (b))": (34, "there are two primary keys"),
-    "CREATE TABLE t (a INT) AS SELECT 1": (15, "takes its columns from it"),
+    "CREATE TABLE t (a INT) AS SELECT 1": (15, "the query determines the columns"),
     "TRUNCATE TABLE t PARTITION (dt = :d)": (34, "there is no parameter 'd'; the parameters are none"),
     "DROP TABLE a b": (14, "expected the end of the statement, found 'b'"),
 }
 
 
 @pytest.mark.parametrize("text", UNREADABLE)
-def test_what_cannot_be_read_is_an_error_with_its_place(text: str) -> None:
+def test_a_syntax_error_names_its_line_and_column(text: str) -> None:
     column, message = UNREADABLE[text]
     with pytest.raises(InvalidSql, match=f"^line 1, column {column}: .*{message}"):
         read(text)

@@ -96,7 +96,7 @@ def orphans(
         return
     for path in paths:
         click.echo(path)
-    click.echo(f"{_files(paths)} of {size:,} bytes would go.")
+    click.echo(f"{_files(paths)} of {size:,} bytes would be deleted.")
     if may_delete(f"Delete {_files(paths)}?", dry_run=dry_run, yes=yes):
         deleted, freed = run(only_look=False)
         click.echo(f"{_files(deleted)} of {freed:,} bytes deleted.")

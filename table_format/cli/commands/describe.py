@@ -78,7 +78,7 @@ def _facts(table: Table) -> Iterator[tuple[str, str]]:
     if schema.partition_keys:
         yield "partition by", ", ".join(schema.partition_keys)
     if snapshot is None:
-        yield "snapshot", "none; the table has no rows"
+        yield "snapshot", "none; the table is empty"
     else:
         yield "snapshot", f"{snapshot.id} ({snapshot.commit_kind}, {_time(snapshot.time_millis)})"
         yield "stored rows", f"{snapshot.total_record_count}, before merging"

@@ -16,7 +16,7 @@ _FILE = ("partition", "bucket", "level", "record_count", "file_size_in_bytes", "
 
 @click.command()
 @table_argument
-@click.option("--limit", "-n", type=click.IntRange(0), help="So many rows at most.")
+@click.option("--limit", "-n", type=click.IntRange(0), help="Show at most this many rows.")
 @output_options
 @click.pass_obj
 def snapshots(session: Session, table: str, *, limit: int | None, format: str | None, output: str | None) -> None:
@@ -28,7 +28,7 @@ def snapshots(session: Session, table: str, *, limit: int | None, format: str | 
 @table_argument
 @click.option("--filter", metavar="SQL", help='Only files that match this condition, such as "level > 0".')
 @click.option("--snapshot", metavar="ID", type=int, help="Show the files of this snapshot.")
-@click.option("--limit", "-n", type=click.IntRange(0), help="So many rows at most.")
+@click.option("--limit", "-n", type=click.IntRange(0), help="Show at most this many rows.")
 @output_options
 @click.pass_obj
 def files(

@@ -1,6 +1,6 @@
-"""Changes of a table without primary key: Spark tasks mark rows as deleted or rewrite files.
+"""Changes of a table without a primary key: Spark tasks mark rows as deleted or rewrite files.
 
-It does the same as ``table/changes``, for files whose affected rows are known.
+This is ``table/changes`` for files whose affected rows are known.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _WORK: Final = "__dml_work"
 _TASK: Final = "__dml_task"
 
 _POSITIONS_OF_TASK: Final = 1_000_000
-"""Deleted rows that one task writes vectors for; fewer tasks make fewer index files."""
+"""Deleted rows whose vectors one task writes. Fewer tasks write fewer index files."""
 
 
 _NEW_ROWS_OF_TASK: Final = 250_000
@@ -85,7 +85,8 @@ def write_by_file(
             is_new = F.col(KIND) == INSERTED if stays else F.col(KIND).isin(INSERTED, UPDATED)
             rows = changes.where(is_new).select(*shape.values).toDF(*facts.schema.field_names)
             if isinstance(facts.bucket_mode, Unaware):
-                # Each task writes a file; a scan has as many tasks as the table needs, whatever the number of changes.
+                # Each task writes a file. The number of tasks of a scan depends on the table, not on the number of
+                # changes.
                 rows = rows.coalesce(1 + new_rows // _NEW_ROWS_OF_TASK)
             written = write_frame(rows, facts, commit_user=commit_user)
             messages.extend(replace(message, rewrites=True) for message in written)
@@ -108,7 +109,7 @@ def _pieces(
 
 
 def _together(bucket: AppendBucket, names: Sequence[str], rows: Mapping[str, int]) -> Iterator[Sequence[str]]:
-    """Files by the index file that holds their vectors; those without any, some at a time."""
+    """Group files by the index file with their vectors. Files without vectors form groups of limited size."""
     if is_bucketed(bucket.files.bucket_mode):
         yield names
         return
@@ -133,7 +134,7 @@ def _together(bucket: AppendBucket, names: Sequence[str], rows: Mapping[str, int
 
 
 def _restricted(bucket: AppendBucket, files: Sequence[DataFileMeta], *, uses_vectors: bool) -> AppendBucket:
-    """Return the bucket with only some files, and what their vectors need."""
+    """Return the bucket with only some files, and with the index entries of their vectors."""
     if not uses_vectors:
         return replace(bucket, candidates=tuple(files), live={})
     index_files = bucket.index_files_of({file.file_name for file in files})
@@ -150,7 +151,7 @@ def _changed_files(
     facts = shape.facts
     spark = changes.sparkSession
     tasks = _tasks(pieces, parallelism(spark), uses_vectors=uses_vectors)
-    # Neighbours go to one task: the messages come in the order of the files, and so do the rows of the new ones.
+    # Adjacent files go to one task, so the messages and the rows of the new files keep the order of the files.
     listed = [
         (f.file_name, n, n * tasks // len(pieces)) for n, piece in enumerate(pieces) for f in piece.bucket.candidates
     ]
@@ -178,7 +179,7 @@ def _tasks(pieces: Sequence[_Piece], cores: int, *, uses_vectors: bool) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Shipped:
-    """A bucket as it is sent to tasks, without what all tasks know."""
+    """A bucket as it is sent to tasks, without the facts that all tasks have."""
 
     partition: bytes
     number: int
@@ -189,13 +190,13 @@ class _Shipped:
 
     @classmethod
     def of(cls, bucket: AppendBucket) -> _Shipped:
-        """The bucket, to be packed."""
+        """Convert a bucket to the form that is sent."""
         files = bucket.files
         where = files.partition, files.bucket, files.total_buckets
         return cls(*where, bucket.candidates, bucket.deletions, bucket.live)
 
     def bucket(self, facts: TableFacts) -> AppendBucket:
-        """The bucket again."""
+        """Return the bucket."""
         files = facts.bucket_files(self.partition, self.number, self.total_buckets)
         return AppendBucket(files, self.candidates, self.deletions, self.live, VectorReader(facts.store.io))
 
@@ -226,7 +227,7 @@ _FileRows = Iterator[tuple[str, pa.RecordBatch]]
 
 
 def _by_file(batches: Batches) -> Iterator[tuple[int, str, pa.RecordBatch]]:
-    """The rows of one file after the other, with the number of their work."""
+    """Return the rows file by file, with the number of their work."""
     waiting: list[pa.RecordBatch] = []
     last: tuple[int, str] | None = None
     for batch in batches:
@@ -254,7 +255,7 @@ def _marked(bucket: AppendBucket, files: _FileRows) -> CommitMessage:
 
 
 def _rewritten(facts: TableFacts, bucket: AppendBucket, files: _FileRows, *, stays: bool) -> CommitMessage:
-    """Rewrite files; the new ones keep their order among those of the bucket."""
+    """Rewrite files. The new files keep their order among the files of the bucket."""
     by_name = {file.file_name: file for file in bucket.candidates}
     new: list[DataFileMeta] = []
     old: list[DataFileMeta] = []
@@ -296,7 +297,7 @@ def _rewritten_file(
 
 
 def _conformed(facts: TableFacts, changes: pa.RecordBatch, updated: np.ndarray) -> pa.RecordBatch:
-    """The updated rows as the table stores them."""
+    """Return the updated rows with the types that the table stores."""
     schema = facts.schema
     if not updated.any():
         return pa.RecordBatch.from_pylist([], schema=arrow_schema(schema.fields))

@@ -1,4 +1,4 @@
-"""The rows that a statement changes, as a frame: the kind of change, the identity of the old row, and the new values.
+"""Computes the rows that a statement changes as a DataFrame: kind of change, identity of the old row, and new values.
 The columns of the table are named ``v0``, ``v1`` and so on, since their real names may be anything.
 """
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 KIND: Final = "__dml_kind"
-"""``UPDATED``, ``DELETED`` or ``INSERTED``; null for a row that matches and stays as it is."""
+"""``UPDATED``, ``DELETED`` or ``INSERTED``; null for a row that matches and does not change."""
 
 UPDATED, DELETED, INSERTED = 1, 2, 3
 
@@ -36,20 +36,20 @@ SOURCE_ROW: Final = "__dml_source_row"
 """The number of a row of the source of a MERGE."""
 
 NULLED: Final = "__dml_nulled"
-"""Whether a null was assigned, which a partial update treats as no value."""
+"""Whether a null was assigned, which ``partial-update`` treats as no value."""
 
 LOWERED: Final = "__dml_lowered"
-"""Whether the new row loses against the old one, by ``sequence.field``."""
+"""Whether the old row wins over the new one by ``sequence.field``."""
 
 _CLAUSE: Final = "__dml_clause"
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """The columns of the frames of changes of one statement.
+    """The columns of the DataFrames of changes of one statement.
 
-    ``with_rows``: the values of rows that are updated or inserted, and on a primary key table of those deleted;
-    ``with_before``: also what updated rows were.
+    With ``with_rows``, they include the values of updated and inserted rows, and on a primary-key table of deleted
+    rows. With ``with_before``, they also include the old values of updated rows.
     """
 
     facts: TableFacts
@@ -59,7 +59,7 @@ class Shape:
 
     @classmethod
     def of(cls, facts: TableFacts, clauses: Sequence[BoundClause], inserts: Sequence[BoundClause] = ()) -> Shape:
-        """The shape for some clauses that change rows, and others that insert some."""
+        """Return the shape for clauses that change rows and clauses that insert rows."""
         keyed = facts.schema.is_primary_key_table
         assigned = frozenset(name for clause in clauses for name in clause.values or ())
         merge = facts.options.merge
@@ -83,12 +83,12 @@ class Shape:
 
     @property
     def before(self) -> tuple[str, ...]:
-        """The columns with what updated rows were."""
+        """The columns with the old values of updated rows."""
         return tuple(f"o{n}" for n in range(len(self.facts.schema.fields))) if self.with_before else ()
 
     @property
     def identity(self) -> tuple[str, ...]:
-        """The columns that say which row of the table it was."""
+        """The columns that identify the row of the table."""
         if not self.is_keyed:
             return FILE, POSITION
         at = self.facts.schema.field_names.index
@@ -96,7 +96,7 @@ class Shape:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """All columns that frames of changes have in common."""
+        """All columns that the DataFrames of changes have in common."""
         numbers = () if self.is_keyed else (FILE, POSITION)
         return (KIND, *numbers, *self.values, *self.before, NULLED, LOWERED)
 
@@ -104,9 +104,9 @@ class Shape:
 def changes_of(
     rows: DataFrame, target: str, clauses: Sequence[BoundClause], shape: Shape, keep: Sequence[str] = ()
 ) -> DataFrame:
-    """Apply to each row the first clause whose condition holds. ``target`` has the columns of the table.
+    """Apply to each row the first clause whose condition is true. ``target`` has the columns of the table.
 
-    Rows without such a clause have no kind. ``keep`` are further columns of the rows.
+    Rows without such a clause get no kind. ``keep`` are additional columns of the result.
 
     Raises:
         InvalidData: the type of a value cannot be stored in its column.
@@ -130,7 +130,7 @@ def changes_of(
 
 
 def insertions_of(rows: DataFrame, clauses: Sequence[BoundClause], shape: Shape) -> DataFrame:
-    """Return the rows to insert: for each row of a source, by the first clause whose condition holds.
+    """Return the rows to insert: for each row of a source, the values of the first clause whose condition is true.
 
     Raises:
         InvalidData: the type of a value cannot be stored in its column.
@@ -154,7 +154,7 @@ def insertions_of(rows: DataFrame, clauses: Sequence[BoundClause], shape: Shape)
 def _decided(
     rows: DataFrame, clauses: Sequence[BoundClause], facts: TableFacts
 ) -> tuple[DataFrame, Sequence[Mapping[str, Column]]]:
-    """The rows with the number of their clause, and the values of each clause as the columns store them."""
+    """Return the rows with the number of their clause, and the values of each clause, cast to the column types."""
     decided = rows.withColumn(_CLAUSE, first_that_holds(clauses).cast("int"))
     found: list[Mapping[str, Column]] = []
     for clause in clauses:
@@ -172,7 +172,7 @@ def _decided(
 
 
 def _chosen(values: Sequence[Mapping[str, Column]], name: str, otherwise: Column) -> Column:
-    """The value of a column by the clause of each row."""
+    """Return the value of a column from the clause of each row."""
     found: Column | None = None
     for number, of_clause in enumerate(values):
         if name in of_clause:
@@ -216,7 +216,7 @@ class Statistics:
     lowered: int
 
     def plus(self, other: Statistics) -> Statistics:
-        """Those of both; a file may be in both."""
+        """Return the sum of both. A file may occur in both."""
         a, b = self.counts, other.counts
         counts = RowChanges(a.inserted + b.inserted, a.updated + b.updated, a.deleted + b.deleted)
         files = {name: self.files.get(name, 0) + other.files.get(name, 0) for name in {**self.files, **other.files}}

@@ -1,4 +1,4 @@
-"""The clauses of a statement as Spark columns: conditions and values."""
+"""Converts the conditions and values of a statement to Spark columns."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Clause: TypeAlias = Update | Delete | Insert
 
 @dataclass(frozen=True)
 class BoundClause:
-    """A clause; without ``values`` it deletes. Values are not cast yet."""
+    """A clause. Without ``values`` it deletes rows. Values are not cast yet."""
 
     condition: Column | None
     values: Mapping[str, Column] | None
@@ -48,7 +48,7 @@ class Names:
 
     @classmethod
     def of(cls, spark: SparkSession) -> Names:
-        """Those of a session."""
+        """Return the name resolution of a session."""
         return cls(str(spark.conf.get("spark.sql.caseSensitive", "false")).lower() == "true")
 
     def find(self, name: str, names: Iterable[str]) -> str | None:
@@ -72,7 +72,7 @@ def bound_values(
     ``target``, the name of the table, ``"a.b"`` sets only the field ``b`` of the column ``a``.
 
     Raises:
-        ColumnNotFound: there is no such column.
+        ColumnNotFound: a column does not exist.
         InvalidInputError: a column is given twice, or a value is a function.
         InvalidData: a constant does not fit its column.
     """
@@ -97,7 +97,7 @@ def bound_values(
 
 
 def _column_and_path(given: str, schema: TableSchema, names: Names, *, nested: bool) -> tuple[str, str]:
-    """The column that a name means, and the path to a field within it, which is empty for the whole column."""
+    """Return the column of a name, and the path to a field in it, which is empty for the whole column."""
     name = names.find(given, schema.field_names)
     if name is not None:
         return name, ""
@@ -113,7 +113,7 @@ def _column_and_path(given: str, schema: TableSchema, names: Names, *, nested: b
 
 
 def value_column(value: object, field: DataField) -> Column:
-    """A value of a column as Spark computes it."""
+    """Return a value of a column as a Spark column."""
     if isinstance(value, Column):
         return value
     if isinstance(value, str):
@@ -141,12 +141,12 @@ def condition_column(condition: object, fields: Sequence[DataField] | None = Non
 
 
 def named(alias: str, name: str) -> Column:
-    """The column of a relation."""
+    """Return a column of a relation."""
     return F.col(f"{quoted(alias)}.{quoted(name)}")
 
 
 def first_that_holds(clauses: Sequence[BoundClause]) -> Column:
-    """The number of the first clause whose condition holds; null where none does."""
+    """Return the number of the first clause whose condition is true, or null."""
     found = F.lit(None).cast("int")
     for number, clause in reversed(list(enumerate(clauses))):
         holds = F.lit(True) if clause.condition is None else clause.condition
@@ -155,13 +155,13 @@ def first_that_holds(clauses: Sequence[BoundClause]) -> Column:
 
 
 def hidden_in(texts: Iterable[object], schema: TableSchema) -> tuple[str, ...]:
-    """The metadata columns of a table that occur in texts of SQL or columns of Spark, in whatever role."""
+    """Return the metadata columns of a table that occur anywhere in SQL texts or Spark columns."""
     shown = " ".join(str(text).lower() for text in texts if isinstance(text, str | Column))
     return tuple(name for name in metadata_fields(schema) if name in shown)
 
 
 def mentions(relation: str, texts: Iterable[object]) -> bool:
-    """Whether one of the texts has a column of the relation of that name.
+    """Return whether one of the texts contains a column that is qualified with the name of a relation.
 
     >>> mentions("target", ["x > 1", "Target.x = 2"]), mentions("target", ["my_target.x"])
     (True, False)

@@ -1,4 +1,4 @@
-"""Changes of a table with a primary key: rows with row kinds, written like any frame."""
+"""Writes changes of a table with a primary key as rows with row kinds, like any DataFrame."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def write_by_key(
     """Write the changes of rows of the snapshot ``base``, and return the messages.
 
     Raises:
-        InvalidData: a value does not fit its column; no files are left.
+        InvalidData: a value does not fit its column. No files are left.
     """
     if not counts.inserted + counts.updated + counts.deleted:
         return ()
@@ -45,7 +45,7 @@ def write_by_key(
     rows = rows.toDF(*names)
     if kind_column in facts.schema.field_names:
         at = facts.schema.field_names.index(kind_column)
-        # What the column says of itself is part of the row, unless the row is taken back.
+        # The value of the column itself is part of the row, unless the row is a retract.
         retracts = F.col(KIND).isin(RowKind.DELETE.text, RowKind.UPDATE_BEFORE.text)
         columns = [rows[n] for n in range(len(facts.schema.fields))]
         columns[at] = F.when(retracts, F.col(KIND)).otherwise(columns[at]).alias(kind_column)
@@ -58,7 +58,7 @@ def write_by_key(
 
 
 def _with_before(rows: DataFrame, shape: Shape, after: Sequence[Column], kind: Column) -> DataFrame:
-    """Each updated row after what it was; one task sends both, so they stay in that order."""
+    """Return each updated row after its old version. One task sends both, so they stay in this order."""
 
     def entry(values: Sequence[Column], of_kind: Column) -> Column:
         return F.struct(*(c.alias(f"v{n}") for n, c in enumerate(values)), of_kind.alias(KIND))

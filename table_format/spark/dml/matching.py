@@ -39,18 +39,18 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 MatchOn: TypeAlias = On | Column
-"""A condition over both relations, as a text or a column; or columns, as ``Table.merge`` takes them."""
+"""A condition over both relations, as SQL or a Spark column; or columns as for ``Table.merge``."""
 
 _MAX_LISTED_KEYS: Final = 100
-"""Up to this many rows of a source, the scan filters by each key; with more, by their bounds."""
+"""With up to this many rows of a source, the scan filters by each key; with more, by the bounds of the keys."""
 
 _BOUNDED: Final = (BooleanType, IntegerType, DecimalType, VarCharType, DateType, AnyTimestampType)
-"""Types whose order is the same for Spark and for this library."""
+"""Types with the same order in Spark and in this library."""
 
 
 @dataclass(frozen=True)
 class Matching:
-    """``condition`` says which rows match. Matching rows are equal in the columns of ``pairs``, table to source."""
+    """``condition`` determines which rows match. ``pairs`` maps columns of the table to equal columns of the source."""
 
     condition: Column
     pairs: Mapping[str, str]
@@ -58,7 +58,7 @@ class Matching:
 
 @dataclass(frozen=True, slots=True)
 class Relations:
-    """The two relations of a MERGE: what they are called, and their columns."""
+    """The names and columns of the two relations of a MERGE."""
 
     target: str
     source: str
@@ -73,11 +73,11 @@ class Relations:
 
 
 def matching_of(on: MatchOn, relations: Relations) -> Matching:
-    """The condition of a MERGE.
+    """Return the match condition of a MERGE.
 
     Raises:
-        ColumnNotFound: a column of a list of columns does not exist.
-        InvalidInputError: there is no column in it.
+        ColumnNotFound: a column does not exist.
+        InvalidInputError: the list of columns is empty.
     """
     if isinstance(on, Column):
         return Matching(on, {})
@@ -119,7 +119,9 @@ def equal_columns(text: str, relations: Relations) -> Mapping[str, str]:
 
 
 def same_column(text: object, relations: Relations) -> tuple[str, str] | None:
-    """The relation, ``target`` or ``source``, and the column that a text is, if it is no more than that."""
+    """Return the relation, ``target`` or ``source``, and the column of a text that is only a column; otherwise
+    ``None``.
+    """
     from table_format.codecs.spark_columns import column_of_text
 
     found = column_of_text(text) if isinstance(text, str) else None
@@ -136,14 +138,14 @@ def _side(named_column: tuple[str, str], relations: Relations) -> tuple[str, str
         of_source = of_source if qualifier.lower() == relations.source.lower() else None
     if of_target is not None and of_source is None:
         return "target", of_target
-    # Spark refuses a name that both have.
+    # Spark refuses a name that both relations have.
     return ("source", of_source) if of_source is not None and of_target is None else None
 
 
 def bounds_of(source: DataFrame, columns: StructType, matching: Matching, schema: TableSchema) -> Predicate | None:
     """Return a condition for all rows of the table that can match a row of the source. Counts the rows of the source.
 
-    Columns of other types than their counterparts are left out: Spark compares them in a type of its own choice.
+    Columns whose types differ from those of the source are left out, because Spark chooses the type of the comparison.
     """
     pairs = [
         (schema.field(name), other)

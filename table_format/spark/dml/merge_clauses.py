@@ -1,4 +1,4 @@
-"""The clauses of a MERGE, bound to its table and its source."""
+"""Binds the clauses of a MERGE to its table and its source."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def texts_of(clause: Clause) -> Sequence[object]:
-    """The condition and the values of a clause, as they were given."""
+    """Return the condition and the values of a clause as given."""
     values = clause.values if isinstance(clause, Insert) else clause.set if isinstance(clause, Update) else None
     return [clause.condition, *(values.values() if isinstance(values, Mapping) else ())]
 
@@ -46,7 +46,7 @@ def bound_clause(clause: Clause, facts: TableFacts, relations: Relations, matchi
     target = None if isinstance(clause, Insert) else relations.target
     values = dict(bound_values(given, schema, relations.names, target))
     if not isinstance(clause, Insert):
-        # A key that becomes what it is equal to stays as it is.
+        # Assigning a key the value that it equals changes nothing.
         for name, value in given.items():
             found = relations.names.find(name, schema.primary_keys)
             if found is not None and _is_same(found, value, relations, pairs):
@@ -62,9 +62,9 @@ def _is_same(name: str, value: object, relations: Relations, pairs: Mapping[str,
 def _all_of_source(
     facts: TableFacts, relations: Relations, wanted: Sequence[str], *, updates: bool
 ) -> Mapping[str, Column]:
-    """The columns of the source.
+    """Return the columns of the source.
 
-    With ``write.merge-schema`` it need not have all of them: the others stay as they are, or are null in a new row.
+    With ``write.merge-schema``, columns of the table may be missing. They keep their values, or are null in a new row.
     """
     found = {name: relations.names.find(name, relations.source_columns) for name in wanted}
     values = {name: named(relations.source, of_source) for name, of_source in found.items() if of_source is not None}
@@ -81,7 +81,7 @@ def _all_of_source(
 
 
 def _whole(facts: TableFacts, relations: Relations, name: str, value: Column, *, updates: bool) -> Column:
-    """A value with all fields of its ROW types."""
+    """Return a value with all fields of its ROW types."""
     of_source = relations.names.find(name, relations.source_columns) or name
     wanted = spark_type(facts.schema.field(name).type, name)
     before = named(relations.target, name) if updates else None

@@ -1,7 +1,7 @@
-"""``write.merge-schema`` of a MERGE: the columns of its source that are first added to the table.
+"""Implements ``write.merge-schema`` of a MERGE: finds the columns of the source that are first added to the table.
 
-Java ``MergeSchemaEvolutionHelper``. ``UPDATE SET *`` and ``INSERT *`` take all columns of the source. Without them it
-is those that a clause assigns under names that the table does not have.
+Java ``MergeSchemaEvolutionHelper``. ``UPDATE SET *`` and ``INSERT *`` take all columns of the source. Other clauses add
+the columns that they assign and that the table does not have.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ def columns_to_hold(
     when_matched: MatchedClause | Sequence[MatchedClause],
     when_not_matched: Insert | Sequence[Insert],
 ) -> StructType:
-    """The columns of a source that the table of a MERGE has to hold, under the table's names where it has them.
+    """Return the columns of a source that the table of a MERGE must have, with the names of existing columns.
 
     Raises:
-        InvalidInputError: a clause is of another kind.
+        InvalidInputError: a clause has the wrong type.
     """
     matched = listed_clauses(when_matched, "when_matched", Update, Delete)
     inserted = listed_clauses(when_not_matched, "when_not_matched", Insert)
@@ -45,11 +45,11 @@ def columns_to_hold(
 
 
 def check_held(facts: TableFacts, rows: StructType) -> None:
-    """Refuse a MERGE whose table lacks columns of its source, which the catalog has to add.
+    """Refuse a MERGE if the table lacks columns of the source, which only the catalog can add.
 
     Raises:
-        UnsupportedFeature: names the columns.
-        InvalidData: a type of the source has no common type with that of the column.
+        UnsupportedFeature: columns are missing; the message names them.
+        InvalidData: a column of the source and of the table have no common type.
     """
     changes = changes_for(facts, rows)
     if changes:
@@ -60,7 +60,7 @@ def check_held(facts: TableFacts, rows: StructType) -> None:
 
 
 def _assigned(clause: Clause) -> Sequence[str] | None:
-    """The columns that a clause names; ``None`` for all of the source."""
+    """Return the columns that a clause assigns; ``None`` for all columns of the source."""
     if isinstance(clause, Delete):
         return ()
     values = clause.values if isinstance(clause, Insert) else clause.set

@@ -1,4 +1,4 @@
-"""``Table.delete``, ``update`` and ``merge`` as Spark jobs."""
+"""Runs ``Table.delete``, ``update`` and ``merge`` as Spark jobs."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class SparkStatements:
         return delete_on_spark(self.spark, table, where, None, commit_as)
 
     def update(self, table: HasFacts, set_: Values, where: object, commit_as: StatementCommit) -> RowChanges:
-        """Set columns of the rows that match such a condition, or of all rows."""
+        """Set columns of the rows that match a condition as for ``delete``, or of all rows."""
         return update_on_spark(self.spark, table, set_, where, None, commit_as)
 
     def merge(

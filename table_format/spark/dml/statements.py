@@ -1,7 +1,7 @@
 """UPDATE, DELETE and MERGE on Spark: checks, execution and retries.
 
-Java ``UpdatePaimonTableCommand``, ``DeleteFromPaimonTableCommand``, ``MergeIntoPaimonTable``. The checks, the commit
-and the retries are the same functions as in a single process.
+Java ``UpdatePaimonTableCommand``, ``DeleteFromPaimonTableCommand``, ``MergeIntoPaimonTable``. Checks, commit and
+retries are the same functions as without Spark.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def delete_on_spark(
     alias: str | None,
     commit_as: StatementCommit,
 ) -> RowChanges:
-    """DELETE of the rows that match a condition (see ``condition_column``); without one, of all rows."""
+    """Delete the rows that match a condition (see ``condition_column``), or all rows."""
     facts = table.current_facts
     with facts.blaming_old_columns():
         if facts.schema.is_primary_key_table:
@@ -85,7 +85,7 @@ def update_on_spark(
     alias: str | None,
     commit_as: StatementCommit,
 ) -> RowChanges:
-    """UPDATE of the rows that match a condition (see ``condition_column``); without one, of all rows."""
+    """Update the rows that match a condition (see ``condition_column``), or all rows."""
     facts = table.current_facts
     with facts.blaming_old_columns():
         values = bound_values(set_, facts.schema, Names.of(spark), alias or _own_name(facts))
@@ -155,7 +155,7 @@ def merge_on_spark(
     source_alias: str | None,
     commit_as: StatementCommit,
 ) -> RowChanges:
-    """MERGE of the rows of a frame."""
+    """Merge the rows of a DataFrame into a table."""
     facts = table.current_facts
     clauses = {
         "when_matched": listed_clauses(when_matched, "when_matched", Update, Delete),
@@ -204,7 +204,7 @@ def merge_on_spark(
 def _merged(
     merge: _Merge, source: DataFrame, target: TargetScan, shape: Shape, kept: _Kept
 ) -> tuple[Sequence[DataFrame], Statistics]:
-    """The changes of all clauses, evaluated: rows that match, rows of the table that do not, and new rows."""
+    """Evaluate the changes of all clauses: matching rows, rows of the table that match none, and new rows."""
     relations = merge.relations
     found: list[DataFrame] = []
     total = NOTHING
@@ -246,7 +246,7 @@ def _sent_to_all(source: DataFrame) -> DataFrame:
 
 
 def _ambiguous(merge: _Merge, pairs: DataFrame, source: DataFrame, shape: Shape, most: int) -> InvalidData:
-    """The error for a row that several rows of the source match, with the values it was found by."""
+    """Return the error for a row that several rows of the source match, with the values of its match columns."""
     groups = pairs.groupBy(*shape.identity).agg(F.count(F.lit(1)).alias("rows"), F.min(SOURCE_ROW).alias("first"))
     row = groups.where(F.col("rows") > 1).orderBy(F.desc("rows")).first()
     where = "one row"
@@ -266,7 +266,7 @@ def _ambiguous(merge: _Merge, pairs: DataFrame, source: DataFrame, shape: Shape,
 
 def _check_table(facts: TableFacts) -> None:
     check_names(facts.schema, facts.name)
-    # Rows are written back as Spark has them.
+    # Changed rows are written with the types that Spark has.
     spark_schema(facts.schema.fields)
 
 
@@ -289,7 +289,7 @@ def _check_merge(merge: _Merge) -> None:
 
 
 class _Kept:
-    """Frames that Spark persists until the block ends."""
+    """DataFrames that Spark persists until the block ends."""
 
     def __init__(self) -> None:
         self._stack = ExitStack()
@@ -301,7 +301,7 @@ class _Kept:
         self._stack.close()
 
     def keep(self, frame: DataFrame) -> DataFrame:
-        """The frame, evaluated once."""
+        """Return the DataFrame; Spark evaluates it only once."""
         kept = frame.persist()
         self._stack.callback(kept.unpersist)
         return kept
@@ -357,7 +357,7 @@ def _written(
 
 
 def _warn(facts: TableFacts, operation: str, noted: Statistics) -> None:
-    """Warn about written changes that readers will not see."""
+    """Warn about written changes that have no effect for readers."""
     if noted.nulled:
         text = (
             f"{operation} on {facts.name}: {noted.nulled} rows were set to null, which merge-engine=partial-update "

@@ -48,7 +48,7 @@ def stored(value: Column, given: spark_types.DataType, field: DataField, table: 
 
 
 def is_storable(given: spark_types.DataType, wanted: spark_types.DataType) -> bool:
-    """Whether Spark stores values of one type in a column of another.
+    """Return whether Spark stores values of one type in a column of another type.
 
     >>> is_storable(spark_types.LongType(), spark_types.ByteType())
     True
@@ -84,21 +84,21 @@ def _may_overflow(given: spark_types.DataType, wanted: spark_types.DataType) -> 
         return True
     if isinstance(wanted, spark_types.DecimalType):
         return digits > wanted.precision - wanted.scale
-    # The largest numbers of a type have one digit more than those it holds all of.
+    # The largest numbers of a type have one digit more than a type can represent completely.
     most = _whole_digits(wanted)
     return most is None or (digits >= most if isinstance(given, spark_types.DecimalType) else digits > most)
 
 
 def _whole_digits(data_type: spark_types.DataType) -> int | None:
-    """The digits before the point that a number of the type may have; ``None`` where that is not known."""
+    """Return the maximum number of digits before the decimal point; ``None`` if it is unknown."""
     if isinstance(data_type, spark_types.DecimalType):
-        # Rounding may carry over.
+        # Rounding may carry into another digit.
         return int(data_type.precision - data_type.scale) + (1 if data_type.scale else 0)
     return next((d for t, d in zip(_WHOLE, _DIGITS, strict=True) if isinstance(data_type, t)), None)
 
 
 def _plain(data_type: spark_types.DataType) -> spark_types.DataType:
-    """The type with all nulls allowed, and texts of any length."""
+    """Return the type with nulls allowed everywhere, and strings of any length."""
     match data_type:
         case spark_types.ArrayType():
             return spark_types.ArrayType(_plain(data_type.elementType), True)

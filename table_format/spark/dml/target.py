@@ -1,4 +1,4 @@
-"""The state of a table that a statement reads, as a frame. It is planned when the needed columns and rows are known."""
+"""The state of a table that a statement reads, as a DataFrame. It is planned when its columns and rows are known."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ if TYPE_CHECKING:
     from table_format.model.commit import CommitMessage
 
 RESERVED: str = "__dml_"
-"""The prefix of the column names of the frames of this package."""
+"""The prefix of internal column names in this package."""
 
 
 def check_names(schema: TableSchema, where: str) -> None:
-    """Refuse a table with a column whose name is reserved here.
+    """Refuse a table with a column whose name is reserved for statements.
 
     Raises:
-        UnsupportedFeature: names the column.
+        UnsupportedFeature: a name is reserved; the message names the column.
     """
     for name in schema.field_names:
         if name.lower().startswith(RESERVED):
@@ -57,10 +57,10 @@ def check_names(schema: TableSchema, where: str) -> None:
 
 @dataclass(frozen=True)
 class TargetScan:
-    """All rows committed up to a snapshot; on a table without primary key, with ``NUMBERS`` for each row.
+    """All rows committed up to a snapshot; on a table without a primary key, with ``NUMBERS`` for each row.
 
     ``hidden`` are the metadata columns that the statement names. Rows that do not match ``bounds`` are left out.
-    ``plans`` are the plans of its frames.
+    ``plans`` holds the plans of its DataFrames.
     """
 
     spark: SparkSession
@@ -93,17 +93,17 @@ class TargetScan:
         pruning: Predicate | None = None,
         *,
         is_limited: bool = False,
-        limit: RowLimit | None = None,  # noqa: ARG002 - what rows are changed by is not cut
+        limit: RowLimit | None = None,  # noqa: ARG002 - a statement needs all rows
         note: Callable[[str], None] | None = None,
     ) -> DataFrame:
         """Return some of the columns, without some of the rows that do not match ``pruning``. The caller must test
-        it again.
+        ``pruning`` again.
 
         Raises:
             SnapshotExpired: the snapshot has expired.
             SchemaChanged: rows have a newer schema, and the older one would truncate their values.
             CorruptionError: a manifest or a deletion vector is missing or damaged.
-            UnsupportedFeature: a metadata column of rows that are merged from several files.
+            UnsupportedFeature: a metadata column is requested for rows that are merged from several files.
         """
         schema = self.start.schema
         shown = self.names if columns is None else tuple(columns)
@@ -135,12 +135,11 @@ class TargetScan:
 
 
 def latest_target(spark: SparkSession, facts: TableFacts, hidden: tuple[str, ...] = ()) -> TargetScan:
-    """Return the latest state. Spark tasks first assign the buckets of postponed rows, in a separate commit.
-
-    ``hidden`` are metadata columns that are needed.
+    """Return the latest state. Spark tasks first assign the buckets of postponed rows, in a separate commit. ``hidden``
+    are the metadata columns that the statement needs.
 
     Raises:
-        ConflictError: postponed rows arrived faster than they could get their buckets.
+        ConflictError: postponed rows arrived faster than buckets could be assigned.
     """
     if not isinstance(facts.bucket_mode, Postponed):
         return TargetScan(spark, facts, Starting(facts.snapshots.latest(), facts.schema), hidden)
@@ -156,5 +155,5 @@ def latest_target(spark: SparkSession, facts: TableFacts, hidden: tuple[str, ...
 
 
 def target_frame(scan: TargetScan) -> DataFrame:
-    """The frame of a scan: of a classic session it reads the columns and rows that a query of it needs."""
+    """Return the DataFrame of a scan. In a classic session, it reads only the columns and rows that a query needs."""
     return scan.frame() if is_connect(scan.spark) else classic_frame(scan)

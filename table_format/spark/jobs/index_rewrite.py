@@ -1,4 +1,4 @@
-"""New indexes for data files as a Spark job: tasks read the indexed columns of some files; only metadata travels."""
+"""Index rewrite as a Spark job: tasks read the indexed columns of some files and return only metadata."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 def rewrite_indexes_on_spark(
     spark: SparkSession, table: Table, *, partitions: Sequence[Mapping[str, object]] | None
 ) -> IndexRewriteReport:
-    """Rewrite indexes in Spark's tasks and commit them group by group; what was done.
+    """Rewrite indexes in Spark tasks and commit them group by group. Return a report.
 
     Raises:
-        ConflictError: others won every attempt to commit; what earlier snapshots of this call made visible stays.
+        ConflictError: other writers won every attempt to commit. Earlier snapshots of this call stay.
     """
     facts = table.current_facts
 

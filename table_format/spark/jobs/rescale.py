@@ -1,4 +1,4 @@
-"""Rescaling as a Spark job: tasks read the old buckets and write the new ones; only metadata travels."""
+"""Rescaling as a Spark job: tasks read the old buckets, write the new ones, and return only metadata."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def rescale_on_spark(
     """Rescale partitions in Spark tasks and commit the result. Return the new snapshots.
 
     Raises:
-        ConflictError: another commit changed one of the partitions meanwhile; nothing is visible.
+        ConflictError: another commit changed one of the partitions in the meantime. Nothing was committed.
     """
 
     def once(facts: TableFacts) -> tuple[Snapshot, ...]:

@@ -1,9 +1,9 @@
 """Sort compaction of dynamic buckets as a Spark job (``lsm/sort.py`` in tasks).
 
-The bucket of a row depends on its rank among all rows. So jobs sample the sort columns, find keys that share a hash,
-and count the rows of each range. The last job sends rows to the task of their range, which knows how many rows
-precede it, and from there to the task of their bucket, which sorts by key and writes data files and the hash index.
-The driver gets samples, counts, the few shared hashes, and metadata.
+The bucket of a row depends on its rank among all rows. The first jobs therefore sample the sort columns, find keys with
+equal hashes, and count the rows of each range. The last job sends each row to the task of its range, where the number
+of preceding rows is known, and from there to the task of its bucket, which sorts by key and writes data files and the
+hash index. The driver gets only samples, counts, the few shared hashes, and metadata.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class _Partition:
     """The targets of the rows of a partition: ``size`` rows per bucket; rows with ``shared`` hashes go to the last
     bucket.
 
-    Its buckets count from ``first`` among those of all partitions.
+    ``first`` is the number of its first bucket among the buckets of all partitions.
     """
 
     work: BucketCompaction
@@ -84,7 +84,7 @@ class _Partition:
         return self.ordered_buckets + (1 if self.shared.size else 0)
 
     def parts_of(self, facts: TableFacts, rows: pa.RecordBatch) -> npt.NDArray[np.int64]:
-        """The range of each row; one more for rows that share their hash."""
+        """Return the range of each row. Rows with shared hashes get an additional range."""
         is_shared = np.isin(key_hashes(files_of(facts, self.work), rows), self.shared)
         return np.where(is_shared, self.cut.count, self.cut.of(rows))
 
@@ -92,7 +92,7 @@ class _Partition:
 def sort_buckets_on_spark(
     spark: SparkSession, facts: TableFacts, works: Sequence[BucketCompaction], key: SortKey
 ) -> Iterator[CommitMessage]:
-    """Distribute the rows of partitions to buckets in the order of the key; raises as ``lsm.sort.sort_buckets``."""
+    """Distribute the rows of partitions to buckets in the order of the key. Errors as ``lsm.sort.sort_buckets``."""
     members = list(by_partition(works).values())
     buckets = [[bucket_to_sort(facts, work) for work in found] for found in members]
     levels = [level_of_all(found) for found in buckets]
@@ -100,7 +100,7 @@ def sort_buckets_on_spark(
         yield from removals(found)
     pieces = pieces_of(facts, members)
     cuts = ranges_of(spark, facts, members, pieces, key)
-    # A further range of each partition takes the rows that share their hash.
+    # Each partition has an additional range for rows with shared hashes.
     cuts = tuple(replace(cut, first=cut.first + number) for number, cut in enumerate(cuts))
     shared = _shared_hashes(spark, facts, members, pieces)
     partitions = [
@@ -114,9 +114,9 @@ def sort_buckets_on_spark(
 def _shared_hashes(
     spark: SparkSession, facts: TableFacts, members: Sequence[Sequence[BucketCompaction]], pieces: Sequence[Piece]
 ) -> list[Hashes]:
-    """The hashes that several keys of a partition share: they have to share a bucket."""
+    """Return the hashes that several keys of a partition share. These keys must be in the same bucket."""
     found: list[list[int]] = [[] for _ in members]
-    # A single bucket is shared by all.
+    # All keys share a single bucket.
     if may_have_more_buckets(files_of(facts, members[0][0])):
         hashes = map_in_workers(one_task_per_piece(spark, pieces), _hasher(facts, pieces), _FIGURES_DDL)
         for row in (
@@ -131,7 +131,7 @@ def _shared_hashes(
 def _counted(
     spark: SparkSession, facts: TableFacts, partitions: Sequence[_Partition], pieces: Sequence[Piece]
 ) -> list[_Partition]:
-    """The partitions with the rows of each of their ranges, and with numbers for their buckets."""
+    """Return the partitions with the row count of each range, and with bucket numbers."""
     counts: dict[int, int] = {}
     counted = map_in_workers(one_task_per_piece(spark, pieces), _counter(facts, partitions, pieces), _FIGURES_DDL)
     for row in counted.collect():
@@ -200,7 +200,7 @@ def _splitter(
 
 
 def _bucket_router(facts: TableFacts, partitions: Sequence[_Partition]) -> Callable[[Batches], Batches]:
-    """Put the rows of one range in order, and send each to its bucket."""
+    """Sort the rows of one range, and send each row to its bucket."""
     owners = [(p, number) for p in partitions for number in range(p.cut.count + 1)]
 
     def placed(batches: Batches) -> Batches:
@@ -234,12 +234,12 @@ def _bucket_router(facts: TableFacts, partitions: Sequence[_Partition]) -> Calla
 
 
 def bucket_writer(facts: TableFacts, partitions: Sequence[_Partition]) -> Callable[[Batches], Batches]:
-    """Write the rows of each bucket, which come in sorted, to files; the answer is one row for each part."""
+    """Write the rows of each bucket, which arrive sorted, to files. Return one row for each part."""
     owners = [(p, number) for p in partitions for number in range(p.bucket_count)]
 
     def write_rows_of(part: int, rows: Batches) -> tuple[CommitMessage, ...]:
         if part >= len(owners):
-            # There is no such bucket: all that comes here is what stopped another task.
+            # This bucket does not exist. Only the error of another task arrives here.
             for _ in rows:
                 pass
             return ()

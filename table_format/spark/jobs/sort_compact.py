@@ -1,7 +1,7 @@
-"""Sort compaction of a table as a Spark job: each task puts one range of the sort key in order and writes it.
+"""Sort compaction of a table as a Spark job: each task sorts and writes one range of the sort key.
 
-One job samples, a second one reads all rows, sends each to the task of its range, and sorts and writes them there
-(``spark/write/ranges.py``). The driver gets samples and metadata. Dynamic buckets take a further step
+One job samples the rows. A second job reads all rows, sends each row to the task of its range, and sorts and writes the
+rows there (``spark/write/ranges.py``). The driver gets samples and metadata. Dynamic buckets need another step
 (``spark/jobs/sort_buckets.py``).
 """
 
@@ -57,7 +57,7 @@ def sort_compact_on_spark(
     *,
     partitions: Sequence[Mapping[str, object]] | None,
 ) -> tuple[Snapshot, ...]:
-    """Put the rows of a table in order in Spark's tasks and commit the result; raises as ``sort_compact``."""
+    """Sort the rows of a table in Spark tasks and commit the result. Errors as ``sort_compact``."""
     table = table.current()
     facts = table.facts
 
@@ -112,7 +112,7 @@ def _sorted(
 def _replacements(
     facts: TableFacts, works: Sequence[BucketCompaction], messages: Sequence[CommitMessage]
 ) -> Iterator[CommitMessage]:
-    """One message for each partition, of what the tasks of its ranges wrote; files are numbered in order."""
+    """Return one message for each partition with the files that the tasks of its ranges wrote, numbered in order."""
     written: dict[BucketId, list[DataFileMeta]] = {}
     for message in messages:
         written.setdefault(message.bucket_id, []).extend(message.compact_after)

@@ -33,7 +33,7 @@ def verify_on_spark(
     partitions: Sequence[Mapping[str, object]] | None,
     repair: bool,
 ) -> VerifyReport:
-    """Verify a table; the chain is read here, and the files of each bucket in a task."""
+    """Verify a table. The driver reads the metadata, and a task reads the files of each bucket."""
     facts = table.current_facts
 
     def perform(works: Sequence[BucketWork]) -> Iterator[Checked]:

@@ -1,6 +1,6 @@
-"""Aggregates of a table in Spark tasks, which read the necessary files and, if there are many, the indexes.
+"""Computes aggregates of a table in Spark tasks. They read the necessary files and, if there are many, the indexes.
 
-The result is that of ``Scan.aggregate``. A task makes totals of its splits; the driver adds them up.
+The result is that of ``Scan.aggregate``. Each task computes totals of its splits, and the driver adds them up.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _MAX_INDEXES_ON_DRIVER: Final = 64
-"""Index files; to read more of them takes longer than to start a job."""
+"""Maximum number of index files that the driver reads. With more, starting a job is faster."""
 
 
 def aggregate_on_spark(
@@ -46,12 +46,12 @@ def aggregate_on_spark(
     group_by: str | None,
     filter: Filter | None,
 ) -> Aggregates:
-    """The aggregates of a table, as ``Scan.aggregate`` gives them, with its errors.
+    """Return the aggregates of a table. Results and errors are those of ``Scan.aggregate``.
 
-    Nothing is done in tasks where recorded row counts and a few indexes have the result.
+    If recorded row counts and a few indexes provide the result, no job is started.
     """
     facts = table.facts
-    # With many indexes to read the tasks read them, those for the filter too.
+    # If there are many indexes, the tasks read them, including those for the filter.
     first = table.scan(filter=filter, options={READ_ENABLED.key: "false"})
     plan, aggregation = first.aggregation(aggregates, group_by=group_by)
     is_large = _index_files(plan) > _MAX_INDEXES_ON_DRIVER
@@ -67,7 +67,7 @@ def aggregate_on_spark(
 
 
 def _index_files(plan: Plan) -> int:
-    """The files beside data files that their indexes may lie in."""
+    """Return the number of separate index files of the planned data files."""
     return sum(
         file.embedded_file_index is None and bool(file.extra_files) for split in plan.splits for file in split.files
     )
@@ -94,7 +94,7 @@ def _in_tasks(
 def _totaller(
     facts: TableFacts, plan: Plan, wanted: Wanted, groups: TaskInputs[Sequence[DataSplit]]
 ) -> Callable[[Batches], Batches]:
-    """Make totals of the groups of splits whose numbers come in; the answer is one row for each."""
+    """Compute the totals of the groups of splits with the given numbers. Return one row for each group."""
 
     def results(numbers: Batches) -> Batches:
         for number in numbers_in(numbers):

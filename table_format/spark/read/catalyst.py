@@ -1,11 +1,10 @@
-"""Plans of a classic session: finds what a query needs of a table by Spark's optimizer, and builds a plan that reads
-only that.
+"""Finds which columns and rows of a table a query of a classic session needs, and builds a plan that reads only those.
 
-A frame is built over a *template*: a leaf with the columns of the table that cannot be executed. Spark's analyzer and
-optimizer treat it like any other leaf. The optimized plan shows which columns the query needs and which conditions
+A DataFrame is built over a *template*: a leaf with the columns of the table that cannot be executed. Spark's analyzer
+and optimizer treat it like any other leaf. The optimized plan shows which columns the query needs and which conditions
 are directly above the leaf. A leaf without the rows that do not match these conditions gives the same result for any
-query, because the optimizer knows nothing about the rows. In the analyzed plan, the leaf is replaced by a scan with
-the same attributes, so columns taken from any frame stay valid.
+query, because the optimizer knows nothing about the rows. In the analyzed plan, the leaf is replaced by a scan with the
+same attributes, so columns of any DataFrame stay valid.
 """
 
 from __future__ import annotations
@@ -34,10 +33,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _Key: TypeAlias = tuple[int, int]
-"""A leaf: the number of its RDD and that of its first attribute, which each use of it in a plan has of its own."""
+"""A leaf: the id of its RDD, and the id of its first attribute, which differs for each use in a plan."""
 
 Scans: TypeAlias = Mapping[int, FrameSource]
-"""The scans that templates stand for, by the number of the template's RDD."""
+"""The scans of templates, by the id of the RDD of the template."""
 
 _LEAF: Final = "LogicalRDD"
 _EXCLUDED_RULES: Final = "spark.sql.optimizer.excludedRules"
@@ -53,9 +52,9 @@ class Need:
     columns: frozenset[str] | None = None
     condition: Predicate | None = None
     is_limited: bool = field(default=False, compare=False)
-    """Whether there is a limit above it, so that few rows may be enough."""
+    """Whether there is a limit above the leaf, so that few rows may be sufficient."""
     limit: RowLimit | None = field(default=None, compare=False)
-    """The first of the rows that match the condition, if these are sufficient."""
+    """The first rows that match the condition, if these are sufficient."""
 
     def or_else(self, other: Need) -> Need:
         """Return the union of two needs."""
@@ -66,10 +65,10 @@ class Need:
 
 @dataclass(frozen=True, slots=True)
 class _Jvm:
-    """Objects of a session's JVM that are looked up once: each step to one of them is a call."""
+    """Objects in the JVM of a session, which are looked up once because each step costs a call."""
 
     refusing_rows: JavaObject
-    """Rows that cannot be computed."""
+    """An RDD that cannot be computed."""
     dataset: JavaObject
     alias: JavaObject
     project: JavaObject
@@ -81,7 +80,7 @@ class _Jvm:
 
     @classmethod
     def of(cls, spark: SparkSession) -> _Jvm:
-        """The objects of a session."""
+        """Return the objects of a session."""
         found = _JVMS.get(spark)
         if found is None:
             found = _JVMS[spark] = cls._looked_up(spark)
@@ -106,7 +105,7 @@ class _Jvm:
         )
 
     def seq(self, items: Sequence[JavaObject]) -> JavaObject:
-        """A sequence of Scala."""
+        """Return a Scala sequence."""
         return self.to_seq(list(items))
 
 
@@ -114,7 +113,7 @@ _JVMS: Final[WeakKeyDictionary[SparkSession, _Jvm]] = WeakKeyDictionary()
 
 
 def template_of(scan: FrameSource) -> tuple[JavaObject, Scans]:
-    """A frame of the JVM that stands for a scan, and the scan by the number that its leaf has."""
+    """Return a template of a scan as a DataFrame of the JVM, and the scan by the id of its leaf."""
     rows = _Jvm.of(scan.spark).refusing_rows
     jdf = scan.spark._jsparkSession.applySchemaToPythonRDD(rows, frame_schema(scan.fields).json())
     return jdf, {jdf.queryExecution().analyzed().rdd().id(): scan}
@@ -126,7 +125,7 @@ def _refuse(_: object) -> Any:  # noqa: ANN401 - never returns
 
 
 def resolved(spark: SparkSession, template: JavaObject, scans: Scans) -> tuple[JavaObject, Sequence[str]]:
-    """Return the JVM frame that reads only what the query needs of each scan, and lines that say who reads what."""
+    """Return the DataFrame of the JVM that reads only what the query needs of each scan, and lines for ``explain``."""
     needs = dict(needs_of(spark, template, scans))
     replacement = _Replacement(spark, scans, needs)
     return replacement.frame(template.queryExecution().analyzed()), tuple(dict.fromkeys(replacement.notes))
@@ -138,14 +137,14 @@ def needs_of(spark: SparkSession, template: JavaObject, scans: Scans) -> Sequenc
     leaves = [_key(leaf) for leaf in _leaves(analyzed, scans)]
     everything = [(leaf, Need()) for leaf in leaves]
     if _is_template(analyzed, scans) or _PRUNING in (spark.conf.get(_EXCLUDED_RULES, "") or ""):
-        # Without that rule columns may come back which another one left out, when more is put on the frame.
+        # Without that rule, columns that another rule removed may reappear when more operations are added.
         return everything
-    # The time of the moment would be an earlier one here than when the query runs.
+    # The current time would be earlier here than when the query runs.
     takes_conditions = not analyzed.containsPattern(_Jvm.of(spark).current_time)
     found: dict[_Key, Need] = {}
     for key, need in _needs_of(template.queryExecution().optimizedPlan(), (), scans):
         if key not in leaves:
-            # The optimizer copied a leaf; which one it was cannot be told.
+            # The optimizer copied a leaf, and the original cannot be identified.
             return everything
         pruned = need if takes_conditions else Need(need.columns)
         found[key] = found[key].or_else(pruned) if key in found else pruned
@@ -162,7 +161,7 @@ def _needs_of(plan: JavaObject, parents: tuple[JavaObject, ...], scans: Scans) -
 
 
 def _need(leaf: JavaObject, parents: tuple[JavaObject, ...], scans: Scans) -> Need:
-    """The need of a leaf below these parents, the nearest last."""
+    """Return what the operations above a leaf need of it. The nearest parent is last."""
     scan = scans[leaf.rdd().id()]
     columns = dict(zip(_output_ids(leaf), scan.fields, strict=True))
     conditions: list[Predicate] = []
@@ -187,7 +186,7 @@ def _need(leaf: JavaObject, parents: tuple[JavaObject, ...], scans: Scans) -> Ne
 
 
 def _output_ids(leaf: JavaObject) -> Sequence[int]:
-    """The numbers of a leaf's columns, which Spark counts up one after the other; another thread may count, too."""
+    """Return the ids of the columns of a leaf. Spark counts them up; other threads may count at the same time."""
     output = leaf.output()
     first, last = (output.apply(at).exprId().id() for at in (0, output.size() - 1))
     if last - first == output.size() - 1:
@@ -196,7 +195,7 @@ def _output_ids(leaf: JavaObject) -> Sequence[int]:
 
 
 def _references(plan: JavaObject) -> set[int]:
-    """The numbers of the columns that an operation itself refers to; a name such as ``a#1`` may add one."""
+    """Return the ids of the columns that an operation refers to. A name such as ``a#1`` may add one."""
     return {int(number) for number in _NUMBER.findall(plan.references().mkString(" "))}
 
 
@@ -206,7 +205,7 @@ def _attributes(nodes: Sequence[Mapping[str, Any]]) -> set[int]:
 
 @dataclass(frozen=True, slots=True)
 class _OfJvm:
-    """The expression itself, for what its JSON does not have."""
+    """The expression in the JVM, for values that its JSON lacks."""
 
     expression: JavaObject
 
@@ -234,7 +233,7 @@ class _OfJvm:
 
 
 class _Replacement:
-    """A plan whose templates are replaced by scans of what is needed."""
+    """Replaces the templates of a plan by scans of the needed columns and rows."""
 
     def __init__(self, spark: SparkSession, scans: Scans, needs: Mapping[_Key, Need]) -> None:
         self._spark = spark
@@ -244,7 +243,7 @@ class _Replacement:
         self.notes: list[str] = []
 
     def frame(self, plan: JavaObject) -> JavaObject:
-        """The frame of the plan."""
+        """Return the DataFrame of the plan."""
         may_trim = not plan.containsPattern(self._jvm.subquery)
         return self._jvm.dataset.ofRows(self._session, self._replaced(plan, () if may_trim else None))
 
@@ -261,7 +260,7 @@ class _Replacement:
         return plan if all(a is b for a, b in zip(old, new, strict=True)) else plan.withNewChildren(self._jvm.seq(new))
 
     def _scan(self, leaf: JavaObject, required: set[int] | None) -> JavaObject:
-        """A scan with the columns that the operations above it refer to."""
+        """Return a scan with the columns that the operations above it refer to."""
         scan = self._scans[leaf.rdd().id()]
         need = self._needs.get(_key(leaf), Need())
         columns = scan.names if need.columns is None else [name for name in scan.names if name in need.columns]
@@ -284,7 +283,7 @@ class _Replacement:
                 value = unused[column.type]
             renamed.append(self._alias(value, column.name, output.apply(number).exprId()))
         project = self._jvm.project(self._jvm.seq(renamed), plan)
-        # The numbers of frames, by which Spark notices that a column may be one of either side of a join.
+        # The ids of DataFrames, with which Spark detects a column that may be from either side of a join.
         project.copyTagsFrom(leaf)
         return project
 
@@ -293,13 +292,13 @@ class _Replacement:
         return jvm.alias(value, name, number, jvm.no_items, jvm.nothing, jvm.no_items)
 
     def _unused(self, column: DataField) -> JavaObject:
-        """An error instead of a value: were the column needed after all, null would be a wrong answer."""
+        """Return an error instead of a value. If the column were needed after all, null would be a wrong result."""
         error = F.raise_error(F.lit(_UNUSED)).cast(spark_type(column.type))
         return self._session.expression(error._jc)
 
 
 def _required(parents: tuple[JavaObject, ...]) -> set[int] | None:
-    """The columns of a leaf that the operations above it refer to; ``None`` where all of them come out in the end."""
+    """Return the columns of a leaf that the operations above it refer to; ``None`` if the result has all of them."""
     found: set[int] = set()
     for parent in reversed(parents):
         kind = class_name(parent)

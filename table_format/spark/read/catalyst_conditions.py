@@ -1,4 +1,4 @@
-"""Resolved conditions of Spark's optimizer, which it writes as JSON: a list of nodes, each before its children."""
+"""Reads resolved conditions of Spark's optimizer from JSON: a list of nodes, each before its children."""
 
 from __future__ import annotations
 
@@ -40,10 +40,12 @@ class Originals(Protocol):
     """Access to values that the JSON does not contain."""
 
     def micros(self, path: Sequence[int]) -> int:
-        """The value of a literal of an instant; a path is the number of a child at each depth."""
+        """Return the value of a timestamp literal in microseconds. A path is the number of a child at each depth."""
 
     def texts(self, path: Sequence[int]) -> tuple[Sequence[str], bool] | None:
-        """The values of an IN that Spark keeps as a set, and whether null is one; ``None`` where it is too large."""
+        """Return the values of an IN that Spark stores as a set, and whether null is one; ``None`` if there are too
+        many.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +61,13 @@ class _Node:
 
 @dataclass(frozen=True, slots=True)
 class ConditionReader:
-    """Reads conditions on columns, which are known by the numbers of their attributes."""
+    """Reads conditions on columns, which are identified by the ids of their attributes."""
 
     columns: Mapping[int, DataField]
     originals: Originals
 
     def read(self, nodes: Sequence[Mapping[str, Any]]) -> Condition:
-        """The condition that the JSON of an expression says."""
+        """Return the condition of an expression in JSON."""
         return self._condition(_tree(iter(nodes), ()))
 
     def _condition(self, node: _Node) -> Condition:
@@ -120,7 +122,7 @@ class ConditionReader:
         if known is None:
             return Unknown()
         texts, has_null = known
-        # Days of a date are numbers in a set.
+        # In a set, dates are numbers of days.
         values = [value_of_text(text, found.type) for text in texts]
         return membership(found, values, has_null=has_null)
 

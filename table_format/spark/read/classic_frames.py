@@ -1,8 +1,8 @@
-"""DataFrames of a classic session that remember of which tables they are made.
+"""DataFrames of a classic session that remember their tables.
 
-Methods that derive a frame run on templates, as on any Spark frame: errors, names and columns are Spark's. Methods
-that need rows, or pass the frame to Spark, use the frame ``_jdf``, which is planned at that moment with the columns
-and conditions that the query needs. Methods that are not listed here also get that frame and are Spark's own.
+Methods that derive a DataFrame run on templates, as on any DataFrame: errors, names and columns are Spark's. Methods
+that need rows, or pass the DataFrame to Spark, use ``_jdf``, which is planned at that moment with the columns and
+conditions that the query needs. Methods that are not listed here are Spark's own and also use ``_jdf``.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ _AGGREGATING: Final = ("agg", "count", "mean", "avg", "max", "min", "sum")
 
 
 class TableFrame(DataFrame):
-    """A frame over the scans of tables, planned when its rows are needed."""
+    """A DataFrame over scans of tables, which are planned when its rows are needed."""
 
     def __init__(self, template: JavaObject, spark: SparkSession, scans: Scans) -> None:
-        # As the base class does, which would set ``_jdf`` as well.
+        # Like the base class, which would also set ``_jdf``.
         self._session = spark
         self._sc = spark._sc
         self.is_cached = False
@@ -57,15 +57,15 @@ class TableFrame(DataFrame):
         try:
             return resolved(self._session, self._plain._jdf, self._scans)
         except AttributeError as error:
-            # Python would look for a column of that name.
+            # Python would search a column with this name.
             raise RuntimeError(str(error)) from error
 
     @cached_property
     def schema(self) -> StructType:
-        """The columns, as the query without the table's rows has them."""
+        """The columns, from the query over templates."""
         return self._plain.schema
 
-    def __getitem__(self, item: Any) -> Any:  # noqa: ANN401 - a column or a frame, as in Spark
+    def __getitem__(self, item: Any) -> Any:  # noqa: ANN401 - a column or a DataFrame, as in Spark
         return self._plain[item] if isinstance(item, str | int) else super().__getitem__(item)
 
     def __getattr__(self, name: str) -> Column:
@@ -74,20 +74,20 @@ class TableFrame(DataFrame):
         return getattr(self._plain, name)  # type: ignore[no-any-return]  # a column
 
     def count(self) -> int:
-        """The number of rows, for which no column is read but one."""
+        """Return the number of rows. At most one column is read."""
         if self.is_cached:
             return super().count()
         (row,) = self._derived(cast("DataFrame", self._plain.groupBy().count())).collect()
         return int(row[0])
 
     def explain(self, extended: bool | str | None = None, mode: str | None = None) -> None:  # noqa: FBT001 - as in Spark
-        """Print Spark's plan, and after it who reads the rows that have to be merged, and why."""
+        """Print Spark's plan, then which reader reads the rows that must be merged, and why."""
         super().explain(extended, mode)
         for line in self._resolved[1]:
             print(line)
 
     def isEmpty(self) -> bool:
-        """Whether there is no row."""
+        """Return whether there are no rows."""
         return super().isEmpty() if self.is_cached else not self.select(F.lit(1)).limit(1).collect()
 
     def _derived(self, frame: DataFrame, others: Iterable[TableFrame] = ()) -> TableFrame:
@@ -98,7 +98,7 @@ class TableFrame(DataFrame):
 
 
 class TableGroups(GroupedData):
-    """Groups of rows of such a frame."""
+    """Grouped rows of a ``TableFrame``."""
 
     def __init__(self, template: GroupedData, planned: Callable[[], GroupedData], frame: TableFrame) -> None:
         self._template = template
@@ -111,7 +111,7 @@ class TableGroups(GroupedData):
         return self._planned()._jgd
 
     def pivot(self, pivot_col: str, values: list[Any] | None = None) -> GroupedData:
-        """Spark's own ``pivot``; without values it runs a query for them."""
+        """Call Spark's ``pivot``. Without values, it runs a query to find them."""
         if values is None:
             return super().pivot(pivot_col)
         template = self._template.pivot(pivot_col, values)
@@ -119,13 +119,13 @@ class TableGroups(GroupedData):
 
 
 def _deriving(name: str) -> Callable[..., Any]:
-    """The operation of that name on templates, where there are any."""
+    """Return the operation with this name, on templates if there are any."""
     operation: Callable[..., Any] = getattr(DataFrame, name)
 
     @wraps(operation)
     def derive(frame: TableFrame, *arguments: Any, **named: Any) -> Any:  # noqa: ANN401 - as the operation
         if frame.is_cached:
-            # Spark finds what it keeps by the plan that was planned then.
+            # Spark finds cached data by the plan that was cached.
             return operation(frame, *arguments, **named)
         others = [a for a in (*arguments, *named.values()) if isinstance(a, TableFrame) and not a.is_cached]
         try:
@@ -141,7 +141,7 @@ def _deriving(name: str) -> Callable[..., Any]:
 
 
 def _require_unknown_column(error: AnalysisException) -> None:
-    """Raise the error, unless the column may be one that only files have, such as ``_metadata``."""
+    """Raise the error, unless the column may exist only in files, such as ``_metadata``."""
     if not (error.getCondition() or "").startswith("UNRESOLVED_COLUMN"):
         raise error
 
@@ -189,6 +189,6 @@ for _name in _AGGREGATING:
 
 
 def classic_frame(scan: FrameSource) -> TableFrame:
-    """The frame of a scan."""
+    """Return the DataFrame of a scan."""
     template, scans = template_of(scan)
     return TableFrame(template, scan.spark, scans)

@@ -1,4 +1,4 @@
-"""A predicate of the library as a condition Spark evaluates, and can push into its own Parquet reader."""
+"""Converts a predicate to a Spark condition, which Spark can push down to its Parquet reader."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def condition(predicate: Predicate, fields: Sequence[DataField]) -> Column:
-    """The predicate over columns of those names.
+    """Convert a predicate over columns with these names.
 
     Raises:
         InvalidFilter: Spark cannot represent a literal.
@@ -81,10 +81,10 @@ def _comparison(column: Column, op: CompareOp, literal: Column) -> Column:
 
 
 def literal(value: InternalValue, data_type: DataType) -> Column:
-    """An internal value of a type as a Spark literal.
+    """Convert an internal value of a type to a Spark literal.
 
     Raises:
-        InvalidFilter: Spark has no such value.
+        InvalidFilter: Spark cannot represent the value.
     """
     try:
         return _literal(value, data_type).cast(spark_type(data_type))
@@ -97,13 +97,13 @@ def _literal(value: InternalValue, data_type: DataType) -> Column:
     if isinstance(value, int) and isinstance(data_type, AnyTimestampType):
         micros, rest = divmod(value, 1000)
         if rest:
-            message = "Spark's timestamps end at microseconds"
+            message = "Spark's timestamps have only microseconds"
             raise ValueError(message)
-        # A datetime of Python would be taken for local time, of the machine or of the session.
+        # Spark would interpret a Python datetime as local time of the machine or of the session.
         if isinstance(data_type, LocalZonedTimestampType):
             return F.timestamp_micros(F.lit(micros).cast("bigint"))
         return F.lit(str(dt.datetime(1970, 1, 1) + dt.timedelta(microseconds=micros)))
     if isinstance(value, int) and isinstance(data_type, DateType):
-        # A date of Python would be taken for one of the Julian calendar if it is before 15 October 1582.
+        # Spark would interpret a Python date before 15 October 1582 in the Julian calendar.
         return F.date_from_unix_date(F.lit(value))
     return F.lit(array_of([value], data_type)[0].as_py())

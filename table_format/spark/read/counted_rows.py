@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 
 def counted_rows(spark: SparkSession, facts: TableFacts, plan: Plan) -> DataFrame | None:
-    """Return as many rows without columns as an unfiltered plan has; ``None`` if files must be read.
+    """Return rows without columns, as many as an unfiltered plan has; ``None`` if files must be read.
 
     Raises:
         SnapshotExpired: the snapshot was expired since it was planned.
         CorruptionError: a file or a deletion vector is missing or damaged.
-        RetractNotSupported: a row takes back what the merge engine cannot.
+        RetractNotSupported: the merge engine cannot apply a retract row.
     """
     merged = [split for split in plan.splits if is_merged(split)]
     stored = [split for split in plan.splits if not is_merged(split)]
@@ -44,7 +44,7 @@ def counted_rows(spark: SparkSession, facts: TableFacts, plan: Plan) -> DataFram
 
 
 def _row_count(split: DataSplit) -> int | None:
-    """The rows of a split that is not merged, if its metadata say how many."""
+    """Return the row count of a split that is not merged, if its metadata contains it."""
     if split.content is not SplitContent.STATE or split.selections:
         return None
     marked = [vector.range.cardinality for vector in split.deletion_files if vector is not None]

@@ -27,34 +27,35 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 MAX_ROWS: Final = 32 * MIB * 8
-"""Rows, deleted or not, of all files whose vectors go to Spark: each costs a bit in the driver and in each executor."""
+"""Maximum rows, deleted or not, of all files whose vectors are sent to Spark: a bit each in the driver and executors.
+"""
 
 MAX_FILES: Final = 5_000
-"""Vectors that the driver reads for one frame."""
+"""Maximum number of vectors that the driver reads for one DataFrame."""
 
 MAX_ROWS_OF_SCAN: Final = 2 * MIB * 8
-"""Rows of all files with vectors of one scan, whose bits are copied into each of its tasks, ..."""
+"""Maximum rows of all files with vectors of one scan. Their bits are copied to each of its tasks."""
 
 MAX_FILES_OF_SCAN: Final = 200
-"""... and files of one scan, with and without vectors."""
+"""Maximum number of files of one scan, with and without vectors."""
 
 _NOTHING: Final = np.zeros(0, np.int64)
 
 _PLAIN_NAME: Final = re.compile(r"[A-Za-z0-9._-]+")
-"""Names that are the same in a path and in a URL, which is what Spark shows."""
+"""File names that are the same in a path and in a URL. Spark returns URLs."""
 
 
 class RowMask(Protocol):
-    """The rows of a file that are left out: a deletion vector, or what the keys of merged files say."""
+    """The rows of a file to skip: those in a deletion vector, or those that newer versions supersede."""
 
     def words(self, row_count: int) -> npt.NDArray[np.int64]:
-        """A bit for each row of a file with that many, 64 in a word from the lowest on, set for those left out."""
+        """Return a bit for each of ``row_count`` rows, 64 in a word from the lowest bit; set bits mark rows to skip."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class FileWithDeletedRows:
-    """A data file some of whose rows are left out, or, without a vector, one that is read beside such files."""
+    """A data file with rows to skip, or, without a vector, a file that is read in the same scan as such files."""
 
     path: str
     file: DataFileMeta
@@ -62,7 +63,7 @@ class FileWithDeletedRows:
 
 
 class DeletionVectorBudget:
-    """Which files may be read so: vectors of so many rows and files, and no two files whose names look alike."""
+    """Limits which files are read this way: the number of rows and of files with vectors. Names must be distinct."""
 
     def __init__(self, rows: int = MAX_ROWS, files: int = MAX_FILES) -> None:
         self._rows = rows
@@ -70,7 +71,7 @@ class DeletionVectorBudget:
         self._keys: set[int] = set()
 
     def takes(self, file: DataFileMeta) -> bool:
-        """Whether the file, which has deleted rows, is one of those; if so, it counts."""
+        """Return whether a file with deleted rows is within the limits; if so, count it."""
         if file.row_count > self._rows or self._files == 0 or not self.has_unique_name(file):
             return False
         self._rows -= file.row_count
@@ -78,7 +79,7 @@ class DeletionVectorBudget:
         return True
 
     def has_unique_name(self, file: DataFileMeta) -> bool:
-        """Whether Spark can find the file among all those before it by its name."""
+        """Return whether the name of the file is unique among all previous files, so that Spark can identify it."""
         key = _key(file.file_name)
         if _PLAIN_NAME.fullmatch(file.file_name) is None or key in self._keys:
             return False
@@ -89,7 +90,7 @@ class DeletionVectorBudget:
 def scans_of(
     files: Sequence[FileWithDeletedRows], *, rows: int = MAX_ROWS_OF_SCAN, count: int = MAX_FILES_OF_SCAN
 ) -> Iterator[Sequence[FileWithDeletedRows]]:
-    """The files of one scan after the other: a file that alone is beyond the bound on rows has a scan of its own."""
+    """Divide files into scans. A file that exceeds the row limit alone gets its own scan."""
     scan: list[FileWithDeletedRows] = []
     marked = 0
     for found in files:
@@ -104,18 +105,17 @@ def scans_of(
 
 
 def without_deleted_rows(spark: SparkSession, rows: DataFrame, files: Sequence[FileWithDeletedRows]) -> DataFrame:
-    """The rows of a frame over exactly these files that no vector marks, with three columns more.
+    """Return the rows of a DataFrame over exactly these files that no vector marks, with three additional columns.
 
-    The vectors travel with the tasks, as the answer of a subquery, and the test of a row is one condition. What a user
-    puts on the frame is a condition after it. A join would let Spark evaluate that first, for deleted rows too, of
-    which it may be an error.
+    The vectors are sent with the tasks as the result of a subquery, and one condition tests each row. Conditions of the
+    user follow it. With a join, Spark might evaluate them first, for deleted rows too, where they may fail.
     """
     metadata = rows.metadataColumn("_metadata")
     position = metadata.getField("row_index")
     keys = [found.file.file_size for found in files]
     key = metadata.getField("file_size")
     if len(set(keys)) < len(keys):
-        # To tell files apart by their names takes a fifth of the scan's time, as Spark makes them a text for each row.
+        # Distinguishing files by name takes a fifth of the scan time, because Spark creates a string for each row.
         keys = [_key(found.file.file_name) for found in files]
         key = F.crc32(metadata.getField("file_name").cast("binary"))
     names = key_name, position_name, words_name = _free_names(rows.columns, ("file", "position", "words"))
@@ -127,11 +127,11 @@ def without_deleted_rows(spark: SparkSession, rows: DataFrame, files: Sequence[F
 
 
 def _words(files: Sequence[FileWithDeletedRows], keys: Sequence[int]) -> tuple[int, npt.NDArray[np.int64]]:
-    """One array with a place of three words for each file, and after all places the bits of the files, as words.
+    """Return one array with an entry of three words for each file, then the bits of all files as words.
 
-    The place of a file is the remainder of its key by the number of places. It holds the key, where the bits of the
-    file begin, and the number of words that they take. That is one array of numbers, and not one of structures, because
-    Spark makes an object for each structure that it looks at.
+    The position of the entry of a file is its key modulo the number of entries. An entry holds the key, the start of
+    the bits, and the number of their words. It is an array of numbers, not of structs, because Spark creates an object
+    for each struct that it reads.
     """
     places = next(n for n in count(len(keys)) if len({key % n for key in keys}) == len(keys))
     directory = np.full((places, 3), -1, np.int64)
@@ -146,9 +146,9 @@ def _words(files: Sequence[FileWithDeletedRows], keys: Sequence[int]) -> tuple[i
 
 
 def _is_kept(words: str, place: str, key: str, position: str) -> str:
-    """Whether the bit of a row is 0, as SQL: one text is parsed sooner than twenty columns are made one by one.
+    """Return the SQL test that the bit of a row is 0. Parsing one text is faster than creating twenty columns.
 
-    It is an error where nothing is known of the row.
+    The test raises an error if the row is unknown.
     """
     first, length = f"get({words}, {place} + 1)", f"get({words}, {place} + 2)"
     word = f"get({words}, cast({first} + shiftright({position}, 6) AS int))"
@@ -162,12 +162,12 @@ def _is_kept(words: str, place: str, key: str, position: str) -> str:
 
 
 def _key(file_name: str) -> int:
-    """A number for a name, as Spark computes it too: to look up a number is cheaper than to look up a text."""
+    """Return a number for a name, as Spark also computes it. Finding a number is cheaper than finding a string."""
     return zlib.crc32(file_name.encode())
 
 
 def _free_names(taken: Sequence[str], wanted: Sequence[str]) -> list[str]:
-    """Names with a prefix that no taken name has, whatever its case.
+    """Return names with a prefix that no taken name has, ignoring case.
 
     >>> _free_names(["k", "_MARK_x"], ["file"])
     ['_mark__file']

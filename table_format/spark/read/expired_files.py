@@ -1,8 +1,8 @@
 """Converts Spark's errors about missing files to ``SnapshotExpired`` if the planned snapshot has expired.
 
-Spark reads most files itself when it runs a frame, long after planning and without this library. Its error for a
-missing file names only the file. The tables of planned frames are remembered, so the driver can handle the error like
-that of any other reader: see ``metastore/references/expired_reads.py``.
+Spark reads most files itself when it runs a DataFrame, long after planning and without this library. Its error for a
+missing file names only the file. The tables of planned DataFrames are remembered, so the driver can handle the error
+like that of any other reader: see ``metastore/references/expired_reads.py``.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from table_format.table.read.plan import Plan
 
 _MISSING: Final = re.compile(r"FILE_NOT_EXIST|FileNotFoundException|does not exist", re.IGNORECASE)
 _EXPIRED: Final = re.compile(r"^table_format\.errors\.SnapshotExpired: (.*)$", re.MULTILINE)
-"""The error of a task of the library's own readers, at the end of its stack trace."""
+"""Matches the error of a reader of this library in the stack trace of a task."""
 _PATH: Final = re.compile(r"(?:file:)?(/[^\s,;\"'\]]+)")
 _PLANS: Final = 1024
-"""Plans that are remembered: those of frames that nobody runs any more are among them."""
+"""Maximum number of remembered plans, including those of DataFrames that no longer run."""
 
 
 @dataclass(slots=True)
 class PlannedSnapshots:
-    """The snapshots of the frames that were planned, by table and branch, the least recently planned dropped first."""
+    """The snapshots of planned DataFrames by table and branch. The least recently planned are dropped first."""
 
     _known: OrderedDict[tuple[str, str, int], TableStore] = field(default_factory=OrderedDict)
     _lock: Lock = field(default_factory=Lock)
 
     def note(self, store: TableStore, plan: Plan) -> None:
-        """Remember the snapshots that the splits of a plan come from."""
+        """Remember the snapshots of the splits of a plan."""
         ids = {snapshot_id for split in plan.splits for snapshot_id in split.snapshot_ids}
         with self._lock:
             for snapshot_id in ids:
@@ -47,7 +47,7 @@ class PlannedSnapshots:
                 self._known.popitem(last=False)
 
     def explained(self, text: str) -> SnapshotExpired | None:
-        """Return the error of a frame whose snapshot has expired, if the text of Spark's error shows that."""
+        """Return the error of a DataFrame whose snapshot has expired, if the text of Spark's error shows that."""
         raised = _EXPIRED.search(text)
         if raised is not None:
             return SnapshotExpired(raised.group(1))

@@ -1,11 +1,11 @@
-"""Makes Spark list the files of a frame in the driver, instead of in a job with one task for each file.
+"""Makes Spark list the files of a DataFrame in the driver, instead of in a job with one task for each file.
 
-``spark.read.parquet`` looks at each path that it is given. Beyond 32 of them
-(``spark.sql.sources.parallelPartitionDiscovery.threshold``) it does so in a job of as many tasks as paths: 5 ms each.
-What it learns of a file, its length and where it lies, takes the driver a fifth of a millisecond.
+``spark.read.parquet`` checks each given path. With more than 32 paths
+(``spark.sql.sources.parallelPartitionDiscovery.threshold``), it starts a job with a task for each path, which takes 5
+ms. The driver finds the length and location of a file in a fifth of a millisecond.
 
-A classic session lists when the frame is made, so that the setting holds for that moment alone. A Connect session lists
-on the server, whenever a plan is analysed. There the job gets few tasks, for the whole session.
+A classic session lists files when the DataFrame is created, so the setting is changed only for that moment. A Connect
+session lists files on the server whenever it analyzes a plan. There, the job gets few tasks for the whole session.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _TASKS: Final = "spark.sql.sources.parallelPartitionDiscovery.parallelism"
 _NO_LIMIT: Final = str(2**31 - 1)
 _TASKS_ON_CONNECT: Final = "16"
 _UNSET: Final = str(2**31 - 2)
-"""Stands for a setting that nobody made. Spark takes only what the setting could be."""
+"""Represents a setting without a value. Spark accepts only valid values of the setting."""
 
 
 @dataclass(slots=True)
 class _Before:
-    """The user's own setting, and the number of threads that have it changed now."""
+    """The setting of the user, and the number of threads that currently override it."""
 
     setting: str
     threads: int = 0
@@ -44,9 +44,9 @@ _lock: Final = Lock()
 
 @contextmanager
 def listing_in_driver(spark: SparkSession) -> Iterator[None]:
-    """Frames that are made meanwhile have their files listed by the driver; threads may overlap.
+    """Let the driver list the files of DataFrames that are created in the block. Threads may overlap.
 
-    Nothing happens on Connect.
+    Has no effect on Connect.
     """
     if is_connect(spark):
         yield
@@ -75,6 +75,6 @@ def _restore(spark: SparkSession, setting: str) -> None:
 
 
 def list_in_few_tasks(spark: SparkSession) -> None:
-    """Let the server of a Connect session list files in few tasks, unless the session says how many."""
+    """Let the server of a Connect session list files in few tasks, unless the session sets their number."""
     if is_connect(spark) and spark.conf.get(_TASKS, _UNSET) == _UNSET:
         spark.conf.set(_TASKS, _TASKS_ON_CONNECT)

@@ -1,4 +1,4 @@
-"""The first rows of a frame in an order, by Spark, whose order is the library's: NaN is larger than all numbers."""
+"""Returns the first rows of a DataFrame in an order. Spark and this library order NaN after all numbers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def first_rows_of(frame: DataFrame, limit: RowLimit) -> DataFrame:
-    """The rows of a frame that a limit leaves; any without an order."""
+    """Return the rows of a DataFrame within a limit; any rows if the limit has no order."""
     ordered = frame.orderBy(*map(_column, limit.order)) if limit.order else frame
     return ordered.limit(limit.count)
 

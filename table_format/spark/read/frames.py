@@ -1,4 +1,4 @@
-"""A table as a DataFrame: Spark's reader reads files that need no merge, a kernel in the tasks reads the others."""
+"""Builds the DataFrame of a table: Spark's reader reads files that need no merge, tasks of this library the others."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _ZONE = "spark.sql.session.timeZone"
 
 
 def frame_of(spark: SparkSession, facts: TableFacts, plan: Plan) -> DataFrame:
-    """Return the rows of a planned scan. Deletion vectors are read now, data files when Spark runs the frame.
+    """Return the rows of a planned scan. Deletion vectors are read now, data files when Spark runs the DataFrame.
 
     Errors are those of ``pruned_frame``.
     """
@@ -43,7 +43,9 @@ def frame_of(spark: SparkSession, facts: TableFacts, plan: Plan) -> DataFrame:
 
 
 def _tested_frame(spark: SparkSession, facts: TableFacts, plan: Plan) -> DataFrame:
-    """The rows of the plan of one table that meet its filter, which may name columns that the plan leaves out."""
+    """Return the rows of the plan of one table that meet its filter. The filter may use columns that the plan leaves
+    out.
+    """
     names = [field.name for field in plan.fields]
     needed = frozenset() if plan.predicate is None else columns_of(plan.predicate)
     left_out = sorted(needed.difference(names))
@@ -62,14 +64,14 @@ def pruned_frame(
     is_limited: bool = False,
     note: Callable[[str], None] | None = None,
 ) -> DataFrame:
-    """The rows of the plan of one table: all that meet ``tested``, and none that do not.
+    """Return the rows of the plan of one table that meet ``tested``.
 
-    The plan's own filter may leave out more rows, and does so where the library reads them. ``note`` gets a line that
-    says who reads merged files, and why. ``is_limited`` says that a query needs few of the rows.
+    The filter of the plan may exclude more rows, and does so where this library reads them. ``note`` gets a line about
+    which reader reads merged files, and why. ``is_limited`` is true if a query needs few of the rows.
 
     Raises:
-        SnapshotExpired: the snapshot was expired since it was planned.
-        CorruptionError: a deletion vector is missing or damaged, or does not fit its data file.
+        SnapshotExpired: the snapshot has expired since it was planned.
+        CorruptionError: a deletion vector is missing or damaged, or does not match its data file.
         UnsupportedFeature: Spark does not have the type of a column.
     """
     with explaining_expiry(facts.store, *sorted({i for split in plan.splits for i in split.snapshot_ids})):
@@ -79,7 +81,7 @@ def pruned_frame(
     if note is not None and choice is not None:
         note(f"{facts.name}: files to merge are read with {choice}")
     native = read_native(spark, division, plan)
-    # A condition on the key leaves out files whose rows supersede others: those must not meet the user's conditions.
+    # A condition on the key skips files whose rows supersede others; rows that it excludes must not reach the user.
     on_key = plan.pruning.row_group_condition(merged=True) if plan.schema.is_primary_key_table else None
     for test in (on_key, tested):
         if native is not None and test is not None:
@@ -91,7 +93,7 @@ def pruned_frame(
 
 
 def no_rows(spark: SparkSession, schema: StructType) -> DataFrame:
-    """No rows, for which Spark needs no job: it sees that the condition never holds."""
+    """Return no rows. Spark needs no job, because it detects that the condition is never true."""
     nulls = [F.lit(None).cast(field.dataType).alias(field.name) for field in schema.fields]
     return spark.range(1).select(*nulls).where(F.lit(False))
 

@@ -1,4 +1,4 @@
-"""The way in which the merged files of a plan are read, and the positions that it needs."""
+"""Chooses how the merged files of a plan are read, and finds the positions that this needs."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 def chosen_way(
     spark: SparkSession, facts: TableFacts, plan: Plan, *, is_limited: bool
 ) -> tuple[Choice | None, Positions | None]:
-    """The way and, if it is by positions, these; nothing where no file of the plan is merged.
+    """Return the choice and, if it is by positions, the positions; ``None`` if no file of the plan is merged.
 
     Raises:
         CorruptionError: a file or a deletion vector is missing or damaged.
-        RetractNotSupported: a row takes back what the merge engine cannot.
+        RetractNotSupported: the merge engine cannot apply a retract row.
     """
     splits = [split for split in plan.splits if is_merged(split)]
     if not splits:
@@ -78,7 +78,7 @@ def _files(
 
 
 def _has_key_value(plan: Plan) -> bool:
-    """Whether a column of the key must have one of some values."""
+    """Return whether the filter fixes a key column to some values."""
     keys = frozenset(plan.schema.trimmed_primary_keys)
     return any(
         (isinstance(part, In) or (isinstance(part, Compare) and part.op is CompareOp.EQ)) and columns_of(part) <= keys
@@ -87,6 +87,6 @@ def _has_key_value(plan: Plan) -> bool:
 
 
 def _small_files(splits: Sequence[DataSplit]) -> Sequence[DataFileMeta]:
-    """The files that Python reads: small ones, if there are many."""
+    """Return the small files if there are many of them; Python reads these."""
     small = [file for split in splits for file in split.files if file.row_count < MIN_ROWS_OF_FILE]
     return small if len(small) >= MIN_SMALL_FILES else ()

@@ -1,4 +1,4 @@
-"""Decides who reads files whose rows are merged: Spark's reader, after the live rows are known, or Python tasks.
+"""Decides which reader reads files whose rows are merged: Spark's, after the live rows are known, or Python tasks.
 
 docs/adr/0018 describes the rule. It uses facts of the plan and decides for all merged files of a scan together.
 """
@@ -14,18 +14,20 @@ FEW_COLUMNS: Final = 3
 """With so few columns, merging costs no more than finding positions first."""
 
 MIN_ROWS_OF_FILE: Final = 10_000
-"""Spark needs a hundredth of a second to open a file. Python reads this many rows in that time."""
+"""Spark needs 10 ms to open a file. Python reads this many rows in that time."""
 
 MIN_SMALL_FILES: Final = 16
 """Spark still opens up to this many small files, because a union of two scans copies rows."""
 
 MIN_LIVE_SHARE: Final = 0.35
-"""If a smaller share of the stored rows is live, Spark's reader decodes too many rows in vain."""
+"""If a smaller fraction of the stored rows is live, Spark's reader decodes too many superseded rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class MergedFiles:
-    """The input of the rule. Rows are stored rows of the merged files; rows to compare are those not known yet."""
+    """The input of the rule. Rows are stored rows of the merged files; rows to compare are those whose state is not
+    known yet.
+    """
 
     rows: int
     rows_to_compare: int
@@ -40,7 +42,7 @@ class MergedFiles:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A way and why, as ``explain`` shows it."""
+    """The chosen reader and the reason, as ``explain`` shows them."""
 
     way: MergedRead
     reason: str
@@ -50,7 +52,7 @@ class Choice:
 
 
 def choose(wanted: MergedRead, files: MergedFiles) -> Choice:
-    """Who reads merged files.
+    """Decide which reader reads merged files.
 
     >>> few = MergedFiles(10, 10, 0, 2, False, False, False)
     >>> print(choose(MergedRead.AUTO, few))
@@ -61,11 +63,11 @@ def choose(wanted: MergedRead, files: MergedFiles) -> Choice:
     if not files.is_readable_by_spark:
         return Choice(MergedRead.MERGE, "Spark's own reader cannot read the files")
     if wanted is not MergedRead.AUTO:
-        return Choice(wanted, "the option spark.read.merged-rows says so")
+        return Choice(wanted, "the option spark.read.merged-rows selects it")
     if files.has_key_value:
-        return Choice(MergedRead.MERGE, "a condition on the key leaves few rows")
+        return Choice(MergedRead.MERGE, "a condition on the key selects few rows")
     if 2 * files.rows_of_small_files > files.rows:
-        return Choice(MergedRead.MERGE, "most rows lie in small files")
+        return Choice(MergedRead.MERGE, "most rows are in small files")
     if not files.rows_to_compare:
         return Choice(MergedRead.POSITIONS, "the positions are known")
     if files.is_limited:
@@ -78,7 +80,7 @@ def choose(wanted: MergedRead, files: MergedFiles) -> Choice:
 
 
 def reconsidered(wanted: MergedRead, choice: Choice, *, live: int, stored: int) -> Choice:
-    """The choice, now that the positions are known.
+    """Decide again after the positions are known.
 
     >>> known = Choice(MergedRead.POSITIONS, "the positions are known")
     >>> print(reconsidered(MergedRead.AUTO, known, live=10, stored=100))

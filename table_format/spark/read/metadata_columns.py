@@ -1,4 +1,4 @@
-"""Hidden columns with the place of a row: its file, its position in it, its partition and its bucket.
+"""Hidden columns with the location of a row: its file, its position in the file, its partition and its bucket.
 
 Names and types are those of Paimon's connector. A merged row is in several files, so such a read is refused, as in
 Paimon.
@@ -41,13 +41,13 @@ BUCKET: Final = "__paimon_bucket"
 METADATA_COLUMNS: Final = (FILE_PATH, ROW_INDEX, PARTITION, BUCKET)
 
 _BY_FILE: Final = (FILE_PATH, BUCKET)
-"""Those that are the same for all rows of a file."""
+"""The columns with the same value for all rows of a file."""
 
 _MAX_ID: Final = 2**31 - 1
 
 
 def metadata_fields(schema: TableSchema) -> dict[str, DataField]:
-    """The hidden columns of a table by name; a column of the table's own hides that of the same name."""
+    """Return the hidden columns of a table by name. A table column with the same name takes precedence."""
     partition = RowType(tuple(DataField(f.id, f.name, f.type.with_nullable(True)) for f in schema.partition_fields))
     fields = (
         DataField(_MAX_ID - 101, FILE_PATH, VarCharType()),
@@ -59,13 +59,13 @@ def metadata_fields(schema: TableSchema) -> dict[str, DataField]:
 
 
 def hidden_in(columns: Sequence[str] | None, schema: TableSchema) -> bool:
-    """Whether one of the columns is a hidden one of a table with that schema."""
+    """Return whether one of the columns is a hidden column of a table with this schema."""
     return columns is not None and not metadata_fields(schema).keys().isdisjoint(columns)
 
 
 @dataclass(frozen=True)
 class MetadataScan:
-    """The rows of a snapshot with hidden columns among ``names``; a query that needs none of them reads as always."""
+    """The rows of a snapshot with hidden columns among ``names``. Queries without hidden columns read as usual."""
 
     scan: PinnedScan
     names: tuple[str, ...]
@@ -74,12 +74,12 @@ class MetadataScan:
     def of(
         cls, spark: SparkSession, facts: TableFacts, columns: Sequence[str], filter: Filter | None
     ) -> MetadataScan | None:
-        """The scan of the snapshot that the options name; ``None`` if the table has no snapshot.
+        """Return the scan of the snapshot that the options name; ``None`` if the table has no snapshot.
 
         Raises:
             NotFoundError: the snapshot or tag, or a column, does not exist.
             InvalidFilter: the filter cannot be parsed or does not fit the columns.
-            UnsupportedFeature: rows are read that lie in no snapshot's files alone.
+            UnsupportedFeature: the scan reads changes, or a table with a fallback branch.
         """
         scan = PinnedScan.of(spark, facts, None, filter)
         if scan is None:
@@ -94,7 +94,7 @@ class MetadataScan:
 
     @property
     def spark(self) -> SparkSession:
-        """The session of the frames."""
+        """The session of the DataFrames."""
         return self.scan.spark
 
     @cached_property
@@ -115,10 +115,10 @@ class MetadataScan:
         limit: RowLimit | None = None,
         note: Callable[[str], None] | None = None,
     ) -> DataFrame:
-        """As for ``PinnedScan``.
+        """Return rows as ``PinnedScan.frame`` does.
 
         Raises:
-            UnsupportedFeature: rows of files have to be merged, so that they lie in none of them.
+            UnsupportedFeature: rows of several files must be merged, so a row has no single location.
         """
         shown = self.names if columns is None else tuple(columns)
         given, pruning = pruning, without_hidden(pruning, self.scan.start.schema)
@@ -130,7 +130,7 @@ class MetadataScan:
         return rows.select(*map(column, shown))
 
     def _located(self, shown: Sequence[str], pruning: Predicate | None) -> DataFrame:
-        """The rows, with what the columns that are shown are made of."""
+        """Return the rows with the columns from which the shown columns are computed."""
         facts, start, predicate = self.scan.facts, self.scan.start, self.scan.predicate
         hidden = [name for name in shown if name in self._hidden]
         needed = {*set(shown).difference(hidden), *columns_of_hidden(start.schema, hidden)}
@@ -142,27 +142,27 @@ class MetadataScan:
 
 
 def shown_fields(schema: TableSchema, names: Sequence[str]) -> tuple[DataField, ...]:
-    """Columns of a table by their names, hidden ones too.
+    """Return columns of a table by name, including hidden ones.
 
     Raises:
-        ColumnNotFound: there is none of that name.
+        ColumnNotFound: a column does not exist.
     """
     hidden = metadata_fields(schema)
     return tuple(hidden[name] if name in hidden else schema.field(name) for name in names)
 
 
 def columns_of_hidden(schema: TableSchema, hidden: Sequence[str]) -> tuple[str, ...]:
-    """The columns of a table that hidden ones are made of."""
+    """Return the columns of a table from which hidden columns are computed."""
     return schema.partition_keys if PARTITION in hidden else ()
 
 
 def located_frame(
     spark: SparkSession, facts: TableFacts, plan: Plan, hidden: Sequence[str], *, tested: Predicate | None
 ) -> DataFrame:
-    """``numbered_frame`` with some of the hidden columns, for which the plan has what they are made of.
+    """Return ``numbered_frame`` with some hidden columns. The plan has the columns from which they are computed.
 
     Raises:
-        UnsupportedFeature: rows of files have to be merged, so that they lie in none of them.
+        UnsupportedFeature: rows of several files must be merged, so a row has no single location.
     """
     _refuse_merged(facts, plan, hidden)
     rows = numbered_frame(spark, facts, plan, tested=tested)
@@ -174,14 +174,14 @@ def located_frame(
 
 
 def without_hidden(predicate: Predicate | None, schema: TableSchema) -> Predicate | None:
-    """The parts of a condition that name no hidden column."""
+    """Return the parts of a condition without hidden columns."""
     known = frozenset(schema.field_names)
     return conjunction(tuple(part for part in conjuncts(predicate) if columns_of(part) <= known))
 
 
 def _refuse_merged(facts: TableFacts, plan: Plan, hidden: Sequence[str]) -> None:
     if any(is_merged(split) for split in plan.splits):
-        feature = "a metadata column where rows of files are merged"
+        feature = "a metadata column of rows that are merged from several files"
         message = (
             f"{feature} is not supported: {facts.name} has files with overlapping keys, so a row may be in several "
             f"files; compact it, set deletion-vectors.enabled = true, or leave out {', '.join(hidden)}"
@@ -190,7 +190,7 @@ def _refuse_merged(facts: TableFacts, plan: Plan, hidden: Sequence[str]) -> None
 
 
 def _files(spark: SparkSession, facts: TableFacts, plan: Plan) -> DataFrame:
-    """The path and the bucket of each file, by its name."""
+    """Return the path and the bucket of each file, by file name."""
     names, paths, buckets = [], [], []
     for split in plan.splits:
         partition = facts.partitions.text(split.partition)

@@ -1,7 +1,7 @@
-"""The rows of a table without primary key, each with the name of its file and its position there.
+"""Reads the rows of a table without a primary key, each with its file name and its position in the file.
 
-Spark's own reader tells both (ADR 10); files that it does not read go through the library's reader. Rows that deletion
-vectors mark are left out by both.
+Spark's own reader returns both (ADR 10). This library reads the files that Spark's reader cannot read. Both skip rows
+that deletion vectors mark.
 """
 
 from __future__ import annotations
@@ -38,21 +38,21 @@ FILE: Final = "__dml_file"
 POSITION: Final = "__dml_position"
 
 NUMBERS: Final = (DataField(-1, FILE, VarCharType()), DataField(-2, POSITION, BigIntType()))
-"""The name of the data file that a row lies in, and the position there, deleted rows counted."""
+"""The columns with the name of the data file of a row and the position in it. Positions count deleted rows."""
 
 _PLAIN_NAME: Final = re.compile(r"[A-Za-z0-9._-]+")
-"""Names that are the same in a path and in a URL, which is what Spark shows."""
+"""File names that are the same in a path and in a URL. Spark returns URLs."""
 
 
 def numbered_frame(spark: SparkSession, facts: TableFacts, plan: Plan, *, tested: Predicate | None) -> DataFrame:
-    """The rows of a plan with its columns and ``NUMBERS``.
+    """Return the rows of a plan with its columns and ``NUMBERS``.
 
     Rows that do not meet ``tested``, or the filter of the plan, may be left out.
 
     Raises:
-        SnapshotExpired: the snapshot was expired since it was planned.
-        CorruptionError: a deletion vector is missing or damaged, or does not fit its data file.
-        UnsupportedFeature: a column has a type Spark has not.
+        SnapshotExpired: the snapshot has expired since it was planned.
+        CorruptionError: a deletion vector is missing or damaged, or does not match its data file.
+        UnsupportedFeature: Spark does not have the type of a column.
     """
     with explaining_expiry(facts.store, *sorted({i for split in plan.splits for i in split.snapshot_ids})):
         division = divide(plan, facts) if _are_named_plainly(plan) else Division({}, {}, tuple(plan.splits))
@@ -89,7 +89,7 @@ def _numbered_reader(
     *,
     zone: str,
 ) -> Callable[[Batches], Batches]:
-    """Read the groups of splits whose numbers come in."""
+    """Return a function that reads the groups of splits with the given numbers."""
 
     def read(numbers: Batches) -> Batches:
         for number in numbers_in(numbers):

@@ -1,6 +1,6 @@
-"""One state of a table as a source of frames. It is planned when the needed columns and rows of a query are known.
+"""One state of a table as a source of DataFrames. It is planned when the columns and rows of a query are known.
 
-``Lake.table`` finds the snapshot and nothing more. Each frame derived from it reads that snapshot.
+``Lake.table`` only finds the snapshot. Each DataFrame derived from it reads that snapshot.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 
 
 class FrameSource(Protocol):
-    """Rows that frames of a classic session are derived from before they are planned."""
+    """Rows from which DataFrames of a classic session are derived before they are planned."""
 
     @property
     def spark(self) -> SparkSession:
-        """The session of the frames."""
+        """The session of the DataFrames."""
         ...
 
     @property
@@ -57,10 +57,10 @@ class FrameSource(Protocol):
         limit: RowLimit | None = None,
         note: Callable[[str], None] | None = None,
     ) -> DataFrame:
-        """These columns in this order, perhaps without rows that do not meet ``pruning``.
+        """Return these columns in this order, without some of the rows that do not match ``pruning``.
 
-        Without columns its rows are there to be counted. ``is_limited`` says that few rows are needed, and ``limit``
-        which of those that meet ``pruning`` are enough. ``note`` gets lines about who reads what.
+        Without columns, the rows can only be counted. ``is_limited`` is true if few rows are needed, and ``limit``
+        selects the rows that match ``pruning`` and are sufficient. ``note`` gets lines about which reader reads what.
         """
         ...
 
@@ -79,12 +79,12 @@ class PinnedScan:
     def of(
         cls, spark: SparkSession, facts: TableFacts, columns: Sequence[str] | None, filter: Filter | None
     ) -> PinnedScan | None:
-        """The scan of the snapshot that the options name; ``None`` where a scan is more than the state of one snapshot.
+        """Return the scan of the snapshot that the options name; ``None`` if the scan is not the state of one snapshot.
 
         Raises:
             NotFoundError: the snapshot or tag, or a column, does not exist.
             InvalidFilter: the filter cannot be parsed or does not fit the columns.
-            UnsupportedFeature: the table has a feature without which its rows would be wrong.
+            UnsupportedFeature: the table uses a feature that reads do not support.
         """
         branch = facts.options.scan.fallback_branch
         if startup_mode(facts.options.raw) is StartupMode.INCREMENTAL or branch is not None:
@@ -112,13 +112,13 @@ class PinnedScan:
         note: Callable[[str], None] | None = None,
     ) -> DataFrame:
         """Return some of the columns, without some of the rows that do not match ``pruning``. The caller must test
-        it again.
+        ``pruning`` again.
 
-        Without columns its rows are there to be counted. ``is_limited`` says that few rows are needed, and ``limit``
-        which of those that meet ``pruning`` are enough. ``note`` gets lines about who reads what.
+        Without columns, the rows can only be counted. ``is_limited`` is true if few rows are needed, and ``limit``
+        selects the rows that match ``pruning`` and are sufficient. ``note`` gets lines about which reader reads what.
 
         Raises:
-            SnapshotExpired: the snapshot was expired since it was found.
+            SnapshotExpired: the snapshot has expired since it was found.
             CorruptionError: a manifest or a deletion vector is missing or damaged.
         """
         wanted = self.names if columns is None else tuple(columns) or self._one_column
@@ -139,5 +139,5 @@ class PinnedScan:
 
     @property
     def _one_column(self) -> tuple[str, ...]:
-        """A column to count rows by: one of the key, which is read in any case where rows are merged."""
+        """Return a column for counting rows: one of the key, which merging reads anyway."""
         return tuple(name for name in self.start.schema.primary_keys if name in self.names)[:1] or self.names[:1]

@@ -1,7 +1,7 @@
 """Finds the live rows of merged files, once for each set of files, in the driver or in Spark tasks.
 
-It reads only keys, sequence numbers and fields if they order versions, and row kinds if there are deletes. The result
-for a set of files never changes and is cached in the process, up to a limit.
+It reads only keys, and, if they are needed, sequence numbers, sequence fields and row kinds. The result for a set of
+files never changes and is cached in the process, up to a limit.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 MAX_ROWS_IN_DRIVER: Final = 4_000_000
-"""Rows whose keys the driver compares; with more of them a job of Spark is quicker."""
+"""Maximum number of rows whose keys the driver compares. With more, a Spark job is faster."""
 
 MAX_KEPT_BYTES: Final = 64 * MIB
-"""A bit for each row of the files that have hidden rows: half a billion rows."""
+"""Cache limit in bytes: a bit for each row of files with hidden rows, for half a billion rows."""
 
 _ENTRY_BYTES: Final = 1_000
-"""What is kept of a file besides."""
+"""Additional bytes of the cache for each file."""
 
 _MAX_THREADS: Final = 8
 _DDL: Final = "file string, count bigint, bits binary, failure string"
@@ -58,27 +58,27 @@ _Key: TypeAlias = tuple[object, ...]
 
 @dataclass(frozen=True, slots=True)
 class Positions:
-    """The hidden rows of merged files by name, and the files that Python reads nevertheless: small ones, if many."""
+    """The hidden rows of merged files by name, and the files that Python still reads: small ones, if there are many."""
 
     hidden: HiddenByFile
     for_python: frozenset[str] = frozenset()
 
     def live_rows(self, splits: Iterable[DataSplit]) -> int:
-        """The number of live rows of merged files."""
+        """Return the number of live rows of merged files."""
         counts = (file.row_count - self._count(file) for split in splits for file in split.files)
         return sum(counts)
 
     def mask_of(self, file: DataFileMeta) -> Callable[[], HiddenRows] | None:
-        """What gives the hidden rows of a file, if it has some."""
+        """Return a function that returns the hidden rows of a file; ``None`` if it has none."""
         hidden = self.hidden.get(file.file_name)
         return None if hidden is None else lambda: hidden
 
     def seen(self, split: DataSplit) -> DataSplit:
-        """A merged split without the files that have no live row."""
+        """Return a merged split without the files that have no live row."""
         return replace(split, files=tuple(file for file in split.files if self._count(file) < file.row_count))
 
     def live_rows_of(self, split: DataSplit, wanted: Sequence[int]) -> DataSplit:
-        """The live rows of some files of a merged split, which are read one file after the other."""
+        """Return the live rows of some files of a merged split as a split whose files are read one after the other."""
         files = tuple(split.files[i] for i in wanted)
         selections = tuple(map(self._live, files))
         return replace(split, files=files, raw_convertible=True, deletion_files=(), selections=selections)
@@ -92,13 +92,13 @@ class Positions:
         if hidden is None:
             return None
         live = np.flatnonzero(hidden.kept(file.row_count)).astype(np.uint32)
-        # Made ten times as fast of an array of this kind as of a list.
+        # Building it from such an array is ten times as fast as from a list.
         return FrozenBitMap(array("I", live.tobytes()))
 
 
 @dataclass(slots=True)
 class KeptPositions:
-    """Hidden rows by the files that were compared; those that were not used for the longest time are dropped first."""
+    """A cache of hidden rows by the files that were compared. The least recently used are dropped first."""
 
     max_bytes: int = MAX_KEPT_BYTES
     _known: OrderedDict[_Key, HiddenByFile] = field(default_factory=OrderedDict)
@@ -106,7 +106,7 @@ class KeptPositions:
     _lock: Lock = field(default_factory=Lock)
 
     def find(self, key: _Key) -> HiddenByFile | None:
-        """What was found for these files, if it is still there."""
+        """Return the cached result for these files, if there is one."""
         with self._lock:
             found = self._known.get(key)
             if found is not None:
@@ -114,7 +114,7 @@ class KeptPositions:
             return found
 
     def keep(self, key: _Key, hidden: HiddenByFile) -> None:
-        """Keep what was found, as far as the bound allows."""
+        """Cache a result within the limit."""
         with self._lock:
             if key in self._known:
                 return
@@ -134,17 +134,17 @@ kept_positions: Final = KeptPositions()
 
 @dataclass(frozen=True)
 class Comparison:
-    """The files of some splits whose keys have to be compared: what is known of them, and what is not."""
+    """The files of some splits whose keys must be compared: those with a cached result, and the others."""
 
     facts: TableFacts
     plan: Plan
     known: HiddenByFile
     unknown: Sequence[tuple[_Key, DataSplit]]
-    """Each has the files of one section."""
+    """Each split has the files of one section."""
 
     @classmethod
     def of(cls, facts: TableFacts, plan: Plan, splits: Sequence[DataSplit]) -> Comparison:
-        """The comparison of splits whose files are merged."""
+        """Return the comparison of splits whose files are merged."""
         known: dict[str, HiddenRows] = {}
         unknown: list[tuple[_Key, DataSplit]] = []
         for section in _sections(plan, splits):
@@ -158,15 +158,15 @@ class Comparison:
 
     @property
     def rows_to_compare(self) -> int:
-        """Stored rows of the files that are not known."""
+        """The stored rows of files without a cached result."""
         return sum(split.row_count for _, split in self.unknown)
 
     def hidden(self, spark: SparkSession) -> HiddenByFile:
-        """The hidden rows by file name, of the files that have some.
+        """Return the hidden rows by file name, for files that have some.
 
         Raises:
             CorruptionError: a file or a deletion vector is missing or damaged.
-            RetractNotSupported: a row takes back what the merge engine cannot.
+            RetractNotSupported: the merge engine cannot apply a retract row.
         """
         found = dict(self.known)
         splits = [split for _, split in self.unknown]
@@ -180,7 +180,7 @@ class Comparison:
 
 
 def _sections(plan: Plan, splits: Sequence[DataSplit]) -> Iterator[DataSplit]:
-    """The splits, divided into files whose keys overlap."""
+    """Divide splits into groups of files whose keys overlap."""
     ranges = key_ranges(plan.schema)
     for split in splits:
         numbers = {file.file_name: number for number, file in enumerate(split.files)}
@@ -191,7 +191,7 @@ def _sections(plan: Plan, splits: Sequence[DataSplit]) -> Iterator[DataSplit]:
 
 
 def _key(facts: TableFacts, plan: Plan, split: DataSplit) -> _Key:
-    """Files are immutable and their names unique; how their rows are ordered may change with the options."""
+    """Return the cache key. Files are immutable and have unique names, but options may change the order of rows."""
     spec = merge_spec(plan.schema, facts.options)
     vectors = tuple(found and (found.path, found.range) for found in split.deletion_files)
     return (facts.store.paths.root, spec, tuple(file.file_name for file in split.files), vectors)
@@ -224,7 +224,7 @@ def _by_tasks(spark: SparkSession, facts: TableFacts, plan: Plan, splits: Sequen
 
 
 def _comparer(facts: TableFacts, plan: Plan, groups: TaskInputs[Sequence[DataSplit]]) -> Callable[[Batches], Batches]:
-    """Compare the groups of splits whose numbers come in; a row leaves for each file with hidden rows."""
+    """Compare the groups of splits with the given numbers. Return one row for each file with hidden rows."""
 
     def compare(numbers: Batches) -> Batches:
         for number in numbers_in(numbers):

@@ -1,7 +1,7 @@
-"""Frames of SQL text with frames of tables in the places of names.
+"""Runs SQL text in which DataFrames replace table names.
 
-On a classic session, the result is also a frame that remembers its tables: the text runs over their templates, so the
-needs of the query are known when its rows are needed. A template within an expression, such as a subquery of a
+In a classic session, the result is also a DataFrame that remembers its tables: the text runs over their templates, so
+the needs of the query are known when its rows are needed. A template within an expression, such as a subquery of a
 condition or of a column, is not replaced later; its table is planned immediately, with the columns that the query
 names.
 """
@@ -30,9 +30,9 @@ def queried(
     frames: Mapping[str, DataFrame],
     columns: Mapping[str, Sequence[str]],
 ) -> DataFrame:
-    """The frame of a query with ``{name}`` in the place of each frame, and braces doubled elsewhere.
+    """Return the DataFrame of a query in which ``{name}`` stands for each DataFrame. Other braces are doubled.
 
-    ``columns`` are those that the query can need of a frame; all without.
+    ``columns`` are those that the query may need of a DataFrame; by default all.
     """
     arguments: Any = dict(parameters) or None
     if not frames:

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _OF_THE_READER: Final = frozenset({"_metadata", "_tmp_metadata_row_index"})
-"""Columns that Spark's reader adds: it would show its own in their place."""
+"""Columns that Spark's reader adds. It would return its own values for them."""
 
 
 def are_readable(fields: Sequence[DataField]) -> bool:
-    """Whether Spark can read a file with these columns: none has a name of the reader, or differs in case only.
+    """Return whether Spark can read a file with these columns: no name is one of the reader's, or differs only in case.
 
     >>> from table_format.model.types import IntType
     >>> are_readable([DataField(0, "a", IntType())]), are_readable([DataField(0, "_METADATA", IntType())])
@@ -43,7 +43,7 @@ def _is_apart(data_type: DataType) -> bool:
 
 
 def are_distinct(names: Iterable[str]) -> bool:
-    """Whether no two names are one to a session that ignores case.
+    """Return whether all names are distinct in a session that ignores case.
 
     >>> are_distinct(["a", "b"]), are_distinct(["a", "A"])
     (True, False)
@@ -53,7 +53,7 @@ def are_distinct(names: Iterable[str]) -> bool:
 
 
 def first_columns(frame: DataFrame, names: Sequence[str]) -> DataFrame:
-    """The first columns of a frame, which have these names, whatever case means to the session."""
+    """Return the first columns of a DataFrame, which have these names. Works for sessions that ignore case."""
     if are_distinct(frame.columns):
         return frame.select(*map(quoted, names))
     plain = [f"c{number}" for number in range(len(frame.columns))]

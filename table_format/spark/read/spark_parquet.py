@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 _PATTERN: Final = re.compile(r"[\\*?\[\]{}]")
 
 _READER: Final = "org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat"
-"""The reader whose rows have ``_metadata``, by the name of its class: what ``parquet`` means is a setting."""
+"""The class name of the reader with ``_metadata``. A setting can change the reader that ``parquet`` selects."""
 
 _READER_OPTIONS: Final = {
     "datetimeRebaseMode": "CORRECTED",
@@ -65,41 +65,41 @@ _READER_OPTIONS: Final = {
 """Options that override session settings which would change old dates or silently skip rows."""
 
 _MAX_SHARE_OF_ROWS: Final = 0.1
-"""Rows that are selected by file indexes; where there are more, Spark's own reader tests all of them sooner."""
+"""Maximum number of rows that file indexes select. With more, Spark's reader is faster."""
 
 
 @dataclass(frozen=True, slots=True)
 class Division:
-    """Splits by who reads them: Spark reads the files of ``whole`` and ``with_deletions``, the library ``python``.
+    """Splits by reader: Spark reads the files of ``whole`` and ``with_deletions``, this library reads ``python``.
 
     The files are given by schema id.
     """
 
     whole: dict[int, list[str]]
-    """Full paths of files whose rows are all there."""
+    """Full paths of files without rows to skip."""
     with_deletions: dict[int, list[FileWithDeletedRows]]
-    """Files some of whose rows are deleted, and those read in one scan with them: a union of two scans costs more."""
+    """Files with deleted rows, and files that are read in the same scan because a union of two scans costs more."""
     python: tuple[DataSplit, ...]
 
 
 def is_merged(split: DataSplit) -> bool:
-    """Whether rows of the files of a split are merged with each other."""
+    """Return whether rows of the files of a split are merged with each other."""
     return split.content is SplitContent.STATE and not split.raw_convertible
 
 
 def is_readable(plan: Plan, splits: Iterable[DataSplit]) -> bool:
-    """Whether Spark can read the files of these splits by itself."""
+    """Return whether Spark can read the files of these splits by itself."""
     simple = {i: _is_simple(schema, plan.fields) for i, schema in plan.schemas.items()}
     return all(simple[f.schema_id] and _is_parquet(f) for split in splits for f in split.files)
 
 
 def divide(plan: Plan, facts: TableFacts, positions: Positions | None = None) -> Division:
-    """Decide for each file whether Spark can read it by itself; deletion vectors are read for that.
+    """Decide for each file whether Spark can read it by itself. This reads deletion vectors.
 
-    With ``positions`` Spark reads merged files too, which it must be able to: see ``is_readable``.
+    With ``positions``, Spark also reads merged files, which requires ``is_readable``.
 
     Raises:
-        CorruptionError: a deletion vector is missing or damaged, or does not fit its data file.
+        CorruptionError: a deletion vector is missing or damaged, or does not match its data file.
     """
     simple = {i: _is_simple(schema, plan.fields) for i, schema in plan.schemas.items()}
     files = _FilesOfSpark(facts)
@@ -120,11 +120,11 @@ def divide(plan: Plan, facts: TableFacts, positions: Positions | None = None) ->
 
 
 Mask: TypeAlias = Callable[[], RowMask | None]
-"""Reads which rows of a file are left out."""
+"""Reads which rows of a file to skip."""
 
 
 def _vectors(facts: TableFacts, split: DataSplit) -> Sequence[Mask | None]:
-    """The deletion vectors of the files of a split, which are read only when they are used."""
+    """Return the deletion vectors of the files of a split. They are read only when they are used."""
     vectors = vectors_of(facts.store.io, split.files, split.deletion_files)
     if vectors is None:
         return [None] * len(split.files)
@@ -133,7 +133,7 @@ def _vectors(facts: TableFacts, split: DataSplit) -> Sequence[Mask | None]:
 
 
 class _FilesOfSpark:
-    """The files that Spark reads, by schema id: those with all their rows, and those of which some are left out."""
+    """The files that Spark reads, by schema id: files without rows to skip, and files with rows to skip."""
 
     def __init__(self, facts: TableFacts) -> None:
         self._facts = facts
@@ -142,7 +142,7 @@ class _FilesOfSpark:
         self._budget = DeletionVectorBudget()
 
     def take(self, split: DataSplit, masks: Sequence[Mask | None], *, refused: Collection[str] = ()) -> Sequence[int]:
-        """Take the files of a split, with their masks; the numbers of those that are left."""
+        """Take the files of a split with their masks. Return the numbers of the files that were not taken."""
         text = self._facts.partitions.text(split.partition)
         left: list[int] = []
         for i, (file, mask) in enumerate(zip(split.files, masks, strict=True)):
@@ -155,7 +155,7 @@ class _FilesOfSpark:
         return left
 
     def division(self, python: Sequence[DataSplit]) -> Division:
-        """These files and what Python reads; files with all their rows go into a scan with others, if there is one."""
+        """Return the division. Files without rows to skip join the scan of the others, if there is one."""
         for schema_id, together in self._masked.items():
             alone: list[FileWithDeletedRows] = []
             for found in self._whole.pop(schema_id, []):
@@ -167,12 +167,12 @@ class _FilesOfSpark:
 
 
 def _is_state(split: DataSplit) -> bool:
-    """Whether the rows of a split are those of its files, one after the other."""
+    """Return whether the rows of a split are those of its files, one after the other."""
     return split.raw_convertible and split.content in (SplitContent.STATE, SplitContent.CHANGES)
 
 
 def _are_few(split: DataSplit) -> bool:
-    """Whether indexes leave so few rows of a split that reading their pages is sooner done than reading the files."""
+    """Return whether indexes select so few rows that reading their pages is faster than reading the files."""
     if not split.selections:
         return False
     left = [
@@ -187,7 +187,7 @@ def _is_parquet(file: DataFileMeta) -> bool:
 
 
 def _only(split: DataSplit, wanted: Sequence[int]) -> DataSplit:
-    """Some files of a split, whose files are read one after the other."""
+    """Return a split with some files of a split whose files are read one after the other."""
     files = tuple(split.files[i] for i in wanted)
     return replace(
         split,
@@ -200,9 +200,9 @@ def _only(split: DataSplit, wanted: Sequence[int]) -> DataSplit:
 def read_native(
     spark: SparkSession, division: Division, plan: Plan, metadata: Mapping[str, str] | None = None
 ) -> DataFrame | None:
-    """All natively readable files as one frame with the plan's columns; ``None`` when there are none.
+    """Return all files that Spark can read as one DataFrame with the columns of the plan; ``None`` if there are none.
 
-    ``metadata`` are further columns, by name, that Spark's reader adds: members of its ``_metadata``.
+    ``metadata`` are additional columns by name: fields of ``_metadata`` of Spark's reader.
     """
     more = metadata or {}
     frames = [_frame(spark, plan.schemas[i], paths, plan.fields, more) for i, paths in sorted(division.whole.items())]
@@ -232,13 +232,13 @@ def _frame(
     added = [rows.metadataColumn("_metadata").getField(member).alias(name) for name, member in metadata.items()]
     pairs = [(by_id.get(f.id), f) for f in fields]
     if all(source is not None and (source.name, source.type) == (f.name, f.type) for source, f in pairs):
-        # A name costs less than a column: each of those is several calls of the JVM.
+        # A name is cheaper than a column, which takes several calls to the JVM.
         return rows.select(*(quoted(f.name) for f in fields), *added)
     return rows.select(*(_column(source, f) for source, f in pairs), *added)
 
 
 def literal_path(path: str) -> str:
-    """A path that Spark, which takes paths for patterns, finds nothing else by.
+    """Escape a path, because Spark interprets paths as patterns.
 
     >>> literal_path("/a[1]/{b}")
     '/a\\\\[1\\\\]/\\\\{b\\\\}'
@@ -255,7 +255,7 @@ def _column(source: DataField | None, field: DataField) -> Column:
 
 
 def _is_simple(schema: TableSchema, fields: Iterable[DataField]) -> bool:
-    """Whether every column is in the file as it is wanted, or one safe cast away, or missing."""
+    """Return whether every column has the wanted type in the file, or needs one safe cast, or is missing."""
     by_id = {f.id: f.type for f in schema.fields}
     return are_readable(schema.fields) and all(f.id not in by_id or _is_safe(by_id[f.id], f.type) for f in fields)
 

@@ -1,4 +1,4 @@
-"""A table as a frame of either kind of session; the frame remembers its table."""
+"""Returns a table as a DataFrame of a classic or Connect session. The DataFrame remembers its table."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 def table_frame(
     spark: SparkSession, facts: TableFacts, *, columns: Sequence[str] | None, filter: Filter | None
 ) -> DataFrame:
-    """The rows of a table, as its options say, planned when they are needed.
+    """Return the rows of a table by its options. They are planned when they are needed.
 
     Changes, tables with a fallback branch, tables without a snapshot, and all tables on Spark Connect are planned now,
-    with all columns that are asked for. ``columns`` may name hidden ones (``read/metadata_columns.py``).
+    with all requested columns. ``columns`` may name hidden ones (``read/metadata_columns.py``).
 
     Raises:
         NotFoundError: the snapshot or tag, or a column, does not exist.
@@ -63,7 +63,7 @@ def planned_frame(
     columns: Sequence[str] | None,
     filter: Filter | None,
 ) -> DataFrame:
-    """The rows of a table, or the first of them in an order, planned now; errors as for ``Scan.plan``."""
+    """Return the rows of a table, or the first ones in an order, planned now. Errors as ``Scan.plan``."""
     schema = shown_schema(facts)
     predicate = bound_filter(filter, schema.fields)
     if hidden_in(columns, schema):
@@ -78,15 +78,15 @@ def planned_frame(
 
 
 def with_columns(columns: Sequence[str] | None, frame_of: Callable[[Sequence[str] | None], DataFrame]) -> DataFrame:
-    """A frame with the columns that a caller named, by a function that takes each name once.
+    """Return a DataFrame with the requested columns, built by a function that takes each name once.
 
     Raises:
-        InvalidInputError: they are neither a name nor a sequence of names.
+        InvalidInputError: ``columns`` is neither a name nor a sequence of names.
     """
     if columns is None:
         return frame_of(None)
     wanted = name_or_names(columns, "columns")
     once = tuple(dict.fromkeys(wanted))
     frame = frame_of(once)
-    # Spark makes no schema with a name that is there twice, but takes a column of a frame as often as one likes.
+    # Spark refuses a schema with duplicate names, but a DataFrame may select a column several times.
     return frame if once == wanted else frame.select(*map(quoted, wanted))

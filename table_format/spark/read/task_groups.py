@@ -1,4 +1,4 @@
-"""Splits put together for the tasks that read them, and frames of one row for each such group."""
+"""Groups splits for the tasks that read them, and builds DataFrames with one row for each group."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 MAX_ESTIMATE: Final = 512 * MIB
-"""Nothing is broadcast of this size; to count up to more of it would cost time."""
+"""Maximum size estimate. Spark broadcasts nothing of this size, and a larger range would take longer to count."""
 
 _NUMBER_BYTES: Final = 8
 _ROW_BYTES: Final = 8
@@ -33,16 +33,16 @@ _WIDTHS: Final = {
 
 
 def grouped(spark: SparkSession, splits: Sequence[DataSplit], options: ScanOptions) -> Sequence[Sequence[DataSplit]]:
-    """The splits in groups, each for a task; see ``grouped_splits``."""
+    """Return the splits in groups, one for each task; see ``grouped_splits``."""
     return grouped_splits(splits, options, parallelism=parallelism(spark))
 
 
 def task_numbers(spark: SparkSession, tasks: int, *, size: int) -> DataFrame:
-    """The numbers of tasks, one in each partition; what is made of them is estimated to take ``size`` bytes.
+    """Return the numbers of tasks, one in each Spark partition. Spark estimates the result at ``size`` bytes.
 
-    Spark estimates what a Python function returns to be as large as what it gets, which would be eight bytes for each
-    task: it would broadcast tables of any size. So it is shown a range of as many bytes as are expected, all of which
-    but one number in each partition are dropped by a condition, whose effect it does not estimate.
+    Spark assumes that a Python function returns as many bytes as it gets. With eight bytes for each task, it would
+    broadcast tables of any size. The input is therefore a range with the expected number of bytes, and a condition,
+    whose effect Spark does not estimate, keeps one number in each Spark partition.
     """
     width = max(1, min(size, MAX_ESTIMATE) // (_NUMBER_BYTES * tasks))
     numbers = spark.range(0, width * tasks, 1, tasks)
@@ -50,7 +50,7 @@ def task_numbers(spark: SparkSession, tasks: int, *, size: int) -> DataFrame:
 
 
 def estimated_size(schema: StructType, rows: int) -> int:
-    """The bytes of so many rows, at the widths that Spark assumes for its types."""
+    """Return the size of ``rows`` rows in bytes, with the widths that Spark assumes for its types."""
     return rows * (_ROW_BYTES + sum(_width(field.dataType) for field in schema.fields))
 
 
@@ -61,7 +61,7 @@ def _width(data_type: DataType) -> int:
 
 
 def parallelism(spark: SparkSession) -> int:
-    """Tasks that run side by side. A Connect client sees no cores, but what they were set up for."""
+    """Return how many tasks run in parallel. A Connect client cannot see the cores, only the configuration."""
     if is_connect(spark):
         return int(spark.conf.get("spark.sql.shuffle.partitions") or 1)
     return int(spark.sparkContext.defaultParallelism)

@@ -1,9 +1,10 @@
 """``spark.read.format("paimon").load(path)`` and ``df.write.format("paimon").mode(...).save(path)``; also as streams.
 
-The façade for code that wants Spark's own reader and writer calls; ``path`` is the directory of a table, or an option
-``table`` names it in a ``warehouse``. Spark gives a Python data source neither a shuffle before writing nor column
-pruning, and the filters that it pushes are not safe to prune by; ``Lake.write`` and ``Lake.table`` have all of that. So
-nothing is compacted here, and tables whose modes need that are written with ``write-only`` = true or not at all.
+For code that uses Spark's own reader and writer calls. ``path`` is the directory of a table; alternatively, the options
+``warehouse`` and ``table`` name it. For a Python data source, Spark neither shuffles rows before a write nor prunes
+columns, and the filters that it pushes down are not safe for pruning. ``Lake.write`` and ``Lake.table`` have none of
+these limits. Writes through this data source do not compact, so tables that need compaction require ``write-only`` =
+true or are refused.
 """
 
 from __future__ import annotations
@@ -50,11 +51,11 @@ from table_format.table.write.batch_commit import BatchCommit, fresh_user
 from table_format.table.write.table_write import TableWrite
 
 _ONLY: Final = 1
-"""The identifier of the one commit of a writer."""
+"""The commit identifier of a writer, which commits once."""
 
 
 def _table(options: Mapping[str, str]) -> Table:
-    """The table that a read names."""
+    """Return the table that the options of a read name."""
     place = Place.of(options)
     table = place.catalog.load_any(place.name)
     if isinstance(table, SystemTable):
@@ -64,10 +65,10 @@ def _table(options: Mapping[str, str]) -> Table:
 
 
 class PaimonDataSource(datasource.DataSource):
-    """Registered as ``paimon``, in the form that ``data_source`` gives it."""
+    """The data source ``paimon``. ``data_source`` returns the class to register."""
 
     parallelism: ClassVar[int] = os.cpu_count() or 1
-    """How many tasks run side by side. The process that plans a read sees no session to ask."""
+    """How many tasks run in parallel. The process that plans a read has no session that it could ask."""
 
     @classmethod
     def name(cls) -> str:
@@ -79,9 +80,9 @@ class PaimonDataSource(datasource.DataSource):
         return _table(self.options)
 
     def schema(self) -> StructType:
-        """The columns of the table, or of the snapshot that the options name, in types of Spark.
+        """Return the columns of the table, or of the snapshot that the options name, with Spark types.
 
-        With ``read.changelog`` the row kind comes first, as streaming queries show it.
+        With ``read.changelog``, the first column is the row kind, as in streaming queries.
         """
         system = system_source(self.options)
         if system is not None:
@@ -95,19 +96,19 @@ class PaimonDataSource(datasource.DataSource):
         try:
             return shown_schema(facts)
         except SnapshotNotFound:
-            # A stream may begin with a snapshot to come. A batch read fails when it is planned.
+            # A stream may begin with a future snapshot. A batch read fails when it is planned.
             return facts.schema
 
     def _named_by(self, schema: StructType) -> Table:
-        """The table of the options, or the one that an entry of the session catalog names in its columns."""
+        """Return the table of the options, or the one in the column metadata of an entry of the session catalog."""
         options = options_of(self.options, schema)
         return self._opened if options == dict(self.options) else _table(options)
 
     def reader(self, schema: StructType) -> datasource.DataSourceReader:
-        """A reader of those columns.
+        """Return a batch reader of these columns.
 
         Raises:
-            InvalidInputError: a schema of the user's own does not fit the table.
+            InvalidInputError: the schema of the user does not fit the table.
         """
         system = system_source(self.options)
         if system is not None:
@@ -121,7 +122,7 @@ class PaimonDataSource(datasource.DataSource):
         return PaimonReader(table, schema, parallelism=self.parallelism)
 
     def writer(self, schema: StructType, overwrite: bool) -> datasource.DataSourceWriter:  # noqa: FBT001
-        """A writer of one job.
+        """Return a writer of one job.
 
         Raises:
             UnsupportedFeature: the table cannot be written this way.
@@ -131,10 +132,10 @@ class PaimonDataSource(datasource.DataSource):
         return PaimonWriter(target.table, overwrite=overwrite, made_at=target.made_at)
 
     def streamReader(self, schema: StructType) -> PaimonStreamReader:
-        """A reader of the changes of the table, in its present columns.
+        """Return a reader of the changes of the table, with its current columns.
 
         Raises:
-            InvalidInputError: a schema of the user's own does not fit the table.
+            InvalidInputError: the schema of the user does not fit the table.
             UnsupportedFeature: the changes of the table cannot be read as rows.
         """
         table = self._named_by(schema)
@@ -143,11 +144,11 @@ class PaimonDataSource(datasource.DataSource):
         return PaimonStreamReader(table.facts, schema, parallelism=self.parallelism)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> PaimonStreamWriter:  # noqa: FBT001
-        """A writer of one micro-batch; ``overwrite`` lets it take the place of all rows.
+        """Return a writer of one micro-batch. With ``overwrite``, a micro-batch replaces all rows.
 
         Raises:
             UnsupportedFeature: the table cannot be written this way, or ``toTable`` names it.
-            InvalidInputError: the query has no checkpoint of its own.
+            InvalidInputError: the query does not have its own checkpoint.
             InvalidData: the columns do not fit the table.
         """
         if "path" not in self.options and "table" not in self.options:
@@ -164,7 +165,7 @@ class PaimonDataSource(datasource.DataSource):
 
 
 def data_source(parallelism: int) -> type[PaimonDataSource]:
-    """The data source as a session registers it in which so many tasks run side by side."""
+    """Return the data source for a session in which ``parallelism`` tasks run in parallel."""
     own = {"parallelism": parallelism, "__module__": __name__, "__doc__": PaimonDataSource.__doc__}
     return type(PaimonDataSource.__name__, (PaimonDataSource,), own)
 
@@ -179,8 +180,9 @@ class _Splits(datasource.InputPartition):
 class PaimonReader(datasource.DataSourceReader):
     """Plans on the driver, reads splits in tasks.
 
-    It takes no filters: Spark 4 keeps one reader for all uses of a frame, and each push of filters replaces it. A frame
-    that is used with two conditions in one query, or again without one, would be read with those that came last.
+    It accepts no filters: Spark 4 has one reader for all uses of a DataFrame, and each pushdown of filters replaces the
+    previous one. A DataFrame that is used with two conditions in one query, or again without a condition, would be read
+    with the last ones.
     """
 
     def __init__(self, table: Table, shown: StructType, *, parallelism: int) -> None:
@@ -190,7 +192,7 @@ class PaimonReader(datasource.DataSourceReader):
         self._facts: TableFacts = table.facts
 
     def __getstate__(self) -> dict[str, object]:
-        """Tasks get the splits one by one, and all other facts of the plan with the reader."""
+        """Leave out the splits: tasks get them one by one, and the rest of the plan with the reader."""
         state = dict(self.__dict__)
         if "_plan" in state:
             state["_plan"] = self._plan.without_splits
@@ -201,14 +203,14 @@ class PaimonReader(datasource.DataSourceReader):
         return self._table.scan(columns=self._shown.names).plan()
 
     def partitions(self) -> Sequence[datasource.InputPartition]:
-        """The splits, in groups of which each is for a task, as those of ``Lake.table``."""
+        """Return the splits in groups, one for each task, like ``Lake.table``."""
         scan = self._facts.options.scan
         return [_Splits(group) for group in grouped_splits(self._plan.splits, scan, parallelism=self._parallelism)]
 
     def read(self, partition: datasource.InputPartition) -> Iterator[pa.RecordBatch]:
-        """The rows of the splits of a task, with exactly the columns asked for."""
+        """Yield the rows of the splits of a task, with exactly the requested columns."""
         if not isinstance(partition, _Splits):
-            return  # Spark asks so when there is nothing to read
+            return  # Spark calls this even if there is nothing to read
         plan = self._plan
         for split in partition.splits:
             for batch in read_planned(self._facts, plan, split):
@@ -221,17 +223,17 @@ class PaimonWriter(datasource.DataSourceArrowWriter):
 
     def __init__(self, table: Table, *, overwrite: bool, made_at: Place | None = None) -> None:
         self._made_at = made_at
-        # Several tasks write to one bucket here, and none of them may compact it.
+        # Several tasks may write to the same bucket, so none of them may compact it.
         self._facts = table.copy({"write-only": "true"}).facts
         self._table = table
         self._overwrite = overwrite
         self._user = fresh_user(table.facts)
 
-    # As in DataSourceArrowWriter; its own base hands over rows.
+    # As in DataSourceArrowWriter. The base class of that class passes rows.
     def write(  # type: ignore[override]  # takes batches
         self, iterator: Iterator[pa.RecordBatch]
     ) -> datasource.WriterCommitMessage:
-        """Write the rows of a task to files; nothing is visible before ``commit``."""
+        """Write the rows of a task to files, which are visible after ``commit``."""
         return written_by(self._write, iterator)
 
     def _write(self, batches: Iterator[pa.RecordBatch]) -> tuple[CommitMessage, ...]:
@@ -240,7 +242,7 @@ class PaimonWriter(datasource.DataSourceArrowWriter):
         return write_rows(TableWrite(self._facts, replacing=self._overwrite), batches)
 
     def commit(self, messages: Sequence[datasource.WriterCommitMessage | None]) -> None:
-        """Make the files of all tasks visible in one commit; raises what stopped one of them."""
+        """Commit the files of all tasks. If a task failed, raise its error."""
         results = results_of(messages)
         if results.failure is not None:
             raise results.failure
@@ -248,11 +250,11 @@ class PaimonWriter(datasource.DataSourceArrowWriter):
         commit_results(self._table, commit, results, identifier=_ONLY, overwrite=self._overwrite)
 
     def abort(self, messages: Sequence[datasource.WriterCommitMessage | None]) -> None:
-        """Delete the files of all tasks that answered, unless the commit has taken effect."""
+        """Delete the files of all tasks that returned a result, unless the commit succeeded."""
         results = results_of(messages)
-        # As it was opened: what is deleted are files of this job, whatever became of the table.
+        # The table as it was opened: only files of this job are deleted, even if the table was replaced.
         commit = BatchCommit(self._table.facts, self._user)
-        # Spark also asks for it when the commit has taken effect and something failed after it.
+        # Spark also calls this if something fails after a successful commit.
         if not commit.is_committed(_ONLY):
             commit.abort(results.messages)
             if self._made_at is not None:

@@ -1,6 +1,6 @@
-"""``CREATE TABLE ... USING paimon`` by plain ``spark.sql`` is refused: Spark would make an entry without a table.
+"""Refuses ``CREATE TABLE ... USING paimon`` in plain ``spark.sql``: Spark would create an entry without a table.
 
-Spark asks a Python data source nothing when a table with columns is created, so the statement is looked at before Spark
+Spark does not call a Python data source when it creates a table with columns, so the statement is checked before Spark
 gets it.
 """
 
@@ -19,7 +19,7 @@ _CHECKED: Final = "refuses_empty_entries"
 
 
 def refuse_empty_entries(session: type) -> None:
-    """From now on check statements of sessions of that class; twice is once."""
+    """Check the statements of sessions of this class from now on. Idempotent."""
     run: Callable[..., Any] = session.sql  # type: ignore[attr-defined]  # a session of either kind
     if getattr(run, _CHECKED, False):
         return
@@ -34,31 +34,31 @@ def refuse_empty_entries(session: type) -> None:
 
 
 def check_plain_statement(text: str) -> None:
-    """Refuse a statement by which Spark would make an empty entry.
+    """Refuse a statement with which Spark would create an empty entry.
 
-    A table that exists may get an entry by LOCATION, without columns.
+    An existing table may get an entry with LOCATION and without columns.
 
     Raises:
-        UnsupportedFeature: says what makes the table.
+        UnsupportedFeature: the statement would create an empty entry; the message names the alternative.
     """
     if not isinstance(text, str) or _USING.search(text) is None:
         return
     try:
         reader = Reader.of(text)
     except InvalidSql:
-        return  # Spark says what is wrong.
+        return  # Spark reports the error.
     if not _creates_table(reader) or not _has_columns(reader):
         return
-    feature = "CREATE TABLE ... USING paimon by spark.sql"
+    feature = "CREATE TABLE ... USING paimon in spark.sql"
     message = (
-        f"{feature} is not supported: Spark would make an entry without a table; use lake.sql with the same text, and "
-        "lake.attach to see the table in Spark's catalog"
+        f"{feature} is not supported: Spark would create an entry without a table; use lake.sql with the same text, "
+        "and lake.attach to add it to Spark's catalog"
     )
     raise UnsupportedFeature(feature, message)
 
 
 def _creates_table(reader: Reader) -> bool:
-    """Go past ``CREATE TABLE`` and the like."""
+    """Skip ``CREATE TABLE`` or a similar beginning. Return whether it was there."""
     if reader.take("CREATE"):
         reader.take("OR", "REPLACE")
     elif not reader.take("REPLACE"):
@@ -68,7 +68,7 @@ def _creates_table(reader: Reader) -> bool:
 
 
 def _has_columns(reader: Reader) -> bool:
-    """Whether the table gets columns by a list, a query or another table."""
+    """Return whether the statement defines columns by a list, a query or another table."""
     reader.take("IF", "NOT", "EXISTS")
     while reader.word is not None and not reader.sees("USING"):
         if reader.sees("(") or reader.sees("LIKE"):

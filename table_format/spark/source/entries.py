@@ -1,11 +1,11 @@
-"""The contents of an entry in Spark's session catalog for the data source.
+"""Entries for the data source in Spark's session catalog.
 
-Spark gives a Python data source nothing of an entry but its columns, so the metadata of one says where the table lies.
-For a write Spark gives the columns of the query. If their names and types are those of the entry, it passes the query's
-own metadata on: none, or that of the table which the query reads. So the column is said to be a VARCHAR as Spark marks
-one. No column of a query is that, unless it comes from an entry; then Spark makes columns of the entry's own, without
-the mark. Columns that have the mark are not those of the table to write. A table without a column of text cannot be
-told from another in this way, so it is not written through its entry.
+Spark passes only the columns of an entry to a Python data source, so the metadata of a column contains the path of the
+table. For a write, Spark passes the columns of the query. If their names and types equal those of the entry, Spark also
+passes the metadata of the query: none, or that of the table which the query reads. Therefore the column also has
+Spark's mark of a VARCHAR. A column of a query has this mark only if it comes from an entry; in that case, Spark creates
+the columns of the entry to write without the mark. So columns with the mark do not belong to the table to write. A
+table without a column of type STRING cannot be identified in this way and is not written through its entry.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 from table_format.errors import InvalidInputError, UnsupportedFeature
 
 TABLE_PATH: Final = "paimon.table-path"
-"""The key in the metadata of a column under which an entry says where its table lies."""
+"""The key of the path of the table in the metadata of a column of an entry."""
 
 _READ_ONLY: Final = "paimon.read-only"
 _MARK: Final = "__CHAR_VARCHAR_TYPE_STRING"
@@ -26,17 +26,18 @@ _MARK: Final = "__CHAR_VARCHAR_TYPE_STRING"
 
 _ANY_LENGTH: Final = f"varchar({2**31 - 1})"
 _OF_ENTRY: Final = "provider"
-"""An option that Spark adds when it asks for the columns of a new entry."""
+"""An option that Spark adds when it requests the columns of a new entry."""
 
 _ADVICE: Final = (
-    "give load(path) or save(path) its directory, or the options 'warehouse' and 'table'. A table that spark.sql made "
-    "by CREATE TABLE ... USING paimon is an empty entry of Spark: drop it, make the table by lake.sql, and attach its "
-    "database. To write rows whose columns are just those of an attached table use lake.sql or lake.write"
+    "give load(path) or save(path) its directory, or the options 'warehouse' and 'table'. A table that "
+    "CREATE TABLE ... USING paimon created in spark.sql is an empty entry of Spark: drop it, create the table with "
+    "lake.sql, and attach its database. To write rows with exactly the columns of an attached table, use lake.sql or "
+    "lake.write"
 )
 
 
 def entry_schema(schema: StructType, path: str) -> StructType:
-    """The columns of an entry for the table at a path."""
+    """Return the columns of an entry for the table at a path."""
     texts = [number for number, field in enumerate(schema.fields) if isinstance(field.dataType, StringType)]
     carrier = texts[0] if texts else 0
     own = {TABLE_PATH: path, _MARK: _ANY_LENGTH} if texts else {TABLE_PATH: path, _READ_ONLY: True}
@@ -49,24 +50,24 @@ def _with(field: StructField, metadata: Mapping[str, object]) -> StructField:
 
 
 def is_of_entry(options: Mapping[str, str]) -> bool:
-    """Whether Spark asks for the columns of a new entry, by ``CREATE TABLE ... USING paimon LOCATION ...``."""
+    """Return whether Spark requests the columns of a new entry for ``CREATE TABLE ... USING paimon LOCATION ...``."""
     return _OF_ENTRY in options and "path" in options
 
 
 def is_entry(schema: StructType, database: str, name: str) -> bool:
-    """Whether these are the columns of an entry that this library made for a table.
+    """Return whether these are the columns of an entry that this library created for a table.
 
-    Tables that Spark makes of the rows of an entry have its columns with their metadata, under another name.
+    A table that Spark creates from the rows of an entry has the same columns and metadata, but another name.
     """
     paths = [path for field in schema.fields if (path := (field.metadata or {}).get(TABLE_PATH)) is not None]
     return bool(paths) and paths[0].lower().endswith(f"/{database}.db/{name}".lower())
 
 
 def options_of(options: Mapping[str, str], schema: StructType) -> dict[str, str]:
-    """The options of a read, with the place that the columns of an entry name.
+    """Return the options of a read, with the path from the columns of an entry.
 
     Raises:
-        InvalidInputError: neither names a table.
+        InvalidInputError: neither the options nor the columns name a table.
     """
     if "path" in options or "table" in options:
         return dict(options)
@@ -74,16 +75,16 @@ def options_of(options: Mapping[str, str], schema: StructType) -> dict[str, str]
         path = (field.metadata or {}).get(TABLE_PATH)
         if path is not None:
             return {**options, "path": path}
-    message = f"this names no table: {_ADVICE}"
+    message = f"no table is named: {_ADVICE}"
     raise InvalidInputError(message)
 
 
 def target_options(options: Mapping[str, str], schema: StructType) -> dict[str, str]:
-    """The options of a write, with the place that the columns of an entry name.
+    """Return the options of a write, with the path from the columns of an entry.
 
     Raises:
-        InvalidInputError: neither names a table.
-        UnsupportedFeature: the columns are those of a table that the query reads, or do not say which table is meant.
+        InvalidInputError: neither the options nor the columns name a table.
+        UnsupportedFeature: the columns are those of a table that the query reads, or do not identify a table.
     """
     if "path" in options or "table" in options:
         return dict(options)
@@ -93,7 +94,7 @@ def target_options(options: Mapping[str, str], schema: StructType) -> dict[str, 
             feature = "this write to a table by its name in Spark's catalog"
             message = (
                 f"{feature} is not supported: the rows come unchanged from another table of the lake, or the table has "
-                "no column of type STRING, so that Spark does not say which table it writes; use lake.sql or lake.write"
+                "no column of type STRING, so Spark does not identify the table to write; use lake.sql or lake.write"
             )
             raise UnsupportedFeature(feature, message)
     return options_of(options, schema)

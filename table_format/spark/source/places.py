@@ -14,18 +14,18 @@ from table_format.options.registry import BY_KEY
 from table_format.spark.stream.commit_users import CHECKPOINT
 
 _OWN: Final = frozenset({"path", "table", "warehouse", "branch", CHECKPOINT.lower(), "queryname"})
-"""Keys that are no options of the table."""
+"""Keys that are not options of the table."""
 
 _PROVIDER: Final = "provider"
 _OF_ENTRIES: Final = frozenset({_PROVIDER, "owner", "location", "is_managed_location", "transient_lastddltime"})
-"""What Spark hands over beside the options when it reads an entry of its catalog; every entry has a provider."""
+"""Keys that Spark adds to the options when it reads an entry of its catalog. Every entry has a provider."""
 
 _DECLARED: Final = {key.lower(): key for key in BY_KEY}
 
 
 @dataclass(frozen=True)
 class Place:
-    """A table by the warehouse that it lies in and its name there; ``dynamic`` are the other options."""
+    """A warehouse and the name of a table in it. ``dynamic`` holds the other options."""
 
     warehouse: str
     name: str
@@ -33,10 +33,10 @@ class Place:
 
     @classmethod
     def of(cls, options: Mapping[str, str]) -> Place:
-        """The table of the options.
+        """Return the place that the options name.
 
         Raises:
-            InvalidInputError: they name none.
+            InvalidInputError: the options do not name a table.
         """
         added = _OWN | _OF_ENTRIES if _PROVIDER in options else _OWN
         dynamic = {_DECLARED.get(key, key): value for key, value in options.items() if key not in added}
@@ -50,7 +50,7 @@ class Place:
         raise InvalidInputError(message)
 
     def drop(self) -> None:
-        """Drop the table that a failed write has made."""
+        """Drop the table that a failed write has created."""
         self.catalog.drop_table(self.name, ignore_if_not_exists=True)
 
     @property
@@ -60,7 +60,7 @@ class Place:
 
 
 def _place(path: str) -> tuple[str, str]:
-    """The warehouse and the name of the table that lies at a path."""
+    """Return the warehouse and the name of the table at a path."""
     directory, _, table = path.rstrip("/").rpartition("/")
     warehouse, _, database = directory.rpartition("/")
     name = database_name_of(database)

@@ -1,4 +1,4 @@
-"""The columns that ``spark.read.schema(...).format("paimon")`` asks for, compared with those of the table."""
+"""Compares the columns of ``spark.read.schema(...).format("paimon")`` with those of the table."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _WHOLE_NUMBERS = (spark_types.ByteType, spark_types.ShortType, spark_types.Integ
 
 
 def check_read_schema(wanted: spark_types.StructType, fields: Sequence[DataField]) -> None:
-    """Refuse a schema that the rows of the table cannot be shown in without loss.
+    """Refuse a schema with which reading the table would lose data.
 
-    Columns may be left out, put in another order, admit nulls, and have a wider type.
+    The schema may leave out columns, reorder them, admit nulls, and use wider types.
 
     Raises:
-        InvalidInputError: names a column that the table does not have, that is there twice, or has another type.
+        InvalidInputError: a column does not exist, is given twice, or has an incompatible type.
     """
     by_name = {field.name: field for field in fields}
     names = [field.name for field in wanted.fields]
@@ -35,17 +35,17 @@ def check_read_schema(wanted: spark_types.StructType, fields: Sequence[DataField
         if not _holds(column.dataType, stored):
             shown, expected = column.dataType.simpleString(), stored.simpleString()
             message = (
-                f"the schema gives column '{column.name}' the type {shown}, which does not hold all values of the "
+                f"the schema gives column '{column.name}' the type {shown}, which cannot represent all values of the "
                 f"table's {expected}; read it as {expected} and cast it"
             )
             raise InvalidInputError(message)
         if found.type.nullable and not column.nullable:
-            message = f"the schema says that column '{column.name}' has no nulls; in the table it may have some"
+            message = f"the schema says that column '{column.name}' has no nulls; in the table, it may have nulls"
             raise InvalidInputError(message)
 
 
 def _holds(wanted: spark_types.DataType, stored: spark_types.DataType) -> bool:
-    """Whether every value of the stored type is one of the wanted type, and Arrow casts it so."""
+    """Return whether the wanted type can represent every value of the stored type, and Arrow's cast preserves it."""
     match wanted, stored:
         case spark_types.ArrayType(), spark_types.ArrayType():
             return _admits(wanted.containsNull, stored.containsNull) and wanted.elementType == stored.elementType
@@ -62,5 +62,5 @@ def _holds(wanted: spark_types.DataType, stored: spark_types.DataType) -> bool:
     return wanted == stored
 
 
-def _admits(wanted: bool, stored: bool) -> bool:  # noqa: FBT001 - both say whether nulls are admitted
+def _admits(wanted: bool, stored: bool) -> bool:  # noqa: FBT001 - both tell whether nulls are allowed
     return wanted or not stored

@@ -1,4 +1,4 @@
-"""``spark.read.format("paimon").load("<table>$snapshots")``: system tables by the data source."""
+"""Reads system tables through the data source: ``spark.read.format("paimon").load("<table>$snapshots")``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from table_format.table.read.scan import Scan
 from table_format.table.system.table import Reading, SplitReading, SystemTable
 
 _OF_CATALOG: Final = "sys."
-"""What names of the system tables of a catalog begin with."""
+"""The prefix of the names of system tables of a catalog."""
 
 
 @dataclass(frozen=True)
@@ -29,11 +29,11 @@ class SystemSource:
     options: Mapping[str, str]
 
     def schema(self) -> StructType:
-        """Its columns in types of Spark."""
+        """The columns with Spark types."""
         return frame_schema(self.table.fields)
 
     def reader(self, shown: StructType) -> SystemReader:
-        """A reader of some columns.
+        """Return a reader of some columns.
 
         Raises:
             InvalidInputError: a schema of the user's own does not fit the table.
@@ -43,7 +43,7 @@ class SystemSource:
 
 
 def system_source(options: Mapping[str, str]) -> SystemSource | None:
-    """The system table that the options name, if it is one."""
+    """Return the system table that the options name; ``None`` if they name another table."""
     if "path" not in options and "table" not in options:
         return None  # the table of an entry
     place = Place.of(options)
@@ -62,22 +62,22 @@ class _Unit(datasource.InputPartition):
 
 
 class SystemReader(datasource.DataSourceReader):
-    """Metadata is made by the process that plans; rows of a table are read by tasks, a split each."""
+    """Reads a system table: the planning process produces metadata, and tasks read rows of the table, a split each."""
 
     def __init__(self, reading: Reading, shown: StructType) -> None:
         self._reading = reading
         self._shown = shown
 
     def partitions(self) -> Sequence[datasource.InputPartition]:
-        """A split for each task, or all rows."""
+        """Return a split for each task, or one input with all rows."""
         if isinstance(self._reading, Scan | SplitReading):
             return [_Unit(split=split) for split in self._reading.plan().splits]
         return [_Unit(rows=_stream(self._reading.to_arrow()))]
 
     def read(self, partition: datasource.InputPartition) -> Iterator[pa.RecordBatch]:
-        """The rows of a task, with exactly the columns asked for."""
+        """Yield the rows of a task, with exactly the requested columns."""
         if not isinstance(partition, _Unit):
-            return  # Spark asks so when there is nothing to read
+            return  # Spark calls this even if there is nothing to read
         for batch in self._batches(partition):
             yield in_types_of(batch, self._shown)
         settle()

@@ -1,4 +1,4 @@
-"""The table that ``df.write.format("paimon")`` writes to, made or altered first where the write asks for that."""
+"""Finds the table of ``df.write.format("paimon")``, and creates or alters it first if the write requires that."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from table_format.table.table import Table
 
 @dataclass(frozen=True)
 class Target:
-    """A table that can be written, and where it was made if this write made it."""
+    """A writable table, and its place if this write created it."""
 
     table: Table
     made_at: Place | None = None
@@ -35,7 +35,7 @@ def target_of(place: Place, rows: StructType) -> Target:
     Raises:
         UnsupportedFeature: the table cannot be written this way.
         InvalidData: the columns do not fit the table.
-        InvalidInputError: it is a system table.
+        InvalidInputError: the table is a system table.
     """
     try:
         opened = place.catalog.load_any(place.name)
@@ -55,7 +55,7 @@ def target_of(place: Place, rows: StructType) -> Target:
 
 
 def _made(place: Place, rows: StructType) -> Table:
-    """A new table with the columns of the rows; the options of the write are those of the table."""
+    """Create a table with the columns of the rows and the options of the write."""
     columns = StructType([_plain(field) for field in rows.fields if field.name != ROW_KIND_COLUMN])
     made = place.catalog.create_table(place.name, Schema(fields_of_spark(columns), (), (), dict(place.dynamic)))
     return made.copy({})
@@ -81,12 +81,12 @@ def _checked(place: Place, table: Table, rows: StructType) -> Table:
 
 
 def check_writable(table: Table) -> None:
-    """Refuse what needs all rows of a bucket in one task.
+    """Refuse a table that needs all rows of a bucket in one task.
 
     Raises:
-        UnsupportedFeature: keys are given their buckets as they come, or a write would have to compact.
+        UnsupportedFeature: the table has dynamic buckets or keys that move between partitions, or writes must compact.
     """
-    options, way_out = table.options, "write with Lake.write, which brings the rows of a bucket together"
+    options, way_out = table.options, "write with Lake.write, which sends the rows of a bucket to one task"
     mode = table.facts.bucket_mode
     match mode:
         case Dynamic():
@@ -102,5 +102,5 @@ def check_writable(table: Table) -> None:
     compacts = options.compacts_by_lookup or options.compaction.full_compaction_delta_commits is not None
     if table.schema.is_primary_key_table and compacts and not options.compaction.write_only:
         feature = "compaction by a write through format('paimon')"
-        message = f"{feature} is not supported, and {table.identifier} asks for it by its options; {way_out}"
+        message = f"{feature} is not supported, and the options of {table.identifier} require it; {way_out}"
         raise UnsupportedFeature(feature, f"{message}, or with write-only = true and compact afterwards")

@@ -1,5 +1,5 @@
-"""SQL on a Spark session: what ``table_format.sql`` has read is carried out, one module for each family of statements.
+"""SQL on a Spark session: executes the statements that ``table_format.sql`` parses, with a module for each family.
 
-A query stays the user's text; the names of tables in it become frames (``queries``). All other statements are calls of
-the catalog, of a table or of a procedure. ``registry`` lists the families.
+A query stays the text of the user, in which DataFrames replace the names of tables (``queries``). All other statements
+are calls of the catalog, of a table or of a procedure. ``registry`` lists the families.
 """

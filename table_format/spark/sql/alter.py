@@ -1,4 +1,4 @@
-"""ALTER TABLE."""
+"""Executes ALTER TABLE."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def run_alter_statement(session: SqlSession, statement: AlterStatement) -> DataFrame:
-    """Change a table; errors as for the catalog and the table."""
+    """Change a table. Errors are those of the catalog and the table."""
     name = session.table_name(statement.name)
     match statement:
         case AlterTable(changes=changes):
@@ -62,7 +62,7 @@ def run_alter_statement(session: SqlSession, statement: AlterStatement) -> DataF
 
 
 def _renamed(session: SqlSession, old: str, new: SqlName) -> str:
-    # A name without database stays in that of the table.
+    # A name without a database stays in the database of the table.
     if len(new.parts) == 1:
         return f"{old.partition('.')[0]}.{new.parts[0]}"
     return session.table_name(new)
@@ -74,7 +74,7 @@ def _set_tag(table: Table, statement: SetTag) -> None:
         table.replace_tag(statement.tag, statement.snapshot_id, time_retained_ms=statement.retained_ms)
         return
     if not exists and not statement.creates:
-        message = f"there is no tag '{statement.tag}'; use CREATE OR REPLACE TAG"
+        message = f"tag '{statement.tag}' does not exist; use CREATE OR REPLACE TAG"
         raise TagNotFound(message)
     table.create_tag(
         statement.tag,

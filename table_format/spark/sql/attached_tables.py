@@ -1,7 +1,7 @@
-"""Tables of a database in Spark's own session catalog, for ``spark.sql``, ``spark.table`` and tools that look there.
+"""Adds the tables of a database to Spark's session catalog, for ``spark.sql``, ``spark.table`` and other tools.
 
-An entry is a table ``USING paimon`` that holds no rows: the metadata of a column says where the table lies
-(``source/entries.py``). The entry has a directory of its own, so that dropping it deletes nothing of the table.
+An entry is a table ``USING paimon`` without rows. The metadata of a column contains the path of the table
+(``source/entries.py``). The entry has its own directory, so dropping it does not delete the table.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ _PROVIDER = "paimon"
 
 
 def attach(spark: SparkSession, catalog: Catalog, database: str) -> tuple[str, ...]:
-    """Make the session catalog's entries those of a database of the catalog; the names of its tables.
+    """Update the entries of the session catalog to the tables of a database. Return the names of the tables.
 
-    Entries of tables that are gone are removed, and those of changed tables replaced.
+    Entries of dropped tables are removed, and entries of changed tables are replaced.
 
     Raises:
-        DatabaseNotFound: there is no such database.
-        AlreadyExistsError: the session catalog has another table of the same name.
+        DatabaseNotFound: the database does not exist.
+        AlreadyExistsError: the session catalog has another table with the same name.
     """
     names = catalog.list_tables(database)
     spark.sql(f"CREATE DATABASE IF NOT EXISTS {quoted(database)}")
@@ -48,10 +48,10 @@ def attach(spark: SparkSession, catalog: Catalog, database: str) -> tuple[str, .
 
 
 def check_free(spark: SparkSession, database: str, name: str) -> None:
-    """Make sure that an entry of that name can be made.
+    """Require that an entry with this name can be created.
 
     Raises:
-        AlreadyExistsError: the session catalog has another table of the same name.
+        AlreadyExistsError: the session catalog has another table with the same name.
     """
     if spark.catalog.tableExists(f"{quoted(database)}.{quoted(name)}") and _entry(spark, database, name) is None:
         message = f"the session catalog has another table '{database}.{name}'; drop or rename it there"
@@ -66,7 +66,7 @@ def _entry_schema(catalog: Catalog, database: str, name: str) -> StructType | No
 
 
 def _entry(spark: SparkSession, database: str, name: str) -> StructType | None:
-    """The columns of an entry that this library made; ``None`` for any other table."""
+    """Return the columns of an entry that this library created; ``None`` for any other table."""
     try:
         schema = spark.table(f"{quoted(database)}.{quoted(name)}").schema
     except AnalysisException:

@@ -1,4 +1,4 @@
-"""CALL of procedures."""
+"""Executes CALL."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _TABLE = "table"
 
 
 def run_call(session: SqlSession, statement: CallProcedure) -> DataFrame:
-    """Run a procedure, its heavy work as Spark jobs; its rows.
+    """Run a procedure, with its heavy work as Spark jobs, and return its rows.
 
     Raises:
-        UnsupportedFeature: there is no procedure of that name.
+        UnsupportedFeature: the procedure does not exist.
         InvalidInputError: an argument is unknown, missing or malformed.
     """
     name = _procedure(statement)
@@ -48,8 +48,8 @@ def _procedure(statement: CallProcedure) -> str:
 
 
 def _with_database(session: SqlSession, procedure: Procedure, statement: CallProcedure) -> dict[str, object]:
-    """The arguments by name, and a table without database in the current one."""
-    # Checks how many there are.
+    """Return the arguments by name. A table without a database is in the current database."""
+    # This checks the number of arguments.
     bound_arguments(procedure, _placeless(statement), statement.positional)
     named: dict[str, object] = dict(
         zip((argument.name for argument in procedure.arguments), statement.positional, strict=False)

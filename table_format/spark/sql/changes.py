@@ -1,4 +1,4 @@
-"""UPDATE, DELETE and MERGE, carried out by ``spark/dml``."""
+"""Executes UPDATE, DELETE and MERGE with ``spark/dml``."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _ValuesOf: TypeAlias = Callable[[Expressions, Assignments], dict[str, str]]
-"""The texts of new values by column."""
+"""Maps columns to the texts of their new values."""
 
 
 def run_change_statement(session: SqlSession, statement: ChangeStatement) -> DataFrame:
-    """Change rows in one commit; errors are those of ``Lake.update``, ``Lake.delete`` and ``Lake.merge``."""
+    """Change rows in one commit. Errors are those of ``Lake.update``, ``Lake.delete`` and ``Lake.merge``."""
     name = session.table_name(statement.name)
     alias = statement.alias or statement.name.parts[-1]
     values_of = partial(_values, session.data_table(name).schema, alias)
@@ -98,7 +98,7 @@ def _optional(texts: Expressions, text: str | None) -> str | None:
 
 
 def _values(schema: TableSchema, alias: str, texts: Expressions, assignments: Assignments) -> dict[str, str]:
-    """The texts of new values by column; a column may have the name of its table in front."""
+    """Return the texts of new values by column. A column may be qualified with the name of its table."""
     values: dict[str, str] = {}
     for path, text in assignments:
         parts = path[1:] if len(path) > 1 and path[0].lower() == alias.lower() else path

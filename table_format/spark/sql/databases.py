@@ -1,4 +1,4 @@
-"""CREATE, DROP, USE and DESCRIBE of databases."""
+"""Executes CREATE, DROP, USE and DESCRIBE DATABASE."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def run_database_statement(session: SqlSession, statement: DatabaseStatement) -> DataFrame:
-    """Carry out a statement on a database; errors as for the catalog."""
+    """Execute a statement about a database. Errors are those of the catalog."""
     if len(statement.name.parts) == 1 and statement.name.parts[0] == "paimon" and isinstance(statement, UseDatabase):
         return nothing(session.spark)  # the catalog itself
     name = session.database_name(statement.name)
@@ -45,10 +45,10 @@ def run_database_statement(session: SqlSession, statement: DatabaseStatement) ->
 
 
 def require_database(session: SqlSession, name: str) -> None:
-    """Make sure that there is a database of that name; ``default`` counts as one before its first table.
+    """Require that a database exists. ``default`` exists even before its first table.
 
     Raises:
-        DatabaseNotFound: there is none.
+        DatabaseNotFound: the database does not exist.
     """
     if name != DEFAULT_DATABASE and not session.catalog.database_exists(name):
         message = f"database '{name}' does not exist; the databases are {', '.join(session.catalog.list_databases())}"

@@ -1,4 +1,4 @@
-"""Expressions of UPDATE, DELETE and MERGE: in their subqueries views stand in the places of our tables."""
+"""Converts expressions of UPDATE, DELETE and MERGE: views replace the tables of the catalog in subqueries."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ _NUMBERS: Final = count()
 
 @dataclass(frozen=True, slots=True)
 class Expressions:
-    """Gives the expressions of one statement the form in which Spark evaluates them."""
+    """Converts the expressions of one statement to a form that Spark can evaluate."""
 
     session: SqlSession
     _views: list[str] = field(default_factory=list)
 
     def readable(self, text: str) -> str:
-        """The expression with literals for parameters, and names of views for those of tables in subqueries.
+        """Return the expression with literals for parameters, and with names of views for tables in subqueries.
 
         Raises:
-            InvalidSql: it names a table of the catalog and cannot be read.
-            NotFoundError: there is no such table, snapshot or tag.
+            InvalidSql: the expression names a table of the catalog and cannot be parsed.
+            NotFoundError: a table, snapshot or tag does not exist.
         """
         given = with_parameters(text, self.session.parameters)
         found, frames = spliced(self.session, _SELECT + given)
@@ -48,7 +48,7 @@ class Expressions:
 
 @contextmanager
 def expressions_of(session: SqlSession) -> Iterator[Expressions]:
-    """The expressions of one statement; their views are gone after it."""
+    """Return the expressions of one statement. Their views are dropped afterwards."""
     expressions = Expressions(session)
     try:
         yield expressions

@@ -1,4 +1,4 @@
-"""INSERT INTO and INSERT OVERWRITE."""
+"""Executes INSERT INTO and INSERT OVERWRITE."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ _DYNAMIC: Final = "dynamic-partition-overwrite"
 
 
 def run_insert(session: SqlSession, statement: Insert) -> DataFrame:
-    """Write the rows of a query; values are cast as Spark casts what it stores.
+    """Write the rows of a query. Values are cast by Spark's store assignment.
 
     Raises:
-        InvalidData: columns or values do not fit the table; nothing is visible.
+        InvalidData: columns or values do not fit the table. Nothing was committed.
     """
     name = session.table_name(statement.name)
     options = dict(statement.options)
@@ -51,7 +51,7 @@ def run_insert(session: SqlSession, statement: Insert) -> DataFrame:
 
 
 def _partition(schema: TableSchema, statement: Insert) -> tuple[dict[str, object], bool]:
-    """The partition columns that the statement gives values, and whether it has PARTITION at all."""
+    """Return the values of partition columns in the statement, and whether it has a PARTITION clause."""
     listed: Mapping[str, Any] = statement.partition or {}
     spelt = {spelled(key, schema.field_names): value for key, value in listed.items()}
     for key in spelt:
@@ -98,7 +98,7 @@ def _rows(
 
 
 def _defaults(wanted: Sequence[DataField], statement: Insert) -> list[str]:
-    """The default values of the columns that the query fills, in its order."""
+    """Return the default values of the columns that the query fills, in the order of the query."""
     by_name = {field.name: field for field in wanted}
     names = [field.name for field in wanted] if statement.columns is None else statement.columns
     fields = [by_name.get(spelled(name, tuple(by_name))) for name in names]
@@ -108,7 +108,7 @@ def _defaults(wanted: Sequence[DataField], statement: Insert) -> list[str]:
 def _merged_rows(
     found: DataFrame, wanted: Sequence[DataField], given: Mapping[str, object], *, by_name: bool
 ) -> DataFrame:
-    """The rows with their own types and further columns: by position, or by name, the names of the table."""
+    """Return the rows with their own types and additional columns, named like the table by position or by name."""
     known = tuple(field.name for field in wanted)
     if by_name:
         names = [spelled(written, known) for written in found.columns]
@@ -128,10 +128,10 @@ def _listed(name: str, wanted: Sequence[DataField], columns: Sequence[str]) -> l
     for written in columns:
         field = by_name.get(spelled(written, tuple(by_name)))
         if field is None:
-            message = f"INSERT INTO {name}: there is no column '{written}' to fill; there are {', '.join(by_name)}"
+            message = f"INSERT INTO {name}: column '{written}' does not exist; the columns are {', '.join(by_name)}"
             raise InvalidData(message)
         if field in found:
-            message = f"INSERT INTO {name}: column '{field.name}' is there twice"
+            message = f"INSERT INTO {name}: column '{field.name}' is given twice"
             raise InvalidData(message)
         found.append(field)
     return found

@@ -1,4 +1,4 @@
-"""``sys.max_pt``: the largest value of the first partition column."""
+"""Implements ``sys.max_pt``: the largest value of the first partition column."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from table_format.table.table import Table
 
 
 def max_partition(table: Table) -> str:
-    """The largest value, as text, of the first partition column among the partitions that hold files.
+    """Return the largest value, as text, of the first partition column among the partitions with files.
 
     Raises:
         InvalidInputError: the table has no partition columns, or no partition with files.

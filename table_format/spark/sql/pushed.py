@@ -1,4 +1,4 @@
-"""Conditions of a query as a filter of a scan, where both mean the same."""
+"""Converts conditions of a query to a filter of a scan if both mean the same."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _BITS: Final[Mapping[type[DataType], int]] = {TinyIntType: 8, SmallIntType: 16, 
 
 
 def filter_of(fields: Sequence[DataField], conditions: Sequence[Condition]) -> str | None:
-    """The filter with those conditions whose literals are of the very type of the column; ``None`` if there is none.
+    """Return a filter of the conditions whose literals have exactly the type of the column; ``None`` if there are none.
 
-    A condition on a column that is not there, or is there twice but for upper and lower case, is left out.
+    Conditions on a column that does not exist, or that is ambiguous without case, are left out.
     """
     parts = []
     for condition in conditions:

@@ -1,4 +1,4 @@
-"""Queries: the user's text, with frames in the places of our tables."""
+"""Runs queries: the text of the user, in which DataFrames replace the tables of the catalog."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 def run_query(session: SqlSession, statement: QueryStatement) -> DataFrame:
-    """Carry out a query, an EXPLAIN, or a statement that is Spark's."""
+    """Execute a query, an EXPLAIN, or a statement that Spark implements."""
     match statement:
         case Query(text):
             return frame_of_query(session, text)
@@ -52,11 +52,11 @@ def run_query(session: SqlSession, statement: QueryStatement) -> DataFrame:
 
 
 def frame_of_query(session: SqlSession, text: str) -> DataFrame:
-    """The frame of a query.
+    """Return the DataFrame of a query.
 
     Raises:
-        InvalidSql: the query names a table of the catalog and cannot be read.
-        NotFoundError: there is no such table, snapshot or tag.
+        InvalidSql: the query names a table of the catalog and cannot be parsed.
+        NotFoundError: a table, snapshot or tag does not exist.
     """
     splicing = _Splicing(session, _named(session, text))
     spliced = splicing.of_text(text, session.state.database)
@@ -66,11 +66,11 @@ def frame_of_query(session: SqlSession, text: str) -> DataFrame:
 
 
 def spliced(session: SqlSession, text: str) -> tuple[str, Mapping[str, DataFrame]]:
-    """A query with ``{name}`` in the place of each table and braces doubled elsewhere, and the frames by these names.
+    """Return a query with ``{name}`` in place of each table and other braces doubled, and the DataFrames by name.
 
     Raises:
-        InvalidSql: the query names a table of the catalog and cannot be read.
-        NotFoundError: there is no such table, snapshot or tag.
+        InvalidSql: the query names a table of the catalog and cannot be parsed.
+        NotFoundError: a table, snapshot or tag does not exist.
     """
     splicing = _Splicing(session, _named(session, text))
     found = splicing.of_text(text, session.state.database)
@@ -78,7 +78,7 @@ def spliced(session: SqlSession, text: str) -> tuple[str, Mapping[str, DataFrame
 
 
 def names_known_table(session: SqlSession, text: str) -> bool:
-    """Whether a text names a table or a view of this library."""
+    """Return whether a text names a table of the catalog or a view of this library."""
     return any(_is_known(session, name) for name in names_in(text))
 
 
@@ -87,7 +87,7 @@ def _is_known(session: SqlSession, name: SqlName) -> bool:
 
 
 def _named(session: SqlSession, text: str) -> frozenset[str] | None:
-    """The names in a query and in the views that may be in it, whose texts become parts of it."""
+    """Return the names in a query and in its views, whose texts become parts of the query."""
     named = named_columns(text)
     views = session.state.views
     if not views or (named is not None and not named.intersection(views)):
@@ -102,24 +102,27 @@ def _of_engine(session: SqlSession, text: str) -> DataFrame:
     words = Reader.of(text)
     if words.sees("SET") or words.sees("RESET"):
         if words.sees("SET", "SPARK", ".", "PAIMON"):
-            feature = "options of tables in the settings of a session"
-            advice = "use a hint /*+ OPTIONS(...) */ behind the table, or ALTER TABLE ... SET TBLPROPERTIES"
+            feature = "table options in the settings of a session"
+            advice = "use a hint /*+ OPTIONS(...) */ after the table, or ALTER TABLE ... SET TBLPROPERTIES"
             raise UnsupportedFeature(feature, f"{feature} are not supported; {advice}")
         return session.spark.sql(text)
     known = [name for name in names_in(text) if _is_known(session, name)]
     if known:
         clause = " ".join(text.split()[:2]).upper()
-        message = f"{clause} is not supported for '{known[0]}', a table of the catalog; docs/sql.md has what is"
+        message = (
+            f"{clause} is not supported for '{known[0]}', a table of the catalog; docs/sql.md lists the supported "
+            "statements"
+        )
         raise UnsupportedFeature(clause, message)
     return session.spark.sql(text, dict(session.parameters) or None)
 
 
 @dataclass(slots=True)
 class _Splicing:
-    """The text of a query on its way to Spark, and the frames for the places in it.
+    """Builds the text of a query for Spark, and the DataFrames for its placeholders.
 
-    Each state of a table is there once. ``named`` are the names that occur in the query, ``columns`` those that a
-    frame has to have at most.
+    Each state of a table occurs once. ``named`` are the names in the query, ``columns`` the columns that a DataFrame
+    may need.
     """
 
     session: SqlSession
@@ -130,7 +133,7 @@ class _Splicing:
     _views: list[str] = field(default_factory=list)
 
     def of_text(self, text: str, database: str) -> str | None:
-        """The text with places for frames; ``None`` if there is nothing of ours in it."""
+        """Return the text with placeholders; ``None`` if it names no table of the catalog."""
         session = self.session.within(database)
         try:
             found = tables_of(text, session.parameters)
@@ -152,7 +155,9 @@ class _Splicing:
     def _conditions(
         self, session: SqlSession, text: str, tables: Sequence[TableUse]
     ) -> Mapping[int, tuple[Condition, ...]]:
-        """The conditions to read the tables with, on Connect, of those that are named once: each state is read once."""
+        """Return the conditions with which to read tables on Connect. Only for tables named once: each state is read
+        once.
+        """
         if not session.is_connect or self._views or any(_view_name(use) in session.state.views for use in tables):
             return {}
         names = Counter(session.find(use.name) for use in tables)
@@ -161,7 +166,7 @@ class _Splicing:
         return {start: conditions for start, conditions in found.items() if start in once}
 
     def _hidden(self, session: SqlSession, text: str, tables: Sequence[TableUse]) -> Mapping[int, Sequence[str]]:
-        """The metadata columns that the query names, of each table that has them, by the place of its name."""
+        """Return the metadata columns in the query for each table that has them, by the offset of the table name."""
         named = hidden_names(text, METADATA_COLUMNS)
         found: dict[int, Sequence[str]] = {}
         for use in tables if named else ():
@@ -183,7 +188,7 @@ class _Splicing:
         if name is None:
             if use.options:
                 fail_at(
-                    text, use.name.start, f"'{use.name}' is no table of the catalog, so it takes no hint of options"
+                    text, use.name.start, f"'{use.name}' is not a table of the catalog, so it accepts no OPTIONS hint"
                 )
             return []
         options = {**use.options, **_travel_options(session, use.travel)}
@@ -192,9 +197,9 @@ class _Splicing:
     def _of_view(self, text: str, use: TableUse, view: CreateView, database: str) -> str:
         name = use.name.parts[0].lower()
         if name in self._views:
-            fail_at(text, use.name.start, f"view '{name}' is made of itself")
+            fail_at(text, use.name.start, f"view '{name}' refers to itself")
         if use.travel is not None or use.options:
-            fail_at(text, use.name.end, f"'{name}' is a view; put time travel and hints into its query")
+            fail_at(text, use.name.end, f"'{name}' is a view; write time travel and hints in its query")
         self._views.append(name)
         body = self.of_text(view.query, database)
         self._views.pop()
@@ -206,7 +211,7 @@ class _Splicing:
     def _of_function(self, session: SqlSession, text: str, use: FunctionUse) -> Edit:
         table = use.arguments[0] if use.arguments else None
         if not isinstance(table, str):
-            fail_at(text, use.start, f"{use.function} takes the name of a table within quotes")
+            fail_at(text, use.start, f"{use.function} takes the name of a table in quotes")
         name = session.table_name(SqlName(tuple(part.strip("`") for part in table.split("."))))
         if use.function == MAX_PARTITION:
             return Edit(use.start, use.end, _escaped(text_literal(max_partition(session.data_table(name)))))
@@ -237,7 +242,7 @@ class _Splicing:
     ) -> DataFrame:
         tables = self.session.tables
         if not self.session.is_connect:
-            # The query's own plan tells what it needs, when its rows are needed.
+            # The plan of the query shows what it needs when its rows are needed.
             frame = tables.table(name, columns=self._columns(name, options, hidden), **options)
             wanted = _needed(frame.columns, self.named)
             if wanted is not None:
@@ -253,7 +258,7 @@ class _Splicing:
         return tables.table(name, columns=wanted, filter=filter_of(fields, conditions), **options)
 
     def _columns(self, name: str, options: Mapping[str, str], hidden: Sequence[str]) -> list[str] | None:
-        """All columns with hidden ones; ``None`` for a table of which none is named."""
+        """Return all columns including hidden ones; ``None`` if the query names no hidden column of the table."""
         if not hidden:
             return None
         shown = shown_schema(self.session.data_table(name).copy(options).facts)
@@ -276,19 +281,19 @@ def _travel_options(session: SqlSession, travel: Travel | None) -> dict[str, str
         return {}
     if travel.is_version:
         return {"scan.version": str(travel.value)}
-    # Spark knows its functions, its time zone and the current time.
+    # Spark evaluates functions, with its time zone and the current time.
     time = session.spark.sql(
         f"VALUES (unix_millis(CAST({travel.text} AS TIMESTAMP)))", dict(session.parameters) or None
     )
     millis = time.collect()[0][0]
     if millis is None:
-        message = f"TIMESTAMP AS OF {travel.text}: this is no time"
+        message = f"TIMESTAMP AS OF {travel.text}: this is not a time"
         raise InvalidInputError(message)
     return {"scan.timestamp-millis": str(millis)}
 
 
 def _with_escapes(text: str, edits: Sequence[Edit]) -> list[Edit]:
-    """The edits, and those that double the braces of the user's own text."""
+    """Return the edits, and additional edits that double the braces in the text of the user."""
     escapes = [
         Edit(i, i + 1, character * 2)
         for i, character in enumerate(text)

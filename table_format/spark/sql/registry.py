@@ -1,7 +1,7 @@
-"""The families of statements, with what carries them out.
+"""Lists the families of statements and the functions that execute them.
 
-A new one is a grammar in ``table_format/sql/<name>.py``, a function in a module beside this one, and a line in
-``STATEMENTS``; a program adds its own by ``register_statement``.
+A new family needs a grammar in ``table_format/sql/<name>.py``, a function in a module of this package, and a line in
+``STATEMENTS``. Programs add their own with ``register_statement``.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class StatementKind:
-    """A family of statements: ``run`` gets what the grammar has read, and gives the result."""
+    """A family of statements. ``run`` executes the statement that the grammar has read, and returns the result."""
 
     name: str
     grammar: Grammar
@@ -55,9 +55,9 @@ STATEMENTS: Final = Registry(
 
 
 def register_statement(kind: StatementKind) -> None:
-    """Let ``Lake.sql`` know a family of statements, in this process.
+    """Register a family of statements for ``Lake.sql`` in this process.
 
     Raises:
-        AlreadyExistsError: there is one of that name.
+        AlreadyExistsError: a family with this name is registered.
     """
     STATEMENTS.register(kind)

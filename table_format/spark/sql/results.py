@@ -1,4 +1,4 @@
-"""Rows of statements as DataFrames."""
+"""Converts the results of statements to DataFrames."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
 
 def nothing(spark: SparkSession) -> DataFrame:
-    """The result of a statement without one: no rows and no columns, as in Spark."""
+    """Return the result of a statement without rows: no rows and no columns, as in Spark."""
     return spark.createDataFrame([], StructType([]))
 
 
 def rows_of(spark: SparkSession, columns: str, rows: Iterable[Sequence[object]]) -> DataFrame:
-    """Rows with columns as in ``"name string, number int"``."""
+    """Return rows with columns such as ``"name string, number int"``."""
     return spark.createDataFrame([tuple(row) for row in rows], columns)
 
 
 def arrow_rows(spark: SparkSession, rows: pa.Table) -> DataFrame:
-    """The rows of an Arrow table."""
+    """Return the rows of an Arrow table."""
     schema = frame_schema(fields_from_arrow(rows.schema))
     return spark.createDataFrame([tuple(row.values()) for row in rows.to_pylist()], schema)

@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 
 def run_script(session: SqlSession, text: str) -> tuple[DataFrame, ...]:
-    """The results of the statements of a script, in their order.
+    """Run a script and return the results of its statements in order.
 
     Raises:
-        InvalidSql: a statement cannot be read, and none was carried out; or there is none.
-        UnsupportedFeature: a clause is not supported, and none was carried out.
+        InvalidSql: a statement cannot be parsed, or the script is empty. Nothing was executed.
+        UnsupportedFeature: a clause is not supported. Nothing was executed.
     """
     works = [_work(session, statement) for statement in statements_of(text)]
     if not works:
-        message = "there is no statement"
+        message = "the text contains no statement"
         raise InvalidSql(message, line=1, column=1)
     return tuple(work() for work in works)
 

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 CATALOG_NAME: Final = "paimon"
-"""The first part of a name with three."""
+"""The first part of a name with three parts."""
 
 DEFAULT_DATABASE: Final = "default"
 
 
 class Tables(Protocol):
-    """Tables as frames; ``Lake`` is it."""
+    """Reads and writes tables as DataFrames; ``Lake`` implements it."""
 
     @property
     def spark(self) -> SparkSession:
@@ -65,8 +65,8 @@ class Tables(Protocol):
 
 @dataclass(slots=True)
 class SqlState:
-    """What lasts from one statement to the next: the current database, temporary views by their names, and the
-    databases that are attached to Spark's own catalog.
+    """The state between statements: the current database, temporary views by name, and the databases that are attached
+    to Spark's session catalog.
     """
 
     database: str = DEFAULT_DATABASE
@@ -94,43 +94,45 @@ class SqlSession:
 
     @property
     def is_connect(self) -> bool:
-        """Whether the session speaks to a server."""
+        """Whether the session is a Spark Connect session."""
         return is_connect(self.spark)
 
     def within(self, database: str) -> SqlSession:
-        """The same, with another current database for names without one."""
+        """Return the same session with another current database."""
         return replace(self, state=replace(self.state, database=database))
 
     # --- names ------------------------------------------------------------------------------------------------------
 
     def database_name(self, name: SqlName) -> str:
-        """The database that a name means.
+        """Return the database of a name.
 
         Raises:
-            InvalidInputError: it is a name in another catalog.
+            InvalidInputError: the name belongs to another catalog.
         """
         parts = _without_catalog(name, 2)
         if len(parts) != 1:
-            message = f"'{name}' is no name of a database; write database or {CATALOG_NAME}.database"
+            message = f"'{name}' is not the name of a database; write database or {CATALOG_NAME}.database"
             raise InvalidInputError(message)
         return parts[0]
 
     def table_name(self, name: SqlName) -> str:
-        """``database.table`` for the name of a table of the catalog.
+        """Return ``database.table`` for the name of a table of the catalog.
 
         Raises:
-            InvalidInputError: it is a name in another catalog.
+            InvalidInputError: the name belongs to another catalog.
         """
         parts = _without_catalog(name, 3)
         if len(parts) > 2:
-            message = f"'{name}' is no name of a table; write table, database.table or {CATALOG_NAME}.database.table"
+            message = (
+                f"'{name}' is not the name of a table; write table, database.table or {CATALOG_NAME}.database.table"
+            )
             raise InvalidInputError(message)
         return ".".join(parts if len(parts) == 2 else (self.state.database, *parts))
 
     def find(self, name: SqlName) -> str | None:
-        """``database.table`` if the name of a query means a table of the catalog; ``None`` if the engine may know it.
+        """Return ``database.table`` if a name in a query is a table of the catalog; ``None`` if the engine may know it.
 
-        A name with a database of the catalog is taken to be a table of it, even if there is none.
+        A name with a database of the catalog always counts as a table of the catalog, even if the table does not exist.
         """
         parts = name.parts
         if parts[0].lower() == CATALOG_NAME and len(parts) == 3:
@@ -143,7 +145,7 @@ class SqlSession:
         return wanted if self.has_database(self.state.database) and self._exists(wanted) else None
 
     def has_database(self, name: str) -> bool:
-        """Whether the catalog has a database of that name, which need not be a legal one."""
+        """Return whether the catalog has a database with this name. The name may be invalid."""
         try:
             return self.catalog.database_exists(name)
         except InvalidInputError:
@@ -157,23 +159,23 @@ class SqlSession:
             return False
 
     def prepare_database(self, table: str) -> None:
-        """Make the database ``default`` for its first table, as Paimon's own catalogs do."""
+        """Create the database ``default`` for its first table, like the catalogs of Paimon."""
         database = table.partition(".")[0]
         if database == DEFAULT_DATABASE:
             self.catalog.create_database(database, ignore_if_exists=True)
 
     def check_attached(self, table: str) -> None:
-        """Make sure that a new table of an attached database gets its entry.
+        """Require that a new table of an attached database can get an entry.
 
         Raises:
-            AlreadyExistsError: Spark's own catalog has another table of that name.
+            AlreadyExistsError: Spark's session catalog has another table with this name.
         """
         database, _, name = table.partition(".")
         if database in self.state.attached:
             check_free(self.spark, database, name)
 
     def keep_attached(self, *tables: str) -> None:
-        """Bring the entries of attached databases in step, after these tables were made, changed or dropped."""
+        """Update the entries of attached databases after these tables were created, changed or dropped."""
         for database in {name.partition(".")[0] for name in tables} & self.state.attached:
             attach(self.spark, self.catalog, database)
 
@@ -181,8 +183,8 @@ class SqlSession:
         """Return a table that is not a system table.
 
         Raises:
-            TableNotFound: there is none.
-            InvalidInputError: it is a system table.
+            TableNotFound: the table does not exist.
+            InvalidInputError: the table is a system table.
         """
         opened = self.catalog.load_any(name)
         if isinstance(opened, SystemTable):
@@ -192,6 +194,6 @@ class SqlSession:
 
 
 def _without_catalog(name: SqlName, full: int) -> tuple[str, ...]:
-    """The parts of a name, without the catalog if it has as many as a full one."""
+    """Return the parts of a name without the catalog, if the name has ``full`` parts."""
     is_full = len(name.parts) == full and name.parts[0].lower() == CATALOG_NAME
     return name.parts[1:] if is_full else name.parts

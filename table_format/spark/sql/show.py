@@ -1,4 +1,4 @@
-"""SHOW and DESCRIBE."""
+"""Executes SHOW and DESCRIBE."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _COLUMNS = "col_name string, data_type string, comment string"
 
 
 def run_show_statement(session: SqlSession, statement: ShowStatement) -> DataFrame:
-    """The rows of SHOW or DESCRIBE; errors as for the catalog."""
+    """Return the rows of SHOW or DESCRIBE. Errors are those of the catalog."""
     match statement:
         case ShowDatabases(pattern):
             names = _fitting(session.catalog.list_databases(), pattern)
@@ -55,7 +55,7 @@ def run_show_statement(session: SqlSession, statement: ShowStatement) -> DataFra
 
 
 def _fitting(names: Sequence[str], pattern: str | None) -> list[str]:
-    """The names that fit a pattern of Spark: ``*`` for any text, ``|`` between alternatives."""
+    """Return the names that match a Spark pattern: ``*`` for any text, ``|`` between alternatives."""
     if pattern is None:
         return list(names)
     parts = [".*".join(map(re.escape, part.strip().split("*"))) for part in pattern.split("|")]

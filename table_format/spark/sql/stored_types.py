@@ -1,4 +1,4 @@
-"""Columns of a query as columns of a table: named by position, and cast as Spark casts what it stores."""
+"""Converts columns of a query to columns of a table: named by position, and cast by Spark's store assignment."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 
 
 def stored(frame: DataFrame, fields: Sequence[DataField]) -> DataFrame:
-    """The columns of a frame under the names and with the types of ``fields``, one for each, in their order.
+    """Return the columns of a DataFrame with the names and types of ``fields``, matched by position.
 
-    Whether they are null is checked when they are written. A number that does not fit fails; a text is no number.
+    Nulls are checked when the rows are written. A number that does not fit is an error. Strings are not cast to
+    numbers.
     """
     wanted = spark_types.StructType([all_nullable_field(field) for field in spark_schema(fields).fields])
     named = frame.toDF(*(field.name for field in wanted.fields))
@@ -33,7 +34,7 @@ def stored(frame: DataFrame, fields: Sequence[DataField]) -> DataFrame:
 
 
 def all_nullable(data_type: spark_types.DataType) -> spark_types.DataType:
-    """The type in which all parts admit nulls."""
+    """Return the type with nulls allowed everywhere."""
     match data_type:
         case spark_types.ArrayType():
             return spark_types.ArrayType(all_nullable(data_type.elementType), containsNull=True)
@@ -47,12 +48,12 @@ def all_nullable(data_type: spark_types.DataType) -> spark_types.DataType:
 
 
 def all_nullable_field(field: spark_types.StructField) -> spark_types.StructField:
-    """The column in whose type all parts admit nulls."""
+    """Return the column with nulls allowed everywhere in its type."""
     return spark_types.StructField(field.name, all_nullable(field.dataType), nullable=True)
 
 
 def with_names_of(source: spark_types.DataType, target: spark_types.DataType) -> spark_types.DataType:
-    """The source's type with the names of the target's fields, which are matched by position."""
+    """Return the source type with the field names of the target type, matched by position."""
     match source, target:
         case spark_types.ArrayType(), spark_types.ArrayType():
             return spark_types.ArrayType(with_names_of(source.elementType, target.elementType), source.containsNull)

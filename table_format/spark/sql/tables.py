@@ -1,4 +1,4 @@
-"""CREATE, REPLACE, DROP, TRUNCATE, ANALYZE and REFRESH TABLE."""
+"""Executes CREATE, REPLACE, DROP, TRUNCATE, ANALYZE and REFRESH TABLE."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _COMMENT: Final = "comment"
 
 
 def run_table_statement(session: SqlSession, statement: TableStatement) -> DataFrame:
-    """Carry out a statement on a table as a whole; errors as for the catalog."""
+    """Execute a statement about a whole table. Errors are those of the catalog."""
     name = session.table_name(statement.name)
     match statement:
         case CreateTable():
@@ -56,13 +56,13 @@ def run_table_statement(session: SqlSession, statement: TableStatement) -> DataF
 
 
 def column_names(session: SqlSession, name: str, columns: tuple[str, ...]) -> list[str]:
-    """The columns as the table spells them; upper and lower case are the same where only one column fits."""
+    """Return the column names as the table spells them. Case is ignored if only one column matches."""
     known = session.data_table(name).schema.field_names
     return [spelled(column, known) for column in columns]
 
 
 def spelled(column: str, known: tuple[str, ...]) -> str:
-    """A column as the table spells it.
+    """Return a column name as the table spells it.
 
     >>> spelled("ID", ("id", "v"))
     'id'
@@ -74,7 +74,7 @@ def spelled(column: str, known: tuple[str, ...]) -> str:
 
 
 def table_partition(session: SqlSession, name: str, partition: Mapping[str, object]) -> dict[str, object]:
-    """The values of partition columns, as the table spells these."""
+    """Return the values of partition columns, with names as the table spells them."""
     known = session.data_table(name).schema.field_names
     return {spelled(column, known): value for column, value in partition.items()}
 
@@ -110,16 +110,16 @@ def _create(session: SqlSession, name: str, statement: CreateTable) -> None:
 def _check_provider(statement: CreateTable) -> None:
     if statement.provider not in (None, _PROVIDER):
         feature = f"CREATE TABLE ... USING {statement.provider}"
-        message = f"{feature} is not supported: the catalog has tables of Paimon only; use spark.sql for others"
+        message = f"{feature} is not supported: the catalog has only Paimon tables; use spark.sql for other tables"
         raise UnsupportedFeature(feature, message)
     connector = statement.options.get(_CONNECTOR, _PROVIDER)
     if connector != _PROVIDER:
         feature = f"'connector' = '{connector}'"
-        message = f"{feature} is not supported: the catalog has tables of Paimon only; read the source by Spark"
+        message = f"{feature} is not supported: the catalog has only Paimon tables; read the source with Spark"
         raise UnsupportedFeature(feature, message)
     if "path" in statement.options:
         key = "path"
-        raise InvalidOption(key, "tables lie in the warehouse of the catalog; leave it out")
+        raise InvalidOption(key, "tables are stored in the warehouse of the catalog; leave this option out")
 
 
 def _schema(session: SqlSession, statement: CreateTable, rows: DataFrame | None) -> Schema:
@@ -135,7 +135,7 @@ def _schema(session: SqlSession, statement: CreateTable, rows: DataFrame | None)
             source.comment if comment is None else comment,
         )
     if rows is not None:
-        # As in Spark all columns of a query may hold nulls.
+        # As in Spark, all columns of a query may contain nulls.
         fields = tuple(
             DataField(f.id, f.name, f.type.with_nullable(True), f.description) for f in fields_of_spark(rows.schema)
         )

@@ -1,4 +1,4 @@
-"""Temporary views: their texts are kept, and become parts of the queries that name them."""
+"""Executes statements about temporary views. The text of a view becomes part of the queries that name it."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 def run_view_statement(session: SqlSession, statement: ViewStatement) -> DataFrame:
-    """Make or drop a temporary view; one that reads no table of the catalog is Spark's.
+    """Create or drop a temporary view. Spark manages views that read no table of the catalog.
 
     Raises:
-        AlreadyExistsError: there is a view of that name.
+        AlreadyExistsError: the view exists.
     """
     key = str(statement.name).lower()
     match statement:
@@ -34,13 +34,13 @@ def run_view_statement(session: SqlSession, statement: ViewStatement) -> DataFra
 
 def _create(session: SqlSession, key: str, statement: CreateView) -> None:
     if len(statement.name.parts) != 1:
-        message = f"'{statement.name}': a temporary view has a name without database"
+        message = f"'{statement.name}': the name of a temporary view has no database; leave it out"
         raise InvalidInputError(message)
     if key in session.state.views and not statement.or_replace:
         message = f"view '{key}' exists already; use CREATE OR REPLACE TEMPORARY VIEW"
         raise AlreadyExistsError(message)
     found = len(frame_of_query(session, statement.query).columns)
     if statement.columns and len(statement.columns) != found:
-        message = f"view '{key}' names {len(statement.columns)} columns, and its query has {found}"
+        message = f"view '{key}' names {len(statement.columns)} columns, but its query has {found}"
         raise InvalidInputError(message)
     session.state.views[key] = (statement, session.state.database)

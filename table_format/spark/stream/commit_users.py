@@ -1,8 +1,8 @@
-"""Under whose name the micro-batches of a query are committed: that of the query, which outlives its restarts.
+"""Finds the commit user of the micro-batches of a query. It is the same after a restart of the query.
 
-Spark gives a Python data source the number of a batch and the place of the checkpoint, but not the id of the query,
-which stands in the file ``metadata`` of the checkpoint. The place alone would not do: with a new checkpoint at an old
-place batches are counted from 0 again, and would be taken for repetitions.
+Spark passes a Python data source the number of a micro-batch and the location of the checkpoint, but not the id of the
+query. The id is in the file ``metadata`` of the checkpoint. The location is not sufficient: a new checkpoint in an old
+location counts from 0 again, and its micro-batches would be taken for repetitions.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from table_format.io.sound_files import read_file
 from table_format.io.stores import STORES, scheme_of
 
 CHECKPOINT: Final = "checkpointLocation"
-"""The option of Spark that names the checkpoint of a query."""
+"""The Spark option with the checkpoint of a query."""
 
 _FOREACH_BATCH: Final = "write with Lake.write_stream, or with foreachBatch and Lake.write(commit_user=, identifier=)"
 
 
 def user_of(query_id: str) -> str:
-    """The commit user of a query.
+    """Return the commit user of a query.
 
     >>> user_of("5f1c")
     'spark-5f1c'
@@ -31,18 +31,18 @@ def user_of(query_id: str) -> str:
 
 
 def user_of_checkpoint(options: Mapping[str, str]) -> str:
-    """The commit user of the query whose checkpoint the options name.
+    """Return the commit user of the query with the checkpoint in the options.
 
     Raises:
-        InvalidInputError: they name none.
-        UnsupportedFeature: the checkpoint lies in a store that this library cannot read.
-        BadEncoding: the checkpoint does not say which query it belongs to.
+        InvalidInputError: the options name no checkpoint.
+        UnsupportedFeature: the checkpoint is in a store that this library cannot read.
+        BadEncoding: the checkpoint contains no query id.
     """
     place = options.get(CHECKPOINT)
     if place is None:
         message = (
-            f"a streaming write needs the option '{CHECKPOINT}' of the query itself: by it a micro-batch that is "
-            "repeated is recognised; a checkpoint of the session's settings is not shown to a data source"
+            f"a streaming write needs the option '{CHECKPOINT}' on the query itself, to recognize repeated "
+            "micro-batches; Spark does not pass a checkpoint from the settings of the session to a data source"
         )
         raise InvalidInputError(message)
     scheme = scheme_of(place)
@@ -54,6 +54,6 @@ def user_of_checkpoint(options: Mapping[str, str]) -> str:
     try:
         query_id = json.loads(read_file(store.open(None), path))["id"]
     except (OSError, ValueError, KeyError, TypeError) as error:
-        message = f"the checkpoint does not say which query it belongs to ({error})"
+        message = f"the checkpoint contains no query id ({error})"
         raise BadEncoding(path, message) from error
     return user_of(query_id)

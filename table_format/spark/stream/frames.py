@@ -1,4 +1,4 @@
-"""Streaming DataFrames of tables, and streaming queries into tables."""
+"""Creates streaming DataFrames of tables, and streaming queries into tables."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _QUERY_ID: Final = "sql.streaming.queryId"
 OutputMode = Literal["append", "update", "complete"]
 
 WriteBatch = Callable[["DataFrame", int, str], object]
-"""Writes a micro-batch: its rows, its number, and the commit user."""
+"""Writes a micro-batch, given its rows, its number and the commit user."""
 
 
 def streaming_frame(spark: SparkSession, table: Table, columns: Sequence[str] | None) -> DataFrame:
-    """The rows of a table as they come.
+    """Return the rows of a table as a streaming DataFrame.
 
     Raises:
         ColumnNotFound: a column does not exist.
@@ -55,11 +55,11 @@ def start_query(
 ) -> StreamingQuery:
     """Start a query that writes each micro-batch once.
 
-    On a classic session ``write`` is called in this process, on Connect the sink of ``format("paimon")`` writes.
+    In a classic session, ``write`` is called in this process. On Connect, the sink of ``format("paimon")`` writes.
 
     Raises:
-        InvalidInputError: there is no such output mode.
-        UnsupportedFeature: ``update`` on Connect, which Spark refuses to a Python data source.
+        InvalidInputError: the output mode does not exist.
+        UnsupportedFeature: the mode is ``update`` on Connect, where Spark does not support it for Python data sources.
     """
     if output_mode not in get_args(OutputMode):
         message = f"output mode '{output_mode}' is not known; modes are {', '.join(get_args(OutputMode))}"
@@ -78,7 +78,7 @@ def start_query(
     def write_batch(batch: DataFrame, number: int) -> None:
         query_id = batch.sparkSession.sparkContext.getLocalProperty(_QUERY_ID)
         if query_id is None:
-            message = f"Spark does not say by '{_QUERY_ID}' which query a micro-batch belongs to"
+            message = f"the local property '{_QUERY_ID}' of Spark does not contain the id of the query"
             raise InvalidInputError(message)
         write(batch, number, user_of(query_id))
 
@@ -86,5 +86,5 @@ def start_query(
 
 
 def _path(table: Table) -> str:
-    """The place of a table, or of a branch of it, as ``load`` and ``start`` take it."""
+    """Return the path of a table or a branch for ``load`` and ``start``."""
     return f"{table.store.paths.root}{branch_suffix(table.store.paths.branch)}"

@@ -1,9 +1,9 @@
-"""The position of a streaming query, as Spark keeps it in checkpoints and shows it in the progress of the query.
+"""The position of a streaming query, as Spark stores it in checkpoints and shows it in the progress of the query.
 
-All snapshots before the one that is named have been read, and some of its splits. An offset also says which table,
-which snapshot and which splits these were: after a rollback, or when another table was made in its place, ids are used
-again. The snapshot that the query began with is in every offset: Spark does not keep where a query began that has not
-finished a micro-batch yet.
+All snapshots before the snapshot of the offset have been read, and some of its splits. An offset also identifies the
+table, the snapshot and the splits, because ids are reused after a rollback, or if another table replaces the table.
+Every offset contains the first snapshot of the query, because Spark does not store the start of a query before its
+first micro-batch is complete.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _DIGITS: Final = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
-    """The snapshot that a query begins with: with its state if ``is_state``, else with its changes."""
+    """The snapshot with which a query begins: with its state if ``is_state``, otherwise with its changes."""
 
     snapshot: int
     is_state: bool
@@ -32,10 +32,10 @@ class Origin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offset:
-    """So many of the ``splits`` of a snapshot were ``read``, and all of the snapshots before it.
+    """A position: ``read`` of the ``splits`` of a snapshot were read, and all snapshots before it.
 
-    Without ``origin`` there is no snapshot to begin with yet. ``table`` is the identity of the table, ``commit`` that
-    of the snapshot, ``files`` that of the splits that were read; ``commit`` and ``files`` are empty at the beginning.
+    ``origin`` is ``None`` until the first snapshot exists. ``table``, ``commit`` and ``files`` identify the table, the
+    snapshot and the splits that were read; ``commit`` and ``files`` are empty at the beginning.
 
     >>> start = Offset.beginning("t", Origin(snapshot=3, is_state=True))
     >>> Offset.of(start.to_json()) == start, start.is_complete, start.next_snapshot
@@ -52,19 +52,19 @@ class Offset:
 
     @classmethod
     def beginning(cls, table: str, origin: Origin | None) -> Offset:
-        """The offset of a query that has read nothing."""
+        """Return the offset of a query that has read nothing."""
         return cls(table=table, origin=origin, snapshot=0 if origin is None else origin.snapshot)
 
     @classmethod
     def of(cls, json: Mapping[str, Any]) -> Offset:
-        """The offset that a checkpoint holds.
+        """Parse the offset in a checkpoint.
 
         Raises:
-            InvalidInputError: it was not written by this version for a table.
+            InvalidInputError: the offset is not valid for this version.
         """
         if json.keys() != _KEYS or json["version"] != _VERSION:
             message = (
-                f"the checkpoint of the query holds {dict(json)!r}, which is no offset of this version; start the "
+                f"the checkpoint of the query holds {dict(json)!r}, which is not an offset of this version; start the "
                 "query with a new checkpoint"
             )
             raise InvalidInputError(message)
@@ -90,7 +90,7 @@ class Offset:
         }
 
     def after(self, snapshot: Snapshot, splits: Sequence[DataSplit], read: int) -> Offset:
-        """The offset when so many splits of a snapshot were read."""
+        """Return the offset after ``read`` splits of a snapshot were read."""
         return replace(
             self,
             snapshot=snapshot.id,
@@ -102,22 +102,22 @@ class Offset:
 
     @property
     def has_begun(self) -> bool:
-        """Whether something was read."""
+        """Whether anything was read."""
         return bool(self.commit)
 
     @property
     def is_complete(self) -> bool:
-        """Whether all of the snapshot was read."""
+        """Whether the snapshot was read completely."""
         return self.has_begun and self.read == self.splits
 
     @property
     def is_in_state(self) -> bool:
-        """Whether the snapshot is the one whose state the query begins with."""
+        """Whether the query begins with the state of this snapshot."""
         return self.origin is not None and self.origin.is_state and self.snapshot == self.origin.snapshot
 
     @property
     def next_snapshot(self) -> int:
-        """The snapshot that is read next, or of which splits are left."""
+        """The snapshot to read next: the same one if it has unread splits."""
         return self.snapshot + self.is_complete
 
 
@@ -133,7 +133,7 @@ def files_digest(splits: Sequence[DataSplit]) -> str:
 
 
 def table_digest(identity: str | None) -> str:
-    """The identity of a table, shortened."""
+    """Return a digest of the identity of a table."""
     return (identity or "")[:_DIGITS]
 
 

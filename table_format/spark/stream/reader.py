@@ -1,7 +1,7 @@
 """The source of a streaming query: ``spark.readStream.format("paimon")``.
 
-Spark keeps one reader in a process of its own as long as the query runs, which makes offsets and plans micro-batches.
-Tasks have another one, which reads splits and plans nothing.
+While the query runs, Spark keeps one reader in a separate process, which computes offsets and plans micro-batches.
+Tasks have a copy, which only reads splits.
 """
 
 from __future__ import annotations
@@ -54,10 +54,10 @@ class PaimonStreamReader(datasource.DataSourceStreamReader, SupportsTriggerAvail
         self._limits = Limits.of(facts.options.spark_stream)
         self._last_batch_ms: int | None = None
         self._until: int | None = None
-        """The last snapshot to read, for a query that ends with what is there."""
+        """The last snapshot to read, for a query with the trigger ``availableNow``."""
 
     def __getstate__(self) -> dict[str, object]:
-        """What tasks need."""
+        """Leave out the state that tasks do not need."""
         return {key: value for key, value in self.__dict__.items() if key != "_snapshots"}
 
     @cached_property
@@ -68,27 +68,27 @@ class PaimonStreamReader(datasource.DataSourceStreamReader, SupportsTriggerAvail
     # --- offsets ------------------------------------------------------------------------------------------------------
 
     def initialOffset(self) -> dict[str, Any]:
-        """Where the query begins without a checkpoint."""
+        """Return the start of a query without a checkpoint."""
         return self._snapshots.beginning().to_json()
 
     def getDefaultReadLimit(self) -> ReadLimit:
-        """Any limit but ``ReadAllAvailable``: those of the options are several, and Spark hands over one."""
+        """Return any limit except ``ReadAllAvailable``: the options may set several, but Spark passes only one."""
         return ReadMinRows(1)
 
     def prepareForTriggerAvailableNow(self) -> None:
-        """End with the snapshot that is the latest now."""
+        """End with the snapshot that is currently the latest."""
         self._until = self._facts.snapshots.latest_id() or 0
 
     def reportLatestOffset(self) -> dict[str, Any] | None:
-        """The latest snapshot, for the progress of the query."""
+        """Return the latest snapshot, for the progress of the query."""
         latest = self._facts.snapshots.latest_id()
         return None if latest is None else {"snapshot": latest}
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
-        """The end of the next micro-batch; ``start`` when there are no rows for one.
+        """Return the end of the next micro-batch, or ``start`` if there are no rows.
 
         Raises:
-            SnapshotExpired, SnapshotNotFound, SchemaChanged, TableReplaced, TableNotFound: the query cannot go on.
+            SnapshotExpired, SnapshotNotFound, SchemaChanged, TableReplaced, TableNotFound: the query cannot continue.
         """
         begin = Offset.of(start)
         self._snapshots.require_same_table(begin)
@@ -106,7 +106,7 @@ class PaimonStreamReader(datasource.DataSourceStreamReader, SupportsTriggerAvail
         return self._last_batch_ms is not None and self._limits.waits(rows, since_last_ms=now_ms - self._last_batch_ms)
 
     def _end(self, begin: Offset, limits: Limits) -> tuple[Offset | None, int]:
-        """Where a micro-batch ends, and how many rows it has; nowhere when it has no splits."""
+        """Return the end of a micro-batch and its row count; ``None`` as the end if it has no splits."""
         end: Offset | None = None
         taken = Size()
         try:
@@ -122,29 +122,29 @@ class PaimonStreamReader(datasource.DataSourceStreamReader, SupportsTriggerAvail
         except SchemaChanged:
             if end is None:
                 raise
-            # What was written before is read first.
+            # Rows that were written earlier are read first.
         return end, taken.rows
 
     def _is_behind_end(self, begin: Offset, planned: Planned) -> bool:
         if self._until is None or planned.snapshot.id <= self._until:
             return False
-        # The state a query begins with may have been committed after the query was started.
+        # The first state may have been committed after the query was started.
         return begin.has_begun or not begin.is_in_state or planned.snapshot.id != begin.snapshot
 
     # --- micro-batches ------------------------------------------------------------------------------------------------
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[datasource.InputPartition]:
-        """The splits between two offsets, in groups of which each is for a task; rows keep their order.
+        """Return the splits between two offsets in groups, one for each task. Rows keep their order.
 
         Raises:
-            SnapshotExpired, SnapshotNotFound, TableReplaced, TableNotFound: they are not there any more.
+            SnapshotExpired, SnapshotNotFound, TableReplaced, TableNotFound: the splits no longer exist.
         """
         first, last = Offset.of(start), Offset.of(end)
         if first == last:
             return []
         self._snapshots.require_same_table(last)
         if not first.has_begun:
-            # A micro-batch that is repeated: by now a new query would begin elsewhere.
+            # The micro-batch is repeated. A new query would now begin elsewhere.
             first = Offset.beginning(last.table, last.origin)
         pieces: list[tuple[Plan, DataSplit]] = []
         for planned in self._snapshots.after(first):
@@ -165,20 +165,20 @@ class PaimonStreamReader(datasource.DataSourceStreamReader, SupportsTriggerAvail
         return [_Changes([next(rest) for _ in group]) for group in groups]
 
     def commit(self, end: dict[str, Any]) -> None:
-        """Record the progress of the consumer: a micro-batch has been dealt with."""
+        """Record the progress of the consumer after a complete micro-batch."""
         offset = Offset.of(end)
         self._snapshots.forget(offset)
         consumer = self._facts.options.stream.consumer_id
-        # A consumer goes on with changes: none is made before the state has been read.
+        # A consumer continues with changes, so it is created only after the first state was read.
         if consumer is not None and offset.has_begun and (offset.is_complete or not offset.is_in_state):
             reset_consumer(self._facts.store, consumer, offset.next_snapshot)
 
     # --- tasks --------------------------------------------------------------------------------------------------------
 
     def read(self, partition: datasource.InputPartition) -> Iterator[pa.RecordBatch]:
-        """The rows of the splits of a task, with exactly the columns of the query."""
+        """Yield the rows of the splits of a task, with exactly the columns of the query."""
         if not isinstance(partition, _Changes):
-            return  # Spark asks so when there is nothing to read
+            return  # Spark calls this even if there is nothing to read
         for plan, split in partition.pieces:
             for batch in rows_of(self._facts, plan, split):
                 yield in_types_of(batch, self._shown)

@@ -20,7 +20,7 @@ from table_format.table.rows.row_kinds import ROW_KIND, kind_texts
 
 
 def with_row_kind(facts: TableFacts, columns: StructType) -> StructType:
-    """The columns, and before them ``rowkind`` if the options ask for it; no table has a column of that name."""
+    """Return the columns, with ``rowkind`` first if the options request it. No table has a column with this name."""
     if not facts.options.spark_stream.read_changelog:
         return columns
     kind = StructField(ROW_KIND.name, spark_schema((ROW_KIND,)).fields[0].dataType, nullable=False)
@@ -28,25 +28,24 @@ def with_row_kind(facts: TableFacts, columns: StructType) -> StructType:
 
 
 def shown_fields(facts: TableFacts, wanted: Sequence[str]) -> tuple[DataField, ...]:
-    """The columns that a schema of the user's own may name.
+    """Return the columns for a schema of the user.
 
     Raises:
-        InvalidInputError: ``read.changelog`` is set and the schema lacks ``rowkind``: deleted rows would look like any
-            other.
+        InvalidInputError: ``read.changelog`` is set, but the schema lacks ``rowkind`` to mark deleted rows.
     """
     if not facts.options.spark_stream.read_changelog:
         return facts.schema.fields
     if ROW_KIND.name not in wanted:
         message = (
-            f"with '{READ_CHANGELOG.key}' = true the kind of each change is in the column '{ROW_KIND.name}', which the "
-            f"schema lacks; add '{ROW_KIND.name} STRING' to it, or read without the option"
+            f"with '{READ_CHANGELOG.key}' = true, the column '{ROW_KIND.name}' holds the kind of each change, but the "
+            f"schema lacks it; add '{ROW_KIND.name} STRING' to it, or read without the option"
         )
         raise InvalidInputError(message)
     return (replace(ROW_KIND, type=replace(ROW_KIND.type, nullable=False)), *facts.schema.fields)
 
 
 def rows_of(facts: TableFacts, plan: Plan, split: DataSplit) -> Iterator[pa.RecordBatch]:
-    """The rows of one split of a plan: changes with their kinds, or the rows that changes add."""
+    """Yield the rows of one split of a plan: changes with their kinds, or the rows that changes add."""
     arguments = facts.store, plan.schemas, plan.schema, facts.options, split, plan.fields, plan.pruning
     if not facts.options.spark_stream.read_changelog:
         yield from read_rows(*arguments)

@@ -25,41 +25,41 @@ from table_format.table.facts import TableFacts
 from table_format.table.read.plan import Plan
 from table_format.table.read.stream import StreamScan
 
-_NEW_CHECKPOINT = "start the query with a new checkpoint, and options that say where it begins"
+_NEW_CHECKPOINT = "start the query with a new checkpoint, and with options that set where it begins"
 
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """One snapshot that has rows for the query: its state, or what it changed."""
+    """One snapshot with rows for the query: its state or its changes."""
 
     snapshot: Snapshot
     plan: Plan
 
     @property
     def splits(self) -> tuple[DataSplit, ...]:
-        """Its splits, in an order that does not change."""
+        """The splits, in a stable order."""
         return self.plan.splits
 
 
 class PlannedSnapshots:
-    """The snapshots that a query reads; it is used by one thread.
+    """The snapshots that a query reads. Used by one thread.
 
-    What was planned for ``latestOffset`` is kept for ``partitions``, until the micro-batch is committed.
+    Plans of ``latestOffset`` are kept for ``partitions`` until the micro-batch is committed.
     """
 
     def __init__(self, facts: TableFacts, columns: tuple[str, ...]) -> None:
         check_streamable(facts)
-        # Progress is what micro-batches have committed, whatever was planned.
+        # Committed micro-batches determine the progress, not the plans.
         options = facts.options.with_options({CONSUMER_MODE.key: "exactly-once"})
         self._facts = replace(facts, options=options)
         self._table = table_digest(facts.store.identity)
         self._scan = StreamScan(self._facts, columns)
         self._kept: list[Planned] = []
         self._kept_from: int | None = None
-        """The snapshot at which what is kept begins; up to where the scan is, nothing is missing in it."""
+        """The first snapshot with kept plans. From there to the position of the scan, the plans are complete."""
 
     def beginning(self) -> Offset:
-        """Where a new query begins, by the options of the table or by the progress of its consumer."""
+        """Return where a new query begins, by the options of the table or the progress of its consumer."""
         self._scan.restore(None)
         self._kept, self._kept_from = [], None
         with _stopping_the_query():
@@ -75,7 +75,7 @@ class PlannedSnapshots:
         """Refuse an offset of another table.
 
         Raises:
-            TableReplaced: another table lies at the place, or the checkpoint belongs to another one.
+            TableReplaced: another table has this path, or the checkpoint belongs to another table.
             TableNotFound: the table was dropped.
         """
         with _stopping_the_query():
@@ -91,9 +91,9 @@ class PlannedSnapshots:
         """Return the snapshots after an offset, including its own if it has unread splits.
 
         Raises:
-            SnapshotExpired: what is to be read next was expired.
+            SnapshotExpired: the next snapshot has expired.
             SnapshotNotFound: the table was rolled back to before the offset.
-            SchemaChanged: what comes next was written under another schema than the query shows.
+            SchemaChanged: the next snapshot has another schema than the query.
         """
         if offset.origin is None:
             return
@@ -110,7 +110,7 @@ class PlannedSnapshots:
             raise lost(self._facts, offset)
 
     def forget(self, offset: Offset) -> None:
-        """Drop what was read."""
+        """Drop the plans of snapshots that were read."""
         if self._kept_from is not None and offset.next_snapshot >= self._kept_from:
             self._kept = [planned for planned in self._kept if planned.snapshot.id >= offset.next_snapshot]
             self._kept_from = offset.next_snapshot
@@ -142,17 +142,17 @@ class PlannedSnapshots:
                 yield self._kept[number]
             number += 1
 
-    # --- what makes a query stop --------------------------------------------------------------------------------------
+    # --- errors that stop a query -------------------------------------------------------------------------------------
 
     def _check_history(self, offset: Offset, following: Planned) -> None:
-        """Refuse to go on behind a snapshot that is no longer part of the table's history."""
+        """Refuse to continue after a snapshot that is no longer in the history of the table."""
         if not offset.has_begun:
             return
         if not offset.is_complete:
             verify(self._facts, offset, following)
             return
         found = self._facts.snapshots.find(offset.snapshot)
-        # It may be expired: then all that is needed is that the snapshots behind it are there.
+        # The snapshot may have expired; then it is sufficient that the following snapshots exist.
         if found is not None and commit_digest(found) != offset.commit:
             raise lost(self._facts, offset)
 
@@ -164,18 +164,18 @@ class PlannedSnapshots:
         if _read_by(written) == _read_by(shown):
             return
         message = (
-            f"{self._facts.name}: from snapshot {snapshot.id} on the table has schema {written.id}, and the query "
-            f"shows schema {shown.id}. All rows before are read: start the query again, with the same checkpoint, and "
-            "it goes on with the present columns"
+            f"{self._facts.name}: from snapshot {snapshot.id} on, the table has schema {written.id}, but the query has "
+            f"schema {shown.id}. All earlier rows were read: restart the query with the same checkpoint, and it "
+            "continues with the current columns"
         )
         raise SchemaChanged(message)
 
 
 def check_streamable(facts: TableFacts) -> None:
-    """Refuse tables whose commits do not hold rows as readers see them.
+    """Refuse tables whose commits do not contain rows as readers see them.
 
     Raises:
-        UnsupportedFeature: the rows of the merge engine come from several commits, and there is no changelog.
+        UnsupportedFeature: the merge engine combines rows of several commits, and the table has no changelog.
     """
     engine, producer = facts.options.merge.engine, facts.options.stream.changelog_producer
     if (
@@ -192,45 +192,45 @@ def check_streamable(facts: TableFacts) -> None:
 
 
 def verify(facts: TableFacts, offset: Offset, planned: Planned) -> None:
-    """Refuse to go on in a snapshot whose splits are not those that the offset counts.
+    """Refuse to continue in a snapshot whose splits differ from those of the offset.
 
     Raises:
-        SnapshotNotFound: the snapshot is gone, or is another one.
-        InvalidOption: its files are divided into splits in another way.
+        SnapshotNotFound: the snapshot does not exist, or is another one with the same id.
+        InvalidOption: an option changed how files are divided into splits.
     """
     if planned.snapshot.id != offset.snapshot or commit_digest(planned.snapshot) != offset.commit:
         raise lost(facts, offset)
     if len(planned.splits) != offset.splits or files_digest(planned.splits[: offset.read]) != offset.files:
         message = (
             f"{facts.name}: the query has read {offset.read} of {offset.splits} splits of snapshot {offset.snapshot}, "
-            f"and its files make other splits now; set the option back to what it was, or {_NEW_CHECKPOINT}"
+            f"but the files are now divided into other splits; restore the option, or {_NEW_CHECKPOINT}"
         )
         raise InvalidOption(SPLIT_TARGET_SIZE.key, message)
 
 
 def lost(facts: TableFacts, offset: Offset) -> SnapshotNotFound:
-    """The error of a query whose snapshot is no longer part of the table."""
+    """Return the error of a query whose snapshot is no longer in the history of the table."""
     message = (
-        f"{facts.name}: the query has read snapshot {offset.snapshot}, which is not part of the table any more: the "
-        f"table was rolled back. {_NEW_CHECKPOINT.capitalize()}"
+        f"{facts.name}: the query has read snapshot {offset.snapshot}, which is no longer in the history of the table: "
+        f"the table was rolled back. {_NEW_CHECKPOINT.capitalize()}"
     )
     return SnapshotNotFound(message)
 
 
 def _read_by(schema: TableSchema) -> tuple[object, ...]:
-    """What readers of changes go by."""
+    """Return the parts of a schema that determine how changes are read."""
     columns = tuple((field.id, field.name, field.type) for field in schema.fields)
     return columns, schema.primary_keys, schema.partition_keys, CHANGELOG_PRODUCER.read(schema.options)
 
 
 @contextmanager
 def _stopping_the_query() -> Iterator[None]:
-    """Say what to do about a query that has lost its place."""
+    """Add advice to errors of a query that has lost its position."""
     try:
         yield
     except (SnapshotNotFound, TableReplaced) as error:
-        message = f"{error}. A streaming query cannot go on here: {_NEW_CHECKPOINT}"
+        message = f"{error}. The streaming query cannot continue: {_NEW_CHECKPOINT}"
         raise type(error)(message) from error
     except SchemaChanged as error:
-        message = f"{error}. All rows before are read: start the streaming query again, with the same checkpoint"
+        message = f"{error}. All earlier rows were read: restart the streaming query with the same checkpoint"
         raise SchemaChanged(message) from error

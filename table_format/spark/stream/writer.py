@@ -1,4 +1,4 @@
-"""The sink of a streaming query: ``df.writeStream.format("paimon")``. Each micro-batch is one commit, made once."""
+"""The sink of a streaming query: ``df.writeStream.format("paimon")``. Each micro-batch is committed exactly once."""
 
 from __future__ import annotations
 
@@ -19,37 +19,37 @@ from table_format.table.write.table_write import TableWrite
 
 
 class PaimonStreamWriter(datasource.DataSourceStreamArrowWriter):
-    """Each task writes files of its own for every bucket it meets; none of them compacts.
+    """Each task writes separate files for every bucket of its rows; no task compacts.
 
-    ``replacing`` lets each micro-batch take the place of all rows.
+    With ``replacing``, each micro-batch replaces all rows.
     """
 
     def __init__(self, table: Table, commit_user: str, *, replacing: bool) -> None:
         self._table = table.copy({DYNAMIC_PARTITION_OVERWRITE.key: "false"}) if replacing else table
-        # Several tasks write to one bucket here, and none of them may compact it.
+        # Several tasks may write to the same bucket, so none of them may compact it.
         self._facts = table.copy({WRITE_ONLY.key: "true"}).facts
         self._user = commit_user
         self._replacing = replacing
 
-    # As in DataSourceStreamArrowWriter; its own base hands over rows.
+    # As in DataSourceStreamArrowWriter. The base class of that class passes rows.
     def write(  # type: ignore[override]  # takes batches
         self, iterator: Iterator[pa.RecordBatch]
     ) -> datasource.WriterCommitMessage:
-        """Write the rows of a task to files; nothing is visible before ``commit``."""
+        """Write the rows of a task to files, which are visible after ``commit``."""
         return written_by(self._write, iterator)
 
     def _write(self, batches: Iterator[pa.RecordBatch]) -> tuple[CommitMessage, ...]:
-        # Rows of one key that several tasks write follow each other as the tasks do.
+        # If several tasks write rows of one key, the order of the tasks is the order of the rows.
         is_ordered = isinstance(self._facts.bucket_mode, Fixed) and self._facts.schema.is_primary_key_table
         numbers = numbers_of_this_task() if is_ordered else None
         write = TableWrite(self._facts, replacing=self._replacing, commit_user=self._user, sequence_numbers=numbers)
         return write_rows(write, batches)
 
     def commit(self, messages: Sequence[datasource.WriterCommitMessage | None], batchId: int) -> None:
-        """Make the files of all tasks visible in one commit, unless the batch is committed already.
+        """Commit the files of all tasks, unless the micro-batch is already committed.
 
         Raises:
-            TableFormatError: what stopped one of the tasks, or the commit.
+            TableFormatError: a task or the commit failed.
         """
         results = results_of(messages)
         if results.failure is not None:
@@ -63,9 +63,9 @@ class PaimonStreamWriter(datasource.DataSourceStreamArrowWriter):
     def abort(
         self,
         messages: Sequence[datasource.WriterCommitMessage | None],
-        batchId: int,  # noqa: ARG002 - what the table names stays, whatever batch it was
+        batchId: int,  # noqa: ARG002 - committed files stay in any case
     ) -> None:
-        """Delete the files of all tasks that answered, unless they are committed."""
+        """Delete the files of all tasks that returned a result, unless they are committed."""
         commit = BatchCommit(self._table.facts, self._user)
-        # Files that the table names stay: Spark asks for this also when something failed behind the commit.
+        # Committed files stay: Spark also calls this if something fails after the commit.
         commit.abort(results_of(messages).messages)

@@ -1,1 +1,1 @@
-"""Work inside Spark's tasks: the library is shipped to workers, and results or errors come back to the driver."""
+"""Work inside Spark tasks: the library is sent to workers, and results or errors are returned to the driver."""

@@ -1,4 +1,4 @@
-"""Arrow rows of the driver as a DataFrame, with any batch size setting of the session."""
+"""Converts Arrow rows of the driver to a DataFrame, with any batch size setting of the session."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def frame_of_rows(spark: SparkSession, rows: pa.Table, schema: StructType | str)
     """Return the rows as a DataFrame.
 
     On Spark Connect, ``createDataFrame`` infers nothing from an empty table. A classic session fails on Arrow rows if
-    the number of rows per batch is unlimited, which is a valid setting; then a task produces the rows.
+    the number of rows per batch is unlimited, which is a valid setting; in that case, a task produces the rows.
     """
     if not rows.num_rows:
         return spark.createDataFrame([], schema)

@@ -1,4 +1,4 @@
-"""Pieces of work as a Spark job: each is done in a task of its own, and only commit messages come back."""
+"""Runs pieces of work as a Spark job: each piece in a separate task, which returns only commit messages."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ T = TypeVar("T")
 def in_tasks(
     spark: SparkSession, works: Sequence[T], perform: Callable[[T], Sequence[CommitMessage]]
 ) -> Iterator[CommitMessage]:
-    """Do the work; its messages. What succeeded comes out before the first failure is raised.
+    """Run the work and yield its messages. All successful results are yielded before the first failure is raised.
 
     Raises:
-        TableFormatError: what stopped one of the tasks.
+        TableFormatError: a task failed.
     """
     results = _results(spark, works, perform)
-    # What succeeded beside a failure has to be known where it is deleted.
+    # The caller must get the successful results in order to delete them after a failure.
     yield from results.messages
     if results.failure is not None:
         raise results.failure
@@ -36,7 +36,7 @@ def in_tasks(
 def buckets_in_tasks(
     spark: SparkSession, works: Sequence[T], perform: Callable[[T], Sequence[CommitMessage]]
 ) -> Iterator[CommitMessage | BucketLost]:
-    """Do the work of buckets that do not need each other, as ``in_tasks``; those that were lost come out as such."""
+    """Run independent work of buckets like ``in_tasks``. Lost buckets are yielded as ``BucketLost``."""
     results = _results(spark, works, perform, drop_lost_buckets=True)
     yield from results.messages
     yield from results.lost

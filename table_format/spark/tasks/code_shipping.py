@@ -1,7 +1,7 @@
-"""Gives the code of this library to Spark's workers, so that nobody has to install it there by hand.
+"""Sends the code of this library to Spark's workers, so that it need not be installed there.
 
-In a local session the workers import it from where the driver does. Elsewhere the package travels once for each
-session: by ``addPyFile`` on a classic session, as an artifact through Spark Connect.
+In a local session, the workers import it from the same path as the driver. Otherwise, the package is sent once for each
+session: with ``addPyFile`` in a classic session, as an artifact with Spark Connect.
 """
 
 from __future__ import annotations
@@ -23,11 +23,13 @@ _ARCHIVE: Final = "table_format.zip"
 _MARK: Final = "spark.table_format.shipped"
 
 _WITH_MACHINE_CODE: Final = frozenset({Path("table_format/kernels/compiled.py")})
-"""Modules whose machine code numba keeps, which it finds by the path of the source that only an import from it has."""
+"""Modules whose machine code numba caches. It finds the cache by the path of the source, so they are imported from
+source.
+"""
 
 
 def ship_code(spark: SparkSession) -> None:
-    """Make ``import table_format`` work in the session's tasks; the second call does nothing."""
+    """Make ``import table_format`` work in the tasks of a session. A second call has no effect."""
     if is_prepared(spark):
         return
     if is_connect(spark):
@@ -40,20 +42,20 @@ def ship_code(spark: SparkSession) -> None:
 
 
 def is_prepared(spark: SparkSession) -> bool:
-    """Whether ``ship_code`` was called for the session."""
+    """Return whether ``ship_code`` was called for the session."""
     return spark.conf.get(_MARK, "false") == "true"
 
 
 def is_connect(spark: SparkSession) -> bool:
-    """Whether the session speaks to a server instead of owning a JVM."""
+    """Return whether the session is connected to a server instead of a local JVM."""
     return type(spark).__module__.startswith("pyspark.sql.connect")
 
 
 def _archive() -> Path:
-    """The package as a file that Python imports from.
+    """Return the package as an archive from which Python can import.
 
-    It is compiled, as Python keeps nothing of what it compiles from an archive: each worker would compile all of it. A
-    Python for which it was not compiled takes the source.
+    It contains compiled modules, because Python does not cache modules that it compiles from an archive, and each
+    worker would compile all of them. Other Python versions use the source.
     """
     package = Path(table_format.__file__).parent
     directory = Path(tempfile.mkdtemp(prefix="table-format-"))

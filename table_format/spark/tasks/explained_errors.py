@@ -1,4 +1,4 @@
-"""Errors of Spark that the library explains: its own error takes the place of what the JVM raised."""
+"""Replaces errors of Spark by errors of this library."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import Any, TypeAlias
 from pyspark.errors.exceptions import captured
 
 Explanation: TypeAlias = Callable[[str], Exception | None]
-"""The error for the text of one of Spark, if the text shows that."""
+"""Returns the error for the text of a Spark error, or ``None`` if the text does not match."""
 
 
 def explain_errors(explained: Explanation) -> None:
-    """From now on raise what the function finds in the text of an error of Spark; twice is once."""
+    """Raise the error that the function finds in the text of a Spark error from now on. Idempotent."""
     convert: Callable[[Any], Any] = captured.convert_exception
     known: tuple[Explanation, ...] = getattr(convert, "explanations", ())
     if explained in known:
         return
 
-    def converted(e: Any) -> Any:  # noqa: ANN401 - whatever the JVM raised
+    def converted(e: Any) -> Any:  # noqa: ANN401 - any error of the JVM
         plain = convert(e)
         return explained(str(plain)) or plain
 
-    converted.explanations = (*known, explained)  # type: ignore[attr-defined]  # a mark on the function
+    converted.explanations = (*known, explained)  # type: ignore[attr-defined]  # an attribute of the function
     captured.convert_exception = converted

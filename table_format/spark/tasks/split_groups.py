@@ -1,4 +1,4 @@
-"""Splits in groups, each of which one task reads: neither a task for each small split, nor fewer tasks than cores."""
+"""Groups splits, one group for each task: neither a task for each small split, nor fewer tasks than cores."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from table_format.table.read.splits import pack
 
 
 def grouped_splits(splits: Sequence[DataSplit], options: ScanOptions, *, parallelism: int) -> list[list[DataSplit]]:
-    """Neighbours that one task reads one after the other, as Spark puts small files together.
+    """Group adjacent splits that one task reads one after the other, as Spark groups small files.
 
-    A task costs a twentieth of a second, so there are no more of them than cores where splits are small.
-    ``parallelism`` is how many tasks run side by side.
+    A task costs 50 ms, so small splits get at most as many tasks as there are cores. ``parallelism`` is how many tasks
+    run in parallel.
     """
     sizes = [sum(file.file_size for file in (*split.before_files, *split.files)) for split in splits]
     total = sum(max(size, options.split_open_file_cost) for size in sizes)

@@ -1,7 +1,7 @@
 """The work of Spark tasks: reading splits, writing buckets, compacting buckets.
 
-A task gets picklable facts, works with Arrow batches, and answers with rows or with encoded commit messages; only
-those travel back to the driver. Nothing here needs a session.
+A task gets picklable facts, processes Arrow batches, and returns rows or encoded commit messages to the driver. Nothing
+here needs a session.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ T = TypeVar("T")
 Rows = TypeVar("Rows", bound=Sized)
 
 _ROWS_AT_ONCE = 131_072
-"""Spark hands over batches of 10,000 rows; writing is cheaper in larger ones."""
+"""Spark passes batches of 10,000 rows; writing is cheaper in larger batches."""
 
 _NUMBERS_OF_A_TASK = 1 << 32
-"""Sequence numbers of a task beside which others write to the same buckets."""
+"""The number of sequence numbers of a task if several tasks write to the same buckets."""
 
 
 def split_reader(
     facts: TableFacts, plan: Plan, groups: TaskInputs[Sequence[DataSplit]], *, zone: str
 ) -> Callable[[Batches], Batches]:
-    """Read the groups of splits whose numbers come in; rows leave with exactly the plan's columns."""
+    """Read the groups of splits with the given numbers. The rows have exactly the columns of the plan."""
     schemas, schema, fields, pruning = dict(plan.schemas), plan.schema, plan.fields, plan.pruning
 
     def read(numbers: Batches) -> Batches:
@@ -53,7 +53,7 @@ def split_reader(
 
 
 def for_spark(batch: pa.RecordBatch, *, zone: str) -> pa.RecordBatch:
-    """Times in microseconds, as Spark has them; instants with the session's zone."""
+    """Convert times to microseconds, as Spark has them, and instants to the time zone of the session."""
     columns = [_for_spark(column, zone) for column in batch.columns]
     return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
 
@@ -85,9 +85,9 @@ def bucket_writer(
     commit_user: str | None = None,
     is_disjoint: bool = False,
 ) -> Callable[[Batches], Batches]:
-    """Write the rows that come in, whose columns have those names; the answer is one row for the task.
+    """Write rows whose columns have these names. Return one row for the task.
 
-    With ``is_disjoint`` other tasks write to the same buckets, and each has sequence numbers of its own.
+    With ``is_disjoint``, other tasks write to the same buckets, and each task has its own sequence numbers.
     """
 
     def write(batches: Batches) -> Batches:
@@ -107,14 +107,16 @@ def bucket_writer(
 
 
 def numbers_of_this_task() -> range:
-    """Sequence numbers of a task beside others that write to the same buckets; those of later tasks are higher."""
+    """Return the sequence numbers of a task if several tasks write to the same buckets. Later tasks have higher
+    numbers.
+    """
     context = TaskContext.get()
     number = 0 if context is None else context.partitionId()
     return range(number * _NUMBERS_OF_A_TASK, (number + 1) * _NUMBERS_OF_A_TASK)
 
 
 def write_rows(write: TableWrite, batches: Batches) -> tuple[CommitMessage, ...]:
-    """Write all batches of a task; none of its files stays when that fails."""
+    """Write all batches of a task. If this fails, its files are deleted."""
     first = next(batches, None)
     if first is None:
         return ()
@@ -123,7 +125,7 @@ def write_rows(write: TableWrite, batches: Batches) -> tuple[CommitMessage, ...]
 
 
 def performer(works: TaskInputs[T], perform: Callable[[T], Sequence[CommitMessage]]) -> Callable[[Batches], Batches]:
-    """Do the work whose numbers come in; the answer is one row for each."""
+    """Do the work with the given numbers. Return one row for each piece."""
 
     def results(numbers: Batches) -> Batches:
         for number in numbers_in(numbers):
@@ -133,12 +135,12 @@ def performer(works: TaskInputs[T], perform: Callable[[T], Sequence[CommitMessag
 
 
 def in_larger_batches(batches: Batches) -> Batches:
-    """The same rows in larger batches."""
+    """Combine rows to larger batches."""
     return gathered(batches, _joined)
 
 
 def gathered(pieces: Iterator[Rows], join: Callable[[Sequence[Rows]], Rows]) -> Iterator[Rows]:
-    """The same rows in larger pieces: batches or arrays."""
+    """Combine rows to larger batches or arrays."""
     waiting: list[Rows] = []
     count = 0
     for piece in pieces:

@@ -1,6 +1,6 @@
-"""Pieces of work that travel with the code of every task of a job, of which each task unpacks its own.
+"""Pieces of work that are sent with the code of every task of a job. Each task unpacks only its own.
 
-To unpack a split takes 90 µs: were each of ten thousand tasks to unpack the splits of all, that alone would take hours.
+Unpacking a split takes 90 µs. If each of ten thousand tasks unpacked all splits, that alone would take hours.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class TaskInputs(Generic[T]):
-    """Packed pieces, by their number.
+    """Packed pieces of work by their number.
 
     >>> TaskInputs.of(["a", "b"])[1]
     'b'
@@ -27,19 +27,19 @@ class TaskInputs(Generic[T]):
 
     @classmethod
     def of(cls, pieces: Iterable[T]) -> TaskInputs[T]:
-        """The pieces, each packed by itself."""
+        """Pack each piece separately."""
         return cls(tuple(pickle.dumps(piece, pickle.HIGHEST_PROTOCOL) for piece in pieces))
 
     def __len__(self) -> int:
         return len(self.packed)
 
     def __getitem__(self, number: int) -> T:
-        # They come from the driver, as the code that unpacks them does.
+        # The pieces come from the driver, like the code that unpacks them.
         return cast("T", pickle.loads(self.packed[number]))  # noqa: S301
 
 
 def numbers_in(batches: Iterable[pa.RecordBatch]) -> Iterator[int]:
-    """The numbers of the pieces that a task is to do, which come in as the first column.
+    """Yield the numbers of the pieces of a task, from the first column.
 
     >>> list(numbers_in([pa.record_batch({"id": [3, 1]}), pa.record_batch({"id": [2]})]))
     [3, 1, 2]

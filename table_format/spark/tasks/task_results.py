@@ -1,7 +1,8 @@
 """The result of a writing task: commit messages, or the error of this library that stopped it.
 
-An error that Spark transports becomes a ``PythonException`` with a stack trace as its text, and the work of the other
-tasks is lost sight of. Sent as an answer it is raised on the driver as what it is, and all files can be deleted.
+An error that Spark transports becomes a ``PythonException`` with a stack trace as its text, and the results of the
+other tasks are lost. An error that a task returns as its result is raised on the driver with its own class, and all
+files can be deleted.
 """
 
 from __future__ import annotations
@@ -26,18 +27,18 @@ RESULT_DDL: Final = "messages binary, failure string"
 
 @dataclass(frozen=True, slots=True)
 class TaskResults:
-    """The answers of all tasks of a job; ``failure`` is the first error among them."""
+    """The results of all tasks of a job. ``failure`` is the first error among them."""
 
     messages: tuple[CommitMessage, ...]
     failure: TableFormatError | None
     lost: tuple[BucketLost, ...] = ()
-    """Buckets whose files others replaced, where the job is one of buckets that do not need each other."""
+    """Buckets whose files another commit replaced, if the buckets of the job are independent."""
 
 
 def outcome_of(work: Callable[[], Sequence[CommitMessage]]) -> tuple[bytes | None, str | None]:
-    """Do the work of a task: its encoded messages, or the encoded error that stopped it.
+    """Do the work of a task. Return its encoded messages, or the encoded error that stopped it.
 
-    Other errors than those of this library are raised: Spark repeats the task.
+    Errors of other libraries are raised, so that Spark repeats the task.
     """
     try:
         return encode_messages(work()), None
@@ -46,16 +47,16 @@ def outcome_of(work: Callable[[], Sequence[CommitMessage]]) -> tuple[bytes | Non
 
 
 def result_of(work: Callable[[], Sequence[CommitMessage]]) -> pa.RecordBatch:
-    """Do the work of a task and put its outcome into the one row that travels back."""
+    """Do the work of a task and return its outcome as one row."""
     messages, failure = outcome_of(work)
     columns: list[pa.Array] = [pa.array([messages], pa.binary()), pa.array([failure], pa.string())]
     return pa.RecordBatch.from_arrays(columns, schema=RESULT_SCHEMA)
 
 
 def gather(results: Iterable[Any], *, drop_lost_buckets: bool = False) -> TaskResults:
-    """Read what the tasks of a job answered: anything with ``messages`` and ``failure``.
+    """Read the results of the tasks of a job: rows with ``messages`` and ``failure``.
 
-    With ``drop_lost_buckets`` a ``BucketLost`` is no failure.
+    With ``drop_lost_buckets``, ``BucketLost`` is not a failure.
     """
     messages: list[CommitMessage] = []
     failures: list[TableFormatError] = []
@@ -75,10 +76,10 @@ def gather(results: Iterable[Any], *, drop_lost_buckets: bool = False) -> TaskRe
 def messages_of_all(
     facts: TableFacts, results: TaskResults, failure: TableFormatError | None = None
 ) -> tuple[CommitMessage, ...]:
-    """The messages of a job whose tasks need each other.
+    """Return the messages of a job whose tasks depend on each other.
 
     Raises:
-        TableFormatError: what stopped one of them, or else ``failure``; all files of the job are deleted.
+        TableFormatError: a task failed, or ``failure`` is given. All files of the job are deleted.
     """
     failure = results.failure or failure
     if failure is not None:
@@ -88,14 +89,14 @@ def messages_of_all(
 
 
 def encode_error(error: TableFormatError) -> str:
-    """An error as text: its class, its message, and what it carries besides."""
+    """Encode an error as text: its class, its message and its attributes."""
     carried = {key: value for key, value in vars(error).items() if isinstance(value, str | int)}
     rows = {key: value.hex() for key, value in vars(error).items() if isinstance(value, bytes)}
     return json.dumps({"kind": type(error).__name__, "message": str(error), "carried": carried, "bytes": rows})
 
 
 def decode_error(text: str) -> TableFormatError:
-    """The error again.
+    """Decode an error.
 
     >>> error = decode_error(encode_error(errors.Truncated("/t/f", expected_bytes=2, found_bytes=1)))
     >>> type(error).__name__, str(error), error.found_bytes
@@ -103,7 +104,7 @@ def decode_error(text: str) -> TableFormatError:
     """
     fields = json.loads(text)
     kind = getattr(errors, fields["kind"], TableFormatError)
-    # Constructors make messages out of parts; here the message is made already.
+    # Constructors build messages from parts; here the message is complete.
     error: TableFormatError = kind.__new__(kind)
     error.args = (fields["message"],)
     vars(error).update(fields["carried"])

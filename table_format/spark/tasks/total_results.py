@@ -17,7 +17,7 @@ _COUNTS: Final = b"files"
 
 
 def total_result(work: Callable[[], Totals], wanted: Wanted) -> pa.RecordBatch:
-    """Do the work of a task and put its totals, or an error of this library, into the one row that travels back."""
+    """Do the work of a task. Return its totals, or an error of this library, as one row."""
     data: bytes | None = None
     failure: str | None = None
     try:
@@ -29,10 +29,10 @@ def total_result(work: Callable[[], Totals], wanted: Wanted) -> pa.RecordBatch:
 
 
 def gathered_totals(results: Iterable[Any], wanted: Wanted) -> Iterator[Totals]:
-    """The totals of all tasks of a job: of anything with ``messages`` and ``failure``.
+    """Yield the totals of all tasks of a job, from rows with ``messages`` and ``failure``.
 
     Raises:
-        TableFormatError: what stopped one of the tasks.
+        TableFormatError: a task failed.
     """
     for result in results:
         if result.failure is not None:
@@ -41,7 +41,7 @@ def gathered_totals(results: Iterable[Any], wanted: Wanted) -> Iterator[Totals]:
 
 
 def encode_totals(totals: Totals, wanted: Wanted) -> bytes:
-    """Totals as an Arrow stream: a row for each group. Sums are texts, since no integer type holds all of them.
+    """Encode totals as an Arrow stream with a row for each group. Sums are strings, because they exceed integer types.
 
     >>> totals = Totals({None: GroupTotals(3)}, files_read=2)
     >>> decode_totals(encode_totals(totals, Wanted()), Wanted()) == totals
@@ -67,7 +67,7 @@ def encode_totals(totals: Totals, wanted: Wanted) -> bytes:
 
 
 def decode_totals(data: bytes, wanted: Wanted) -> Totals:
-    """The totals again."""
+    """Decode totals."""
     with pa.ipc.open_stream(pa.py_buffer(data)) as reader:
         table = reader.read_all()
     rows = cast("list[int]", table["rows"].to_pylist())
@@ -75,7 +75,7 @@ def decode_totals(data: bytes, wanted: Wanted) -> Totals:
     by_column = [_column(table, at, wanted) for at in range(len(wanted.columns))]
     by_group = zip(*by_column, strict=True) if by_column else ((),) * len(rows)
     groups = (GroupTotals(count, tuple(columns)) for count, columns in zip(rows, by_group, strict=True))
-    # Without groups there is one row, or none where there are no files.
+    # Without groups, there is one row, or none if there are no files.
     found = dict(zip(keys, groups, strict=wanted.group_by is not None))
     return Totals(found, *map(int, table.schema.metadata[_COUNTS].split()))
 

@@ -1,8 +1,8 @@
-"""Functions over Arrow batches in Spark's Python workers, each of which runs one task after the other.
+"""Runs functions over Arrow batches in Spark's Python workers. A worker runs one task after the other.
 
-After every task PySpark has the interpreter look for garbage, which goes through all objects of all modules: 45 ms that
-a short task takes twice as long for. What lives at the end of a worker's first task lives as long as the worker, so it
-is taken out of the search.
+After every task, PySpark runs the garbage collector, which visits all objects of all modules. This takes 45 ms and
+doubles the time of a short task. Objects that exist at the end of the first task of a worker live as long as the
+worker, so they are excluded from collection.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ _is_settled = False
 
 
 def map_in_workers(frame: DataFrame, run: Callable[[Batches], Batches], schema: StructType | str) -> DataFrame:
-    """The batches that the function makes of those of each task; they have that schema."""
+    """Apply a function to the batches of each task. The results have the given schema."""
 
     def run_and_settle(batches: Batches) -> Batches:
         yield from run(batches)
-        # After a failure the rest is still to be taken, or the worker cannot serve another task.
+        # After a failure, the rest of the input must be consumed, or the worker cannot run another task.
         for _ in batches:
             pass
         settle()
@@ -36,7 +36,7 @@ def map_in_workers(frame: DataFrame, run: Callable[[Batches], Batches], schema: 
 
 
 def settle() -> None:
-    """Take what lives now out of this process's search for garbage; the second call does nothing."""
+    """Exclude existing objects from garbage collection in this process. A second call has no effect."""
     global _is_settled
     if not _is_settled:
         gc.collect()

@@ -1,8 +1,7 @@
-"""The Python that runs tasks: this very one in a local session, and an error of one line where it lacks a package.
+"""Selects the Python that runs tasks: in a local session the same as the driver. Explains missing packages.
 
-Spark's workers run ``python3`` from the path unless PYSPARK_PYTHON names another one. That is a Python without the
-packages wherever the virtual environment of the driver is not activated. On a cluster only its users know what lies
-where.
+Spark's workers run ``python3`` from the path unless PYSPARK_PYTHON names another one. If the virtual environment of the
+driver is not activated, that Python lacks the packages. On a cluster, only its users know the right path.
 """
 
 from __future__ import annotations
@@ -25,27 +24,27 @@ _NOT_INSTALLED: Final = re.compile(r"\[PACKAGE_NOT_INSTALLED\] (\w+)")
 _PACKAGES: Final = frozenset(
     {"pyarrow", "numpy", "fastavro", "zstandard", "cramjam", "pyroaring", "datasketches", "xxhash", "duckdb", "pandas"}
 )
-"""What the library imports in tasks."""
+"""The packages that this library imports in tasks."""
 
 
 def is_local(spark: SparkSession) -> bool:
-    """Whether tasks of a classic session run on the driver's machine, started by its JVM."""
+    """Return whether tasks of a classic session run on the machine of the driver, started by its JVM."""
     return _LOCAL.match(cast("str", spark.sparkContext.master)) is not None
 
 
 def use_own_python(spark: SparkSession) -> None:
-    """Let the tasks of a local, classic session run this Python, unless PYSPARK_PYTHON names one."""
+    """Run the tasks of a local classic session with this Python, unless PYSPARK_PYTHON names another one."""
     if _SETTING not in os.environ and is_local(spark):
         spark.sparkContext.pythonExec = sys.executable
 
 
 def explain_missing_packages() -> None:
-    """From now on let errors of tasks about packages that their Python lacks be ``PackageMissing``."""
+    """Raise ``PackageMissing`` if the Python of a task lacks a package, from now on."""
     explain_errors(missing_package)
 
 
 def missing_package(text: str) -> PackageMissing | None:
-    """The error for the text of one of Spark, if a task did not find a package of this library.
+    """Return the error for the text of a Spark error, if a task did not find a package of this library.
 
     >>> print(missing_package("... ModuleNotFoundError: No module named 'pyarrow'"))
     the Python that runs Spark's tasks lacks the package 'pyarrow': set PYSPARK_PYTHON to one that has what \

@@ -19,8 +19,7 @@ from table_format.table.write.commit_retries import write_and_commit
 class Written(datasource.WriterCommitMessage):
     """The messages of a task, or the error that stopped it.
 
-    That becomes an error of the commit: then no task is running any more, and all that was written is known and
-    deleted.
+    The error is raised by the commit: then no task is running, and all written files are known and can be deleted.
     """
 
     messages: bytes | None
@@ -32,21 +31,21 @@ def written_by(
 ) -> Written:
     """Return the result of the work on the rows of a task."""
     written = Written(*outcome_of(lambda: work(rows)))
-    # After a failure the rest is still to be taken, or the worker cannot serve another task.
+    # After a failure, the rest of the input must be consumed, or the worker cannot run another task.
     for _ in rows:
         pass
     return written
 
 
 def results_of(messages: Sequence[datasource.WriterCommitMessage | None]) -> TaskResults:
-    """Return the results of all tasks; there is none from a task that died."""
+    """Return the results of all tasks. A task that died has none."""
     return gather(message for message in messages if message)
 
 
 def commit_results(
     table: Table, commit: BatchCommit, results: TaskResults, *, identifier: int, overwrite: bool
 ) -> None:
-    """Make the files of all tasks visible in one commit, or delete them if it fails.
+    """Commit the files of all tasks, or delete them if the commit fails.
 
     Raises:
         TableFormatError: the commit failed.
@@ -57,6 +56,6 @@ def commit_results(
         commit,
         write=lambda: results.messages,
         publish=lambda written: publish(written, identifier=identifier),
-        # Spark gives a data source the rows once: it does not run the tasks again for a commit that lost a race.
+        # Spark passes the rows to a data source only once: it does not run the tasks again if another commit wins.
         is_repeatable=False,
     )

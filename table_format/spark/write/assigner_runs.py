@@ -1,8 +1,8 @@
 """Identifies the run of an assigner that placed the rows of a writer.
 
-Spark runs a task again when what it sent is lost. The bucket of a new key depends on the keys before it, so the second
-run may send a key elsewhere: one that a writer got from the first run another may get from the second, or none. Writers
-therefore tell the driver whose runs their rows came from.
+Spark runs a task again if its output is lost. The bucket of a new key depends on the keys before it, so the second run
+may send a key to another writer. A key may then reach two writers, or none. Writers therefore report to the driver
+which runs their rows came from.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ RESULT_WITH_RUNS_DDL: Final = f"{RESULT_DDL}, runs array<string>"
 
 
 def run_name(assigner: int, token: str) -> str:
-    """The name of a run; ``token`` is no other run's."""
+    """Return the name of a run. ``token`` must be unique."""
     return f"{assigner}:{token}"
 
 
 def result_with_runs(outcome: tuple[bytes | None, str | None], runs: Iterable[str]) -> pa.RecordBatch:
-    """The outcome of a writer's work and the runs its rows came from, as the one row that is sent back."""
+    """Return the outcome of a writer and the runs of its rows as one row."""
     messages, failure = outcome
     columns: list[pa.Array] = [
         pa.array([messages], pa.binary()),
@@ -35,7 +35,7 @@ def result_with_runs(outcome: tuple[bytes | None, str | None], runs: Iterable[st
 
 
 def repeated_assigners(results: Iterable[Any]) -> tuple[str, ...]:
-    """The numbers of the assigners whose rows came from two runs, by the ``runs`` of the results."""
+    """Return the numbers of the assigners whose rows came from several runs, from the ``runs`` of the results."""
     found: dict[str, set[str]] = {}
     for result in results:
         for name in result.runs:

@@ -1,8 +1,8 @@
-"""The bucket of each row as a Spark column: what rows are shuffled by (format chapter 05, section 5).
+"""Computes the bucket of each row as a Spark column, by which rows are shuffled (format chapter 05, section 5).
 
-A single whole number as key, the usual case, is hashed by Spark's own functions and never leaves the JVM; everything
-else goes through the library's kernel as an Arrow function. Both give the same buckets, and the writing task computes
-its own again.
+A key that is a single integer, the usual case, is hashed with Spark's own functions and stays in the JVM. All other
+keys are hashed by the kernel of this library in an Arrow function. Both return the same buckets, and the writing task
+computes them again.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ _WORD: Final = 0xFFFFFFFF
 
 
 def one_task_for_each_bucket(rows: NamedRows, facts: TableFacts, bucket: Column, tasks: int) -> NamedRows:
-    """The rows of one bucket of one partition all in one task, of so many."""
+    """Shuffle rows to ``tasks`` tasks, with all rows of a bucket of a partition in one task."""
     numbered = rows.frame.withColumn(TASK, task_of(rows, facts, bucket, tasks))
     return rows.over(numbered.repartitionById(tasks, TASK).drop(TASK))
 
 
 def task_of(rows: NamedRows, facts: TableFacts, bucket: Column, tasks: int) -> Column:
-    """The task, of so many, that all rows of one bucket of one partition belong to."""
+    """Return the number of the task for the rows of a bucket of a partition, out of ``tasks``."""
     target = bucket.cast("bigint")
     if facts.schema.partition_keys:
         target = F.hash(*(rows.column(key) for key in facts.schema.partition_keys)).cast("bigint") + target
@@ -47,7 +47,7 @@ def task_of(rows: NamedRows, facts: TableFacts, bucket: Column, tasks: int) -> C
 
 
 def with_bucket(rows: NamedRows, facts: TableFacts, count: int, name: str) -> NamedRows:
-    """The rows with a column ``name`` for the bucket of each, one of the ``count`` that the table has."""
+    """Return the rows with a column ``name`` that holds the bucket, for a table with ``count`` buckets."""
     fields = facts.schema.select(facts.schema.bucket_keys)
     return with_number(rows, fields, count, name, function=facts.options.bucket.function)
 
@@ -55,34 +55,34 @@ def with_bucket(rows: NamedRows, facts: TableFacts, count: int, name: str) -> Na
 def with_number(
     rows: NamedRows, fields: Sequence[DataField], count: int, name: str, *, function: str = "default"
 ) -> NamedRows:
-    """The rows with a column ``name`` that spreads key columns over ``count`` numbers by a bucket function."""
+    """Return the rows with a column ``name`` that maps key columns to ``count`` numbers with a bucket function."""
     if function == "default" and len(fields) == 1 and _is_native(rows, fields[0]):
         return _with_native_bucket(rows, fields[0], count, name)
-    # The stubs do not know that the kind of function is found by its annotations.
+    # The stubs lack that annotations determine the kind of function.
     numbered = cast("Any", arrow_udf)(bucket_function(fields, count, function), IntegerType())
     return rows.over(rows.frame.withColumn(name, numbered(*(rows.column(f.name) for f in fields))))
 
 
 def bucket_function(fields: Sequence[DataField], count: int, function: str) -> Callable[..., pa.Array]:
-    """The bucket of each row, one of ``count``, from arrays of its bucket key columns."""
+    """Return a function from arrays of bucket key columns to the bucket of each row, out of ``count``."""
 
     def buckets(*columns: pa.Array) -> pa.Array:
         try:
             arrays = [cast_column(c, f.type, f.name) for c, f in zip(columns, fields, strict=True)]
         except InvalidData:
-            # No bucket is right for them: the task that is to write them says what is wrong.
+            # No bucket is right for these rows: the task that writes them raises the error.
             return pa.repeat(pa.scalar(0, pa.int32()), len(columns[0]))
         return pa.array(bucket_numbers(fields, arrays, count, function)).cast(pa.int32())
 
     return buckets
 
 
-# --- the same in Spark's own functions --------------------------------------------------------------------------------
+# --- the same with Spark functions -----------------------------------------------------------------------------------
 #
 # The format hashes the row of the key: 8 bytes of header, all 0 without nulls, then 8 bytes of value, little endian, by
 # murmur3 with seed 42. Spark's hash(a, b) hashes b with the hash of a as its seed, and each hash ends with the length
-# (4 or 8 for whole numbers) and an avalanche. So the header becomes a number whose hash is the state after it; and the
-# last avalanche is undone, the length 8 made 16, and the avalanche done again.
+# (4 or 8 for whole numbers) and an avalanche. So the header becomes a number whose hash is the state after it. Then the
+# last avalanche is undone, the length 8 is changed to 16, and the avalanche is repeated.
 
 _SEED: Final = 42
 _M1: Final = 0x85EBCA6B
@@ -90,7 +90,7 @@ _M2: Final = 0xC2B2AE35
 
 
 def _is_native(rows: NamedRows, field: DataField) -> bool:
-    """Whether Spark's functions see the value that will be stored: any other conversion is for the kernel to make."""
+    """Return whether Spark's functions get the value that will be stored. The kernel makes all other conversions."""
     given = rows.type_of(field.name)
     whole = isinstance(field.type, IntType | BigIntType) and isinstance(given, IntegralType)
     day = isinstance(field.type, DateType) and isinstance(given, SparkDateType)
@@ -114,20 +114,20 @@ def _with_native_bucket(rows: NamedRows, field: DataField, bucket_count: int, na
         # The hash is a signed number of 32 bits, and its remainder has its sign.
         f"CAST(abs(shiftright(shiftleft({h} ^ shiftright({h}, 16), 32), 32) % {bucket_count}L) AS INT)",
     )
-    # Each step uses the last one several times, which inside one expression would be work that doubles every time.
+    # Each step uses the previous one several times. In one expression, the work would double with every step.
     for step in steps:
         frame = frame.withColumn(name, F.expr(step))
     return rows.over(frame)
 
 
 def _times(h: str, factor: int) -> str:
-    """The product modulo 2**32, without a step that overflows 64 bits: that is an error in Spark."""
+    """Return the product modulo 2**32 without overflowing 64 bits, which is an error in Spark."""
     low, high = factor & 0xFFFF, factor >> 16
     return f"({h} * {low}L + shiftleft(({h} * {high}L) & {0xFFFF}L, 16)) & {_WORD}L"
 
 
 def _header_as_number() -> int:
-    """The INT whose Spark hash is the state of the format's hash after the header."""
+    """Return the INT whose Spark hash is the state of the format's hash after the header."""
     state = _SEED
     for _ in range(2):
         state = _mixed(state, 0)

@@ -1,9 +1,9 @@
-"""Keys that change their partition, as a Spark job: rows go by key to assigners, and from there by bucket to writers.
+"""Writes cross-partition tables as a Spark job: rows go by key to assigners, and from there by bucket to writers.
 
-Java ``GlobalIndexAssigner`` in a topology of several. Each assigner owns the keys whose hash leaves its number as the
-remainder and keeps an index of them, and opens those buckets whose number does; all rest on the one snapshot that the
-driver names. Rows keep the order of the frame: each assigner sorts what comes, and a shuffle keeps the order of what
-one task sends another.
+Corresponds to several Java ``GlobalIndexAssigner``. Each assigner owns the keys whose hash modulo the number of
+assigners is its number, and keeps an index of them. It opens only buckets with the same remainder. All assigners use
+the snapshot that the driver names. Rows keep the order of the DataFrame: each assigner sorts its rows, and a shuffle
+keeps the order of rows from one task to another.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ _NOTE: Final = "__note__"
 
 @dataclass(frozen=True, slots=True)
 class CrossPartitionWrite:
-    """The common input of all assigners of a job. ``names`` are the columns of the frame, ``tasks`` is the number of
-    writers.
+    """The common input of all assigners of a job. ``names`` are the columns of the DataFrame, ``tasks`` is the number
+    of writers.
     """
 
     facts: TableFacts
@@ -73,11 +73,11 @@ class CrossPartitionWrite:
 def write_across_partitions(
     rows: NamedRows, job: CrossPartitionWrite, commit_user: str | None
 ) -> tuple[CommitMessage, ...]:
-    """Write rows, by several tasks, and return the messages that make them visible.
+    """Write rows in several tasks, and return the commit messages.
 
     Raises:
-        InvalidData: values are not those of the table; no file is left.
-        KeyPlacesChanged: others have written meanwhile, or Spark ran an assigner twice; no file is left.
+        InvalidData: values do not fit the table. No files are left.
+        KeyPlacesChanged: another commit changed the table, or Spark ran an assigner twice. No files are left.
     """
     placed = _with_places(rows, job)
     write = writer(job, placed.all_names(), commit_user)
@@ -86,7 +86,7 @@ def write_across_partitions(
 
 
 def _with_places(rows: NamedRows, job: CrossPartitionWrite) -> NamedRows:
-    """The rows with the places their keys were given, each in the task that is to write them."""
+    """Return the rows with the places of their keys, each in the task that writes it."""
     facts, spark = job.facts, rows.frame.sparkSession
     fields = facts.schema.select(facts.schema.primary_keys)
     owned = with_number(rows, fields, job.assigners, ASSIGNER).frame
@@ -97,7 +97,7 @@ def _with_places(rows: NamedRows, job: CrossPartitionWrite) -> NamedRows:
         known = key_frame(spark, facts, job.bootstrap, job.assigners)
         plain = plain.unionByName(known, allowMissingColumns=True)
     routed = plain.repartitionById(job.assigners, ASSIGNER).sortWithinPartitions(ORDER)
-    # Rows that only carry a note have no values.
+    # Rows with only a note have no values.
     columns = [StructField(f.name, f.dataType) for f in plain.schema.fields[: len(job.names)]]
     added = [StructField(TASK, IntegerType()), StructField(_PLACE, from_arrow_type(PLACE_TYPE)), _NOTE_FIELD]
     placed = map_in_workers(routed, assigner(job), StructType([*columns, *added]))
@@ -111,7 +111,7 @@ _NOTE_FIELD: Final = StructField(_NOTE, from_arrow_type(pa.string()))
 
 
 def assigner(job: CrossPartitionWrite) -> Callable[[Batches], Batches]:
-    """Place the rows of one assigner, in the order of ``ORDER``; they leave with the number of their writer."""
+    """Place the rows of one assigner in the order of ``ORDER``. The results have the number of their writer."""
 
     def assign(batches: Batches) -> Batches:
         first = next(batches, None)
@@ -122,7 +122,7 @@ def assigner(job: CrossPartitionWrite) -> Callable[[Batches], Batches]:
         number = first.column(ASSIGNER)[0].as_py()
         columns = [pa.field(n, t) for n, t in zip(job.names, first.schema.types, strict=False)]
         run = run_name(number, job.facts.store.runtime.ids.uuid())
-        # Each writer is told by which run of the assigner its rows were placed, also the one that gets none.
+        # Each writer, even one without rows, is told which run of the assigner placed its rows.
         yield _notes(columns, run, range(job.tasks))
         try:
             yield from _assigned(job, number, chain((first,), batches))
@@ -144,11 +144,11 @@ def _assigned(job: CrossPartitionWrite, number: int, batches: Batches) -> Batche
     try:
         is_sent = number in job.bootstrap.shards
         placement.begin(job.base, known=known_rows(facts, job.bootstrap.splits, known) if is_sent else None)
-        for _ in known:  # an index that did not need them
+        for _ in known:  # the index did not need them
             pass
         for batch in chain(left, read):
             given = batch.select(range(len(job.names))).rename_columns(list(job.names))
-            # Also what is to be ignored: a key that cannot be stored has brought its neighbours to the wrong assigner.
+            # Even if the error is to be ignored: an invalid key sent the other rows to the wrong assigner.
             keys = rules.conform_columns(given, fields)
             rows = rules.without_ignored(given)
             if not rows.num_rows:
@@ -161,7 +161,7 @@ def _assigned(job: CrossPartitionWrite, number: int, batches: Batches) -> Batche
 
 
 def _known(batches: Batches, left: list[pa.RecordBatch]) -> Batches:
-    """The rows of the bootstrap, which come first; what the last batch has besides goes to ``left``."""
+    """Yield the rows of the bootstrap, which come first. The rest of the last batch is added to ``left``."""
     for batch in batches:
         count = int((batch.column(ORDER).to_numpy() < 0).sum())
         if count:
@@ -182,7 +182,7 @@ def _with_place(rows: pa.RecordBatch, places: Places, tasks: int) -> pa.RecordBa
 
 
 def _notes(columns: Sequence[pa.Field], text: str, tasks: Iterable[int]) -> pa.RecordBatch:
-    """Rows without values that tell writers something."""
+    """Return rows without values that carry a note to writers."""
     targets = pa.array(tasks, pa.int32())
     count = len(targets)
     nothing = [nulls(count, column.type) for column in columns]
@@ -195,7 +195,7 @@ def _notes(columns: Sequence[pa.Field], text: str, tasks: Iterable[int]) -> pa.R
 
 
 def writer(job: CrossPartitionWrite, names: Sequence[str], commit_user: str | None) -> Callable[[Batches], Batches]:
-    """Write the rows that come in, whose last columns are their place and a note; the answer is a row for the task."""
+    """Write rows whose last columns are their place and a note. Return one row for the task."""
     *_, place, note = names
     given = GivenBuckets(place, job.base)
 
@@ -210,7 +210,7 @@ def writer(job: CrossPartitionWrite, names: Sequence[str], commit_user: str | No
 
 
 def _without_notes(batches: Batches, name: str, notes: list[str]) -> Batches:
-    """The rows; what assigners have to say in the column ``name`` is noted, and what stopped one of them is raised."""
+    """Yield the rows. Collect the notes of assigners in the column ``name``, and raise the error of an assigner."""
     for batch in batches:
         column = batch.column(name)
         rows = batch.drop_columns([name])
@@ -225,7 +225,7 @@ def _without_notes(batches: Batches, name: str, notes: list[str]) -> Batches:
 
 
 def find_repeated_assigner(job: CrossPartitionWrite, results: Iterable[Any]) -> KeyPlacesChanged | None:
-    """The failure of work in which writers got the rows of different runs of an assigner."""
+    """Return the error if writers got rows of different runs of an assigner."""
     repeated = repeated_assigners(results)
     if not repeated:
         return None

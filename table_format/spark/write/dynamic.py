@@ -1,8 +1,8 @@
-"""Dynamic buckets as a Spark job: rows go by key hash to assigners, and from there by bucket to writers.
+"""Writes dynamic buckets as a Spark job: rows go by key hash to assigners, and from there by bucket to writers.
 
-Each assigner owns the hashes that leave its number as remainder, and the buckets whose number does; all of them rest on
-the one snapshot that the driver names. Where no two of them can meet in a bucket they write their rows themselves, and
-the second shuffle is left out.
+Each assigner owns the hashes and the buckets whose remainder modulo the number of assigners is its number. All
+assigners use the snapshot that the driver names. If no two assigners can use the same bucket, they write their rows
+themselves, without the second shuffle.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from pyspark.sql._typing import UserDefinedFunctionLike
 
 BUCKET: Final = "__bucket__"
-"""A column with what an assigner says of each row: the bucket, above it the run that chose it, and what stopped it."""
+"""A column with the result of an assigner for each row: the bucket, the run that chose it, and an error."""
 
 _CHOSEN, _FAILURE = "chosen", "failure"
 _CHOICE: Final = pa.struct([(_CHOSEN, pa.int64()), (_FAILURE, pa.string())])
@@ -50,24 +50,24 @@ _CHOICE: Final = pa.struct([(_CHOSEN, pa.int64()), (_FAILURE, pa.string())])
 _BUCKET_BITS: Final = 16
 _TOKEN_BITS: Final = 32
 _NO_BUCKET: Final = (1 << _BUCKET_BITS) - 1
-"""No bucket has that number: the row only tells a writer of the run."""
+"""Not a bucket: the row only tells a writer about the run."""
 
 _ASSIGNER: Final = "__assigner__"
 _WRITER: Final = "__writer__"
-"""The writer that a row without values is for; null in the rows of the frame."""
+"""The writer of a row without values; null in the rows of the DataFrame."""
 
 DEFAULT_ASSIGNERS: Final = 4
-"""Each assigner fills buckets of its own: more of them make more buckets than the rows need."""
+"""The maximum number of assigners. Each fills its own buckets, so more assigners create more buckets than needed."""
 
 
 def can_assigners_write(
     facts: TableFacts, base: Snapshot | None, assigners: int, *, replacing: bool, parallelism: int | None
 ) -> bool:
-    """Whether each assigner writes its rows itself, without a second shuffle.
+    """Return whether each assigner writes its rows itself, without a second shuffle.
 
-    That needs that no two of them meet in a bucket. New keys never make them: an assigner opens buckets of its own
-    number only. Known keys do not where an overwrite forgets them, or jobs with as many assigners placed them all.
-    Assigners that are fewer than the tasks that should write keep to assigning.
+    This requires that no two assigners use the same bucket. New keys meet this condition, because an assigner opens
+    only buckets with its own number. Known keys meet it if an overwrite replaces them, or if jobs with the same number
+    of assigners placed all of them. If there are fewer assigners than writing tasks, they only assign.
     """
     if assigners < (parallelism or DEFAULT_ASSIGNERS):
         return False
@@ -75,7 +75,7 @@ def can_assigners_write(
 
 
 def one_task_for_each_assigner(rows: NamedRows, facts: TableFacts, assigners: int, tasks: int) -> NamedRows:
-    """The rows of one assigner all in one task, in each partition for itself."""
+    """Shuffle rows to tasks, with all rows of one assigner and one partition in one task."""
     if not facts.schema.partition_keys:
         tasks = assigners
     numbered = _with_assigner(rows, facts, assigners)
@@ -86,9 +86,10 @@ def one_task_for_each_assigner(rows: NamedRows, facts: TableFacts, assigners: in
 def with_dynamic_buckets(
     rows: NamedRows, facts: TableFacts, base: Snapshot | None, *, replacing: bool, assigners: int, tasks: int
 ) -> NamedRows:
-    """The rows with a column ``BUCKET``, for ``placed_writer``: those of one bucket all in one task, of so many.
+    """Return the rows with a column ``BUCKET`` for ``placed_writer``, with all rows of a bucket in one of ``tasks``
+    tasks.
 
-    Each task also gets a row of each assigner that only tells it of the run.
+    Each task also gets a row from each assigner that only tells it about the run.
     """
     run_rows = rows.frame.sparkSession.range(0, assigners * tasks, 1, 1)
     run_rows = run_rows.select(
@@ -101,8 +102,8 @@ def with_dynamic_buckets(
     )
     fields = facts.schema.select((*facts.schema.partition_keys, *facts.schema.trimmed_primary_keys))
     function = bucket_chooser(facts, fields, base, replacing=replacing, assigners=assigners)
-    # Nondeterministic, or Spark might assign twice and get two answers. Only keys leave the JVM, as one column: an
-    # iterator of one column and one of several are different things to Spark.
+    # Nondeterministic, because Spark might otherwise assign twice with different results. Only keys leave the JVM, as
+    # one column: Spark treats an iterator of one column and of several columns differently.
     assign = cast(
         "UserDefinedFunctionLike", cast("Any", arrow_udf)(function, from_arrow_type(_CHOICE))
     ).asNondeterministic()
@@ -114,7 +115,7 @@ def with_dynamic_buckets(
 
 
 def assigner_count(bucketing: BucketOptions, parallelism: int | None) -> int:
-    """How many tasks give keys their buckets: each has to own one at least."""
+    """Return how many tasks assign buckets to keys. Each must own at least one bucket."""
     assigners = bucketing.assigner_parallelism or parallelism or DEFAULT_ASSIGNERS
     assigners = min(assigners, bucketing.initial_buckets or assigners)
     if bucketing.max_dynamic_buckets > 0:
@@ -123,7 +124,7 @@ def assigner_count(bucketing: BucketOptions, parallelism: int | None) -> int:
 
 
 def find_repeated_assigner(facts: TableFacts, results: Iterable[Any]) -> HashIndexChanged | None:
-    """The failure of work in which writers heard of two runs of an assigner."""
+    """Return the error if writers got rows of two runs of an assigner."""
     repeated = repeated_assigners(results)
     if not repeated:
         return None
@@ -133,7 +134,7 @@ def find_repeated_assigner(facts: TableFacts, results: Iterable[Any]) -> HashInd
 
 
 def find_shared_bucket(facts: TableFacts, messages: Iterable[CommitMessage]) -> HashIndexChanged | None:
-    """The failure of work of whose tasks two wrote to one bucket; a commit would keep the hashes of one of them."""
+    """Return the error if two tasks wrote to one bucket: a commit would keep the hashes of only one of them."""
     found: set[BucketId] = set()
     for message in messages:
         if message.bucket_id in found:
@@ -146,7 +147,7 @@ def find_shared_bucket(facts: TableFacts, messages: Iterable[CommitMessage]) -> 
 def placed_writer(
     facts: TableFacts, names: Sequence[str], given: GivenBuckets, *, replacing: bool, commit_user: str | None
 ) -> Callable[[Batches], Batches]:
-    """Write rows that come with their buckets; the answer is one row for the task, with the runs it heard of."""
+    """Write rows with given buckets. Return one row for the task, with the runs of the assigners."""
 
     def write(batches: Batches) -> Batches:
         runs: set[str] = set()
@@ -158,10 +159,10 @@ def placed_writer(
 
 
 def _without_runs(batches: Batches, name: str, runs: set[str]) -> Batches:
-    """The rows with their buckets alone, in the column ``name``; ``runs`` learns which runs of assigners chose them.
+    """Yield the rows with only their buckets in the column ``name``. Add the runs of the assigners to ``runs``.
 
     Raises:
-        TableFormatError: what stopped an assigner.
+        TableFormatError: an assigner failed.
     """
     for batch in batches:
         choice = cast("pa.StructArray", batch.column(name))
@@ -178,7 +179,7 @@ def _without_runs(batches: Batches, name: str, runs: set[str]) -> Batches:
 
 
 def _with_assigner(rows: NamedRows, facts: TableFacts, assigners: int) -> NamedRows:
-    """An assigner owns the hashes that as many fixed buckets would put into one."""
+    """Return the rows with their assigner, which is the fixed bucket of the key for as many buckets as assigners."""
     keys = facts.schema.select(facts.schema.trimmed_primary_keys)
     return with_number(rows, keys, assigners, _ASSIGNER)
 
@@ -186,14 +187,14 @@ def _with_assigner(rows: NamedRows, facts: TableFacts, assigners: int) -> NamedR
 def bucket_chooser(
     facts: TableFacts, fields: Sequence[DataField], base: Snapshot | None, *, replacing: bool, assigners: int
 ) -> Callable[[Iterator[pa.Array]], Iterator[pa.Array]]:
-    """Choose the buckets of one assigner's keys; each call is a run.
+    """Choose the buckets of the keys of one assigner. Each call is a run.
 
-    What comes are structs of a writer, which is null, and ``fields``; those with a writer only tell it of the run.
+    The input is structs of a writer, which is null, and ``fields``. Structs with a writer only tell it about the run.
     """
 
     def assign(batches: Iterator[pa.Array]) -> Iterator[pa.Array]:
         buckets = DynamicBuckets(facts, replacing=replacing, assigners=assigners)
-        # A shuffle by number gives each assigner the task of its own number.
+        # A shuffle by number sends the rows of each assigner to the task with its number.
         context = TaskContext.get()
         number = 0 if context is None else context.partitionId()
         token = crc32(facts.store.runtime.ids.uuid().encode())

@@ -1,8 +1,8 @@
 """Chooses how rows reach the tasks that write their buckets, and why.
 
-Spark's shuffle makes bytes of each row and sorts them; Python then needs columns again. Rows may instead be put into
-files of the table's storage as columns, so that only the names of their parts are shuffled
-(``spark/write/storage_exchange.py``), or be written where they are, each task into files of its own.
+Spark's shuffle serializes and sorts each row, and Python then needs columns again. Instead, rows may be written as
+columns to files in the storage of the table, so that only the locations of their parts are shuffled
+(``spark/write/storage_exchange.py``). Or the tasks that hold the rows write them, each task to its own files.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Way:
     """How rows reach the files of their buckets: through a number of tasks or, with none, written by the tasks that
     hold them.
 
-    ``reason`` is for people to read.
+    ``reason`` is a text for users.
     """
 
     exchange: Exchange
@@ -36,10 +36,10 @@ class Way:
 
 
 def way_of(facts: TableFacts, tasks: WritingTasks) -> Way:
-    """The way for rows of a table that so many tasks should write.
+    """Choose the way for the rows of a table and the number of writing tasks.
 
     Raises:
-        UnsupportedFeature: the option ``spark.write.exchange`` names a way that the table cannot go.
+        UnsupportedFeature: the table does not support the way in the option ``spark.write.exchange``.
     """
     wanted = facts.options.write.spark_exchange
     mode = facts.bucket_mode
@@ -47,7 +47,7 @@ def way_of(facts: TableFacts, tasks: WritingTasks) -> Way:
         return Way(Exchange.NONE, "rows of the table need not be in one task")
     if not isinstance(mode, Fixed):
         _require(wanted, mode, Exchange.AUTO, Exchange.SHUFFLE)
-        return Way(Exchange.SHUFFLE, "keys are given their buckets by the tasks that rows are shuffled to")
+        return Way(Exchange.SHUFFLE, "the tasks to which rows are shuffled assign the buckets of keys")
     if wanted is Exchange.NONE:
         require_disjoint_writers(facts)
         return Way(Exchange.NONE, "'spark.write.exchange' = 'none'")
@@ -56,15 +56,15 @@ def way_of(facts: TableFacts, tasks: WritingTasks) -> Way:
     if wanted is not Exchange.AUTO:
         return Way(wanted, f"'spark.write.exchange' = '{wanted.value}'", tasks.count)
     if isinstance(facts.store.io, LocalFileIO):
-        return Way(Exchange.STORAGE, "the table lies in a file system", tasks.count)
-    return Way(Exchange.SHUFFLE, "the table lies in an object store", tasks.count)
+        return Way(Exchange.STORAGE, "the table is in a file system", tasks.count)
+    return Way(Exchange.SHUFFLE, "the table is in an object store", tasks.count)
 
 
 def require_disjoint_writers(facts: TableFacts) -> None:
-    """Refuse tables of which two tasks cannot write one bucket.
+    """Refuse tables for which two tasks cannot write to the same bucket.
 
     Raises:
-        UnsupportedFeature: names the reason.
+        UnsupportedFeature: the table requires one writer for each bucket; the message names the reason.
     """
     options = facts.options
     reasons = {
@@ -74,7 +74,7 @@ def require_disjoint_writers(facts: TableFacts) -> None:
     }
     for reason, holds in reasons.items():
         if holds:
-            feature = f"{facts.name}: 'spark.write.exchange' = 'none': {reason}, and several tasks would write a bucket"
+            feature = f"{facts.name}: 'spark.write.exchange' = 'none': {reason}, so two tasks cannot write to a bucket"
             raise UnsupportedFeature(feature)
 
 

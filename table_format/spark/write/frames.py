@@ -1,8 +1,8 @@
-"""A DataFrame into a table: shuffled by partition and bucket, written inside the tasks, committed once.
+"""Writes a DataFrame to a table: shuffled by partition and bucket, written inside the tasks, committed once.
 
-Data files are made by the tasks; the driver gets their metadata alone. When a task fails with an error of this library
-all files of the job are deleted; files of a task that died, or ran twice, are in no commit, and are left to the
-cleaning of orphans.
+Tasks write the data files, and the driver gets only their metadata. If a task fails with an error of this library, all
+files of the job are deleted. Files of a task that died or ran twice are in no commit; removing orphan files deletes
+them.
 """
 
 from __future__ import annotations
@@ -67,16 +67,17 @@ def write_frame(
     parallelism: int | None = None,
     commit_user: str | None = None,
 ) -> tuple[CommitMessage, ...]:
-    """Write the rows of a frame to files and return the messages that make them visible.
+    """Write the rows of a DataFrame to files and return the commit messages.
 
-    ``parallelism`` is the number of writing tasks; by default one for a small frame, else one for each core or, where
-    that is more, for each 32 MB that Spark expects, but never more than there are buckets or, of a partitioned table,
-    than the session's number of shuffle partitions (``spark/write/sizes.py``). A table that postpones
-    buckets, or has none, is written as the frame is cut already. ``commit_user`` is who commits, if that is known.
+    ``parallelism`` is the number of writing tasks. By default, it is one for a small DataFrame; otherwise, one for each
+    core or, if that is more, one for each 32 MB that Spark expects. It is at most the number of buckets or, for a
+    partitioned table, the number of shuffle partitions of the session (``spark/write/sizes.py``). Rows of a table with
+    postponed buckets or without buckets stay in their Spark partitions. ``commit_user`` is the commit user, if it is
+    known.
 
     Raises:
-        InvalidData: columns, types or values are not those of the table; no file is left.
-        UnsupportedFeature: the table has a feature that this version cannot write.
+        InvalidData: columns, types or values do not fit the table. No files are left.
+        UnsupportedFeature: this version does not support writing the table.
     """
     check_frame(frame.schema, facts)
 
@@ -89,11 +90,11 @@ def write_frame(
 
 
 def explain_write(frame: DataFrame, facts: TableFacts, *, parallelism: int | None = None) -> str:
-    """How ``write_frame`` would bring the rows of a frame to the files of the table, and why; nothing is run.
+    """Return how ``write_frame`` would distribute the rows of a DataFrame, and why. Nothing is run.
 
     Raises:
-        InvalidData: columns or types are not those of the table.
-        UnsupportedFeature: the table has a feature that this version cannot write.
+        InvalidData: columns or types do not fit the table.
+        UnsupportedFeature: this version does not support writing the table.
     """
     check_frame(frame.schema, facts)
     way = way_of(facts, writing_tasks(frame, facts, parallelism))
@@ -138,7 +139,7 @@ def _written_to_dynamic_buckets(
     if is_shared(given.frame, parallelism):
         routed, assignment = _assigned(given, facts, replacing=replacing, parallelism=parallelism)
     else:
-        # One task gives keys their places and writes them.
+        # One task assigns the places of keys and writes the rows.
         routed = given.over(given.frame.coalesce(1))
     plain, names = routed.frame, routed.all_names()
     if isinstance(assignment, GivenBuckets):
@@ -173,11 +174,11 @@ def _write_across_partitions(
 
 
 def check_frame(schema: StructType, facts: TableFacts) -> None:
-    """Refuse rows of that schema before any task runs, if the table can hold none of them.
+    """Refuse rows with a schema that the table cannot store, before any task runs.
 
     Raises:
-        InvalidData: a column is missing, left over, or of a type with nothing in common with the table's.
-        UnsupportedFeature: the table has a feature that this version cannot write.
+        InvalidData: a column is missing, unknown, or has an incompatible type.
+        UnsupportedFeature: this version does not support writing the table.
     """
     TableWrite(facts)
     rules = RowRules(facts.schema, facts.options.merge)
@@ -191,10 +192,10 @@ def check_frame(schema: StructType, facts: TableFacts) -> None:
 
 
 def with_constants(frame: DataFrame, schema: TableSchema, spec: PartitionSpec) -> DataFrame:
-    """The frame with those partition columns it lacks, which all have the values of the spec."""
+    """Return the DataFrame with its missing partition columns, filled with the values of the partition."""
     for name, value in spec.items():
         if name not in frame.columns:
-            # Not by ``withColumn``, to which names that differ only in case are one.
+            # ``withColumn`` cannot distinguish names that differ only in case.
             frame = frame.select("*", literal(value, schema.field(name).type).alias(name))
     return frame
 
@@ -202,7 +203,7 @@ def with_constants(frame: DataFrame, schema: TableSchema, spec: PartitionSpec) -
 def _assigned(
     rows: NamedRows, facts: TableFacts, *, replacing: bool, parallelism: int | None
 ) -> tuple[NamedRows, Assignment]:
-    """Rows of a table with dynamic buckets at those who write them, and what these go by."""
+    """Return the rows of a table with dynamic buckets in their writing tasks, and the function that writes them."""
     base = facts.snapshots.latest()
     assigners = assigner_count(facts.options.bucket, parallelism)
     tasks = parallelism or shuffle_partitions(rows.frame) or DEFAULT_ASSIGNERS
@@ -213,12 +214,12 @@ def _assigned(
 
 
 def _routed(rows: NamedRows, facts: TableFacts, parallelism: int | None, way: Way) -> NamedRows:
-    """The rows of one bucket of one partition all in one task; an append table without buckets stays as it is."""
+    """Shuffle rows, with all rows of a bucket of a partition in one task. Rows of unaware buckets are not shuffled."""
     mode = facts.bucket_mode
     if isinstance(mode, Unaware | Postponed):
         return rows if parallelism is None else rows.over(rows.frame.repartition(parallelism))
     if not isinstance(mode, Fixed) or way.is_small:
-        # Where keys are given their places, one task does that and writes them.
+        # If places of keys are assigned, one task does that and writes the rows.
         return rows.over(rows.frame.coalesce(1))
     if way.tasks == 1:
         return rows.over(rows.frame.repartition(1))

@@ -1,9 +1,9 @@
-"""All keys of a table as rows for its assigners, when the index of a shard would have to read them by itself.
+"""Sends all keys of a table as rows to its assigners, if the index of a shard must be built from them.
 
-Java ``crosspartition.IndexBootstrap`` sends the keys through the same shuffle as the rows; so do we, but only to the
-shards that have no index to start from on the machine that was asked, and only where there are many. Else, and on
-another machine than was asked, an assigner builds its index alone: it reads the key columns of all files and takes
-those of its shard.
+Java ``crosspartition.IndexBootstrap`` sends the keys through the same shuffle as the rows. This module does the same,
+but only for shards without a usable index on the machine that was checked, and only for many keys. Otherwise, and on
+any other machine, an assigner builds its index alone: it reads the key columns of all files and keeps the keys of its
+shard.
 """
 
 from __future__ import annotations
@@ -39,20 +39,20 @@ if TYPE_CHECKING:
 
 ASSIGNER: Final = "__assigner__"
 ORDER: Final = "__order__"
-"""Where a row belongs among those of its assigner: those of split 0 have -1, those of split 1 -2, all others come
-after them."""
+"""The order of a row in its assigner: keys of split 0 have -1, keys of split 1 have -2, and all other rows follow."""
 
 MANY_ASSIGNERS: Final = 16
-"""Assigners from which their keys are sent to them: to send a key costs more than ten times what it costs to read it,
-so that fewer are done sooner when each reads all keys ..."""
+"""The minimum number of assigners for sending keys. Sending a key costs more than ten times as much as reading it, so
+with fewer assigners it is faster if each reads all keys.
+"""
 
 MANY_KEYS: Final = 1_000_000
-"""... and rows of a table from which it is worth asking them who lacks an index."""
+"""The minimum number of rows of a table for checking which assigners lack an index."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bootstrap:
-    """The splits whose keys are sent, and to which shards; nothing, as a rule."""
+    """The splits whose keys are sent, and the shards that get them; usually none."""
 
     splits: tuple[DataSplit, ...] = ()
     shards: frozenset[int] = frozenset()
@@ -62,7 +62,7 @@ NO_BOOTSTRAP: Final = Bootstrap()
 
 
 def plan_bootstrap(spark: SparkSession, facts: TableFacts, base: Snapshot | None, assigners: int) -> Bootstrap:
-    """Which shards are sent their keys."""
+    """Return the shards that get their keys."""
     if base is None or assigners < MANY_ASSIGNERS or (base.total_record_count or 0) < MANY_KEYS:
         return NO_BOOTSTRAP
     numbers = spark.range(0, assigners, 1, assigners)
@@ -72,7 +72,7 @@ def plan_bootstrap(spark: SparkSession, facts: TableFacts, base: Snapshot | None
 
 
 def key_frame(spark: SparkSession, facts: TableFacts, bootstrap: Bootstrap, assigners: int) -> DataFrame:
-    """The keys as rows with ``ASSIGNER``, ``ORDER`` and the columns of ``stored_key``."""
+    """Return the keys as rows with ``ASSIGNER``, ``ORDER`` and the columns of ``stored_key``."""
     splits = bootstrap.splits
     tasks = min(len(splits), facts.options.bucket.bootstrap_parallelism) or 1
     columns = [StructField(n, from_arrow_type(t)) for n, t in zip(key_names(facts), _stored_types(facts), strict=True)]
@@ -87,7 +87,7 @@ def key_names(facts: TableFacts) -> list[str]:
 
 
 def known_rows(facts: TableFacts, splits: Sequence[DataSplit], batches: Batches) -> Iterator[IndexedRows]:
-    """The keys of one shard for its index, from the rows of ``key_frame`` in their order."""
+    """Yield the keys of one shard for its index, from the rows of ``key_frame`` in order."""
     names = key_names(facts)
     types = _stored_types(facts)
     for batch in batches:
@@ -105,7 +105,7 @@ def _stored_types(facts: TableFacts) -> list[pa.DataType]:
 
 
 def _missing_index_finder(facts: TableFacts, base: Snapshot, assigners: int) -> Callable[[Batches], Batches]:
-    """Answer with the numbers of those shards that would have to read all keys."""
+    """Return the numbers of the shards that must read all keys."""
 
     def find(numbers: Batches) -> Batches:
         for batch in numbers:
@@ -116,7 +116,7 @@ def _missing_index_finder(facts: TableFacts, base: Snapshot, assigners: int) -> 
 
 
 def _must_be_built(facts: TableFacts, base: Snapshot, shard: KeyShard) -> bool:
-    """No, where that fails: who places the rows says what is wrong."""
+    """Return whether a shard must build its index; false after an error, which the assigner will raise."""
     try:
         index = open_key_index(facts, shard=shard)
     except LocalStoreError:
@@ -130,7 +130,7 @@ def _must_be_built(facts: TableFacts, base: Snapshot, shard: KeyShard) -> bool:
 
 
 def _reader(facts: TableFacts, bootstrap: Bootstrap, assigners: int) -> Callable[[Batches], Batches]:
-    """Read the keys of the splits whose numbers come in."""
+    """Read the keys of the splits with the given numbers."""
     types = [field.type for field in facts.schema.select(facts.schema.primary_keys)]
     names = [ASSIGNER, ORDER, *key_names(facts)]
 

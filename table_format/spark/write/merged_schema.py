@@ -1,4 +1,4 @@
-"""``write.merge-schema``: the schema of a table changes before a write, so that it holds the rows."""
+"""Implements ``write.merge-schema``: changes the schema of a table before a write, so that it can store the rows."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 def with_merged_schema(
     table: Table, rows: spark_types.StructType, alter: Callable[[str, Sequence[SchemaChange]], Table]
 ) -> Table:
-    """The table, whose schema holds the columns of the rows now.
+    """Return the table after changing its schema, so that it can store the columns of the rows.
 
     Raises:
-        InvalidData: a type of the rows has no common type with that of the column.
-        InvalidSchemaChange: the schema does not admit the change.
-        UnsupportedFeature: an option asks for changes that this version lacks.
+        InvalidData: a column of the rows and of the table have no common type.
+        InvalidSchemaChange: the schema does not allow the change.
+        UnsupportedFeature: an option requires a change that this version does not support.
     """
     latest = table.current()
     changes = changes_for(latest.facts, rows)
@@ -42,10 +42,10 @@ def with_merged_schema(
 
 
 def changes_for(facts: TableFacts, rows: spark_types.StructType) -> Sequence[AddColumn | AlterColumnType]:
-    """The changes of the schema after which a table holds the columns of the rows.
+    """Return the schema changes after which a table can store the columns of the rows.
 
     Raises:
-        InvalidData: a type of the rows has no common type with that of the column.
+        InvalidData: a column of the rows and of the table have no common type.
     """
     schema = facts.schema
     kinds = {facts.options.merge.rowkind_field or ROW_KIND_COLUMN} - set(schema.field_names)
@@ -55,7 +55,7 @@ def changes_for(facts: TableFacts, rows: spark_types.StructType) -> Sequence[Add
 
 
 def with_all_columns(rows: DataFrame, schema: TableSchema) -> DataFrame:
-    """The rows with nulls for columns, and for fields of ROW types, that they do not have."""
+    """Return the rows with nulls for missing columns and missing fields of ROW types."""
     present = {field.name: field for field in rows.schema.fields}
     if all(_is_whole(present.get(field.name), field) for field in schema.fields):
         return rows
@@ -65,7 +65,7 @@ def with_all_columns(rows: DataFrame, schema: TableSchema) -> DataFrame:
 
 
 def batch_with_all_columns(batch: pa.RecordBatch, schema: TableSchema) -> pa.RecordBatch:
-    """The same for rows in Arrow, whose ROW values are whole."""
+    """Add missing columns to Arrow rows whose ROW values are complete."""
     missing = [field for field in schema.fields if field.name not in batch.schema.names]
     nulls = [pa.nulls(batch.num_rows).cast(arrow_type(field.type)) for field in missing]
     names = [*batch.schema.names, *(field.name for field in missing)]
@@ -91,7 +91,7 @@ def _aligned(value: Column, found: spark_types.StructField | None, wanted: DataF
 def filled(
     value: Column, found: spark_types.DataType, wanted: spark_types.DataType, otherwise: Column | None = None
 ) -> Column:
-    """A value whose ROW types have all fields: those that it lacks are null, or as in ``otherwise``."""
+    """Return a value with all fields of its ROW types. Missing fields are null, or taken from ``otherwise``."""
     if _has_all(found, wanted):
         return value
     if not isinstance(found, spark_types.StructType) or not isinstance(wanted, spark_types.StructType):

@@ -1,7 +1,7 @@
-"""Rows of a user on their way to the tasks, whose column names Spark does not see.
+"""Hides the column names of user rows from Spark.
 
-Spark takes names for SQL, and two names that differ only in case for one. So the columns travel as ``c0``, ``c1`` and
-so on, columns that this package adds come after them, and the tasks give the names back.
+Spark interprets names as SQL, and does not distinguish names that differ only in case. Therefore the columns are sent
+as ``c0``, ``c1`` and so on, followed by the columns that this package adds, and the tasks restore the names.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class NamedRows:
-    """A frame whose first columns stand for ``names``; the others have names of this package."""
+    """A DataFrame whose first columns represent ``names``. The other columns have names of this package."""
 
     frame: DataFrame
     names: tuple[str, ...]
 
     @classmethod
     def of(cls, frame: DataFrame) -> NamedRows:
-        """All columns of a user's frame."""
+        """Return all columns of a DataFrame of the user."""
         return cls(frame.toDF(*plain_names(len(frame.columns))), tuple(frame.columns))
 
     def column(self, name: str) -> Column:
-        """The column that has that name, exactly."""
+        """Return the column with exactly this name."""
         return F.col(self.plain(name))
 
     def plain(self, name: str) -> str:
@@ -38,15 +38,15 @@ class NamedRows:
         return f"c{self.names.index(name)}"
 
     def type_of(self, name: str) -> DataType:
-        """The type that Spark gives a column."""
+        """Return the Spark type of a column."""
         return self.frame.schema[self.names.index(name)].dataType
 
     def over(self, frame: DataFrame) -> NamedRows:
-        """The same columns in a frame that was made of this one."""
+        """Return the same columns in a DataFrame that was derived from this one."""
         return replace(self, frame=frame)
 
     def all_names(self) -> tuple[str, ...]:
-        """The names that tasks give the columns: no column of this package has that of another."""
+        """The column names in tasks. Columns of this package get names that no other column has."""
         found = list(self.names)
         for added in self.frame.columns[len(self.names) :]:
             found.append(free_name(added, found))
@@ -54,7 +54,7 @@ class NamedRows:
 
 
 def plain_names(count: int) -> list[str]:
-    """So many names that mean nothing to Spark.
+    """Return ``count`` names without a meaning for Spark.
 
     >>> plain_names(2)
     ['c0', 'c1']
@@ -63,7 +63,7 @@ def plain_names(count: int) -> list[str]:
 
 
 def free_name(wanted: str, taken: Sequence[str]) -> str:
-    """The name itself, or one like it that is not taken.
+    """Return the name, or a similar one if it is taken.
 
     >>> free_name("__bucket__", ["id", "__bucket__"])
     '__bucket___'

@@ -1,4 +1,4 @@
-"""New tables with rows: complete, or not there."""
+"""Creates tables with rows: the complete table, or none."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from table_format.model.schema import Schema
 
 
 def create_filled(catalog: Catalog, name: str, schema: Schema, fill: Callable[[str], object]) -> None:
-    """Create a table and give it rows; if that fails, there is no table. ``fill`` gets its name.
+    """Create a table and fill it. If this fails, the table does not exist. ``fill`` gets its name.
 
     Raises:
-        AlreadyExistsError: there is a table of that name.
+        AlreadyExistsError: the table exists.
     """
     catalog.create_table(name, schema)
     try:
@@ -25,10 +25,10 @@ def create_filled(catalog: Catalog, name: str, schema: Schema, fill: Callable[[s
 
 
 def replace_table(catalog: Catalog, name: str, schema: Schema, fill: Callable[[str], object]) -> None:
-    """Make the new table beside the old one, which its query may read; it takes the name when it is complete.
+    """Create a table next to the old one, which its query may read. It gets the name when it is complete.
 
     Raises:
-        TableNotFound: there is no table of that name.
+        TableNotFound: the table does not exist.
     """
     if not catalog.table_exists(name):
         message = f"table '{name}' does not exist; create it"

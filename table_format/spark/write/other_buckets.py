@@ -1,4 +1,4 @@
-"""Compacts further buckets with a commit, besides those that its tasks wrote to, with one task for each bucket."""
+"""Compacts additional buckets in the commit of a write, with one task for each bucket."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 def with_other_buckets(
     spark: SparkSession, facts: TableFacts, messages: tuple[CommitMessage, ...]
 ) -> tuple[CommitMessage, ...]:
-    """The messages of a write, and those of the other buckets that are to be compacted in the same commit.
+    """Return the messages of a write, and those of other buckets to compact in the same commit.
 
     Raises:
-        BucketLost: another commit replaced the files of such a bucket; no file of the write is left.
-        CorruptionError: a file of such a bucket is missing or damaged; likewise.
+        BucketLost: another commit replaced the files of such a bucket. No files of the write are left.
+        CorruptionError: a file of such a bucket is missing or damaged. No files of the write are left.
     """
     found = list(messages)
     try:
         works = other_buckets_due(facts, frozenset(message.bucket_id for message in messages))
         if works:
             for message in in_tasks(spark, works, partial(perform_work, facts, full=True)):
-                found.append(message)  # noqa: PERF402 - what was made before a failure is deleted
+                found.append(message)  # noqa: PERF402 - a failure deletes the earlier files
     except BaseException:
         facts.delete_message_files(found)
         raise

@@ -1,7 +1,7 @@
-"""Rows on their way to the task of their range of a sort key, as Arrow batches that Spark does not look into.
+"""Sends rows to the task of their range of a sort key, as Arrow batches that are opaque to Spark.
 
-A first job reads the sort columns alone and answers with samples, from which the driver takes how the columns are
-spread and where to cut. Rows then travel between tasks with nanoseconds and times of day, which Spark's types lack.
+A first job reads only the sort columns and returns samples, from which the driver determines the distribution of the
+columns and the ranges. The batches preserve nanoseconds and times of day, which Spark's types lack.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 SAMPLE_ROWS: Final = 4096
-"""Rows of each task of the first job that the driver sees."""
+"""Rows of each task of the first job that the driver gets."""
 
 RANGE: Final = "__range__"
 ROWS_DDL: Final = f"{RANGE} int, rows binary, failure string"
@@ -50,17 +50,17 @@ _SAMPLE_DDL: Final = "part int, sample binary, failure string"
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Some files of a bucket of a partition, which has a number among those to be sorted; to be read by one task."""
+    """Some files of a bucket that one task reads. The partition has a number among those to sort."""
 
     partition: int
     work: BucketCompaction
     files: tuple[DataFileMeta, ...]
 
     def read(self, facts: TableFacts, fields: Sequence[DataField]) -> Batches:
-        """The rows that are live.
+        """Yield the live rows.
 
         Raises:
-            FileConflict: others replaced one of the files meanwhile; ``BucketLost`` where buckets are sorted apart.
+            FileConflict: another commit replaced a file. It is ``BucketLost`` if buckets are sorted separately.
             CorruptionError: a file is missing or damaged.
         """
         work = self.work
@@ -83,16 +83,16 @@ class Ranges:
 
     @property
     def count(self) -> int:
-        """How many ranges there are."""
+        """The number of ranges."""
         return int(self.bounds.num_rows) + 1
 
     def of(self, rows: pa.RecordBatch) -> npt.NDArray[np.int64]:
-        """The range of each row, counted from 0."""
+        """Return the range of each row, counted from 0."""
         return parts_of(with_sort_key(rows, self.key), self.bounds)
 
 
 def pieces_of(facts: TableFacts, partitions: Sequence[Sequence[BucketCompaction]]) -> list[Piece]:
-    """The work of reading all rows."""
+    """Divide the reading of all rows into pieces."""
     return [
         Piece(number, work, tuple(files))
         for number, works in enumerate(partitions)
@@ -108,7 +108,7 @@ def ranges_of(
     pieces: Sequence[Piece],
     key: SortKey,
 ) -> tuple[Ranges, ...]:
-    """The ranges of each partition, of about a file of the target size each. Raises as ``Piece.read``."""
+    """Return the ranges of each partition, each for about one file of the target size. Errors as ``Piece.read``."""
     samples = map_in_workers(one_task_per_piece(spark, pieces), _sampler(facts, pieces, key), _SAMPLE_DDL).collect()
     samples_of: list[list[pa.RecordBatch]] = [[] for _ in partitions]
     for row in samples:
@@ -132,7 +132,7 @@ def ranges_of(
 
 
 def one_task_per_piece(spark: SparkSession, pieces: Sequence[Piece]) -> DataFrame:
-    """A task for each piece, which gets its number."""
+    """Return a DataFrame with one task for each piece, which gets the number of the piece."""
     return spark.range(0, len(pieces), 1, len(pieces))
 
 
@@ -142,7 +142,7 @@ def one_task_per_piece(spark: SparkSession, pieces: Sequence[Piece]) -> DataFram
 def for_each_piece(
     pieces: Sequence[Piece], work: Callable[[Piece], Batches], failed: Callable[[TableFormatError], pa.RecordBatch]
 ) -> Callable[[Batches], Batches]:
-    """Do the work of the pieces whose numbers come in; what stops it is told as ``failed`` makes it travel."""
+    """Do the work of the pieces with the given numbers. ``failed`` converts an error to a row."""
 
     def result(numbers: Batches) -> Batches:
         for number in numbers_in(numbers):
@@ -155,7 +155,7 @@ def for_each_piece(
 
 
 def part_writer(write_part: Callable[[int, Batches], Sequence[CommitMessage]]) -> Callable[[Batches], Batches]:
-    """Write the rows of the one part that a task gets; the answer is one row for the task."""
+    """Write the rows of the part of a task. Return one row for the task."""
 
     def written(batches: Batches) -> Sequence[CommitMessage]:
         got = of_one_part(batches)
@@ -168,7 +168,7 @@ def part_writer(write_part: Callable[[int, Batches], Sequence[CommitMessage]]) -
 
 
 def rows_by_part(rows: pa.RecordBatch, parts: npt.NDArray[np.int64], *, count: int, first: int = 0) -> Batches:
-    """Rows for the tasks of their parts, of which there are so many; those count from ``first``."""
+    """Yield rows for the tasks of their parts. There are ``count`` parts, numbered from ``first``."""
     ordered = rows.take(np.argsort(parts, kind="stable"))
     ends = np.cumsum(np.bincount(parts, minlength=count)).tolist()
     for part, (start, end) in enumerate(pairwise([0, *ends])):
@@ -177,19 +177,19 @@ def rows_by_part(rows: pa.RecordBatch, parts: npt.NDArray[np.int64], *, count: i
 
 
 def rows_for(part: int, rows: pa.RecordBatch) -> pa.RecordBatch:
-    """Rows for the task of a part, as they travel."""
+    """Return rows for the task of a part in the form in which they are sent."""
     return _row(_ROWS, part, _packed([rows]), None)
 
 
 def error_row(error: TableFormatError) -> pa.RecordBatch:
-    """An error that travels as rows do: the task of part 0 says so, in its answer."""
+    """Return an error in the form of rows. The task of part 0 returns it as its result."""
     return _row(_ROWS, 0, None, encode_error(error))
 
 
 def of_one_part(batches: Batches) -> tuple[int, Batches] | None:
-    """The part that a task got, and its rows; ``None`` if it got nothing.
+    """Return the part of a task and its rows; ``None`` if the task has no rows.
 
-    The rows raise the error that another task sent in their place.
+    Reading the rows raises the error of another task, if there is one.
     """
     rows = ((row[RANGE], row["rows"], row["failure"]) for batch in batches for row in batch.to_pylist())
     first = next(rows, None)
@@ -211,7 +211,7 @@ def _sampler(facts: TableFacts, pieces: Sequence[Piece], key: SortKey) -> Callab
         found: list[pa.RecordBatch] = []
         step = max(sum(file.row_count for file in piece.files) // SAMPLE_ROWS, 1)
         for batch in piece.read(facts, facts.schema.select(key.columns)):
-            # The ends say which prefix all strings share.
+            # The smallest and largest strings determine the common prefix of all strings.
             found += [batch.take(np.arange(0, batch.num_rows, step)), _ends(batch)]
         yield _row(_SAMPLE, piece.partition, _packed(found), None)
 
@@ -219,7 +219,7 @@ def _sampler(facts: TableFacts, pieces: Sequence[Piece], key: SortKey) -> Callab
 
 
 def _ends(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The smallest and the largest value of each column, in two rows."""
+    """Return the smallest and the largest value of each column as two rows."""
     columns = []
     for column in batch.columns:
         found = pc.min_max(column)

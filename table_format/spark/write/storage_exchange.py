@@ -1,12 +1,12 @@
-"""Rows on their way to the tasks of their buckets, through files in the table's storage.
+"""Sends rows to the tasks of their buckets through files in the storage of the table.
 
-Each task that has rows appends them to one file, as Arrow streams of the rows of one writing task each, and sends only
-where each stream lies: the file, its offset, its length. A writing task reads the ranges it was sent, those of
-earlier tasks first, so that rows keep the order of the frame.
+Each task appends its rows to one file as Arrow streams, one stream for each writing task, and sends only the location
+of each stream: the file, its offset and its length. A writing task reads the ranges that it gets, those of earlier
+tasks first, so that rows keep the order of the DataFrame.
 
-A file has the name of an attempt of a task and nobody lists the directory: what a failed, repeated or speculative
-attempt leaves is never read. The driver deletes the directory of its job at the end; the removal of orphan files knows
-where it would be left by a driver that died (``TablePaths.exchange_directory``).
+The name of a file contains the attempt of a task, and the directory is never listed, so files of failed, repeated or
+speculative attempts are never read. The driver deletes the directory of its job at the end. If the driver dies,
+removing orphan files deletes the directory (``TablePaths.exchange_directory``).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _BYTES_AT_ONCE: Final = 32 * MIB
-"""Rows that a task holds before it appends them to its file; it needs about three times as much memory."""
+"""Bytes of rows that a task buffers before it appends them to its file. It needs about three times as much memory."""
 
 _WRITER: Final = "writer"
 _SEGMENT: Final = schema(
@@ -56,7 +56,7 @@ _SEGMENT_DDL: Final = f"{_WRITER} int, task int, path string, offset long, lengt
 
 @dataclass(frozen=True, slots=True)
 class StorageExchange:
-    """An exchange between tasks. ``names`` are those of the columns; ``tasks`` is the number of writing tasks."""
+    """An exchange between tasks. ``names`` are the column names, ``tasks`` is the number of writing tasks."""
 
     facts: TableFacts
     names: tuple[str, ...]
@@ -65,7 +65,7 @@ class StorageExchange:
     directory: str
 
     def writers_of(self, rows: pa.RecordBatch) -> npt.NDArray[np.int64]:
-        """The writing task of each row: one for all rows of a bucket of a partition."""
+        """Return the writing task of each row. All rows of a bucket of a partition have the same task."""
         facts = self.facts
         fields = facts.schema.select(facts.schema.bucket_keys)
         function = bucket_function(fields, self.buckets, facts.options.bucket.function)
@@ -81,7 +81,7 @@ class StorageExchange:
             columns = [cast_column(c, f.type, f.name) for c, f in zip(self._columns(rows, fields), fields, strict=True)]
             return row_hashes([field.type for field in fields], columns).astype(np.int64)
         except InvalidData:
-            # The task that is to write them says what is wrong.
+            # The task that writes these rows raises the error.
             return np.zeros(rows.num_rows, np.int64)
 
     def _columns(self, rows: pa.RecordBatch, fields: Sequence[DataField]) -> list[pa.Array]:
@@ -90,7 +90,7 @@ class StorageExchange:
 
 @contextmanager
 def exchange_directory(facts: TableFacts) -> Iterator[str]:
-    """The directory for the files of one job, which is gone in the end."""
+    """Return a directory for the files of one job. It is deleted at the end."""
     io, paths = facts.store.io, facts.store.paths
     directory = paths.exchange(facts.store.runtime.ids.uuid())
     io.make_directory(directory)
@@ -111,7 +111,7 @@ def written_through_storage(frame: DataFrame, job: StorageExchange, write: Calla
 
 
 def sender(job: StorageExchange) -> Callable[[Batches], Batches]:
-    """Append the rows that come in to a file of this attempt, and answer with where those of each writer lie."""
+    """Append rows to a file of this attempt, and return the locations of the rows of each writer."""
 
     def send(batches: Batches) -> Batches:
         context = TaskContext.get()
@@ -175,7 +175,7 @@ def _gathered(batches: Batches) -> Batches:
 
 
 def receiver(job: StorageExchange, write: Callable[[Batches], Batches]) -> Callable[[Batches], Batches]:
-    """Give the rows whose places come in to ``write``."""
+    """Pass the rows at the given locations to ``write``."""
 
     def receive(batches: Batches) -> Batches:
         yield from write(_received(job, batches))

@@ -1,12 +1,12 @@
-"""Rows that Spark hands to Python tasks without measuring each of them.
+"""Lets Spark pass rows to Python tasks without measuring each row.
 
-Spark bounds an Arrow batch by rows and by bytes. For the bytes it sums up the buffers of all columns before it adds a
-row, which costs more than to copy the row; only the largest INT as the bound turns that off. Then rows alone bound a
-batch. So the frame gets a test of its own, which reads nothing but the lengths of strings: a row that is wider than
-so many of them may be stops the job, and the job is done again with Spark's own bound.
+Spark limits an Arrow batch by rows and by bytes. For the byte limit, it adds up the buffers of all columns before it
+adds a row, which costs more than copying the row. Only the largest INT as the limit turns this off. Then only the row
+limit applies. The DataFrame therefore gets an additional test, which reads only the lengths of strings: a row that is
+too wide stops the job, and the job is repeated with Spark's own limit.
 
-On a classic session the bound is a local property of this thread: tasks read it like a setting, other threads do not
-see it, and a setting of the user takes its place. On Connect the job runs in a clone of the session.
+In a classic session, the limit is a local property of this thread: tasks read it like a setting, other threads do not
+see it, and a setting of the user takes precedence. On Connect, the job runs in a clone of the session.
 """
 
 from __future__ import annotations
@@ -49,19 +49,19 @@ MAX_BYTES: Final = "spark.sql.execution.arrow.maxBytesPerBatch"
 MAX_ROWS: Final = "spark.sql.execution.arrow.maxRecordsPerBatch"
 
 UNMEASURED: Final = str((1 << 31) - 1)
-"""The one value with which Spark does not measure."""
+"""The only value with which Spark does not measure rows."""
 
 BATCH_BYTES: Final = 256 << 20
-"""What a batch may hold when every row is as wide as a row may be."""
+"""The maximum bytes of a batch if every row has the maximum width."""
 
 ROWS_WITH_STRINGS: Final = 2_000
-"""Rows of a batch with strings, unless the user has set another number: a row may then be 131 kB wide."""
+"""Rows of a batch with strings, unless the user sets another number. A row may then be 131 kB wide."""
 
 _LEAST_WIDTH: Final = 8 << 10
-"""Rows that may not be as wide as this keep Spark's bound: too many jobs would be done twice."""
+"""If the maximum width would be smaller, Spark's limit stays, because too many jobs would be repeated."""
 
 _WIDEST_VALUE: Final = 16
-"""Bytes of a value of fixed width, at most: those of a decimal."""
+"""The maximum bytes of a value of fixed width: a decimal."""
 
 _WIDE_ROW: Final = "a row is too wide for a batch that is bounded by rows"
 
@@ -73,13 +73,13 @@ class RowBound:
     rows: int | None
     strings: tuple[str, ...]
     width: int
-    """Bytes that the strings of one row may take together."""
+    """The maximum total bytes of the strings of one row."""
 
 
 def in_unmeasured_batches(frame: DataFrame, work: Callable[[DataFrame], T]) -> T:
-    """Do the work of a job on the rows of a frame, in batches that Spark does not measure where that is safe.
+    """Run a job on the rows of a DataFrame, in batches that Spark does not measure if that is safe.
 
-    The work may be done twice: it must leave nothing behind when it fails, or what nobody refers to.
+    The job may run twice. After a failure, it may leave only files that nothing references.
     """
     bound = _bound(frame)
     if bound is None:
@@ -94,7 +94,7 @@ def in_unmeasured_batches(frame: DataFrame, work: Callable[[DataFrame], T]) -> T
 
 
 def shown_bound(frame: DataFrame) -> str:
-    """How the batches of a frame would be bounded, for people to read."""
+    """Return a text about how the batches of a DataFrame would be limited."""
     bound = _bound(frame)
     if bound is None:
         return f"batches: bounded by {MAX_BYTES}, each row is measured"
@@ -110,10 +110,10 @@ def _bound(frame: DataFrame) -> RowBound | None:
 
 
 def bound_of(schema: StructType, settings: Mapping[str, str]) -> RowBound | None:
-    """The bound for rows of that schema; ``None`` where Spark's has to stay.
+    """Return the limit for rows of this schema; ``None`` if Spark's limit must stay.
 
-    It stays where the user has set one, and where a row may be wide for more than strings: binary and nested values,
-    and types that are not known here.
+    It stays if the user has set one, and if values other than strings may be wide: binary and nested values, and
+    unknown types.
     """
     if MAX_BYTES in settings:
         return None
@@ -130,17 +130,17 @@ def bound_of(schema: StructType, settings: Mapping[str, str]) -> RowBound | None
 
 
 def with_test_of_width(frame: DataFrame, bound: RowBound) -> DataFrame:
-    """The frame, whose rows stop the job when their strings are too wide."""
+    """Return the DataFrame with a test that stops the job if the strings of a row are too wide."""
     if not bound.strings:
         return frame
-    # By position: names may differ in case only, which Spark would not tell apart.
+    # By position, because Spark does not distinguish names that differ only in case.
     plain = frame.toDF(*(f"c{number}" for number in range(len(frame.columns))))
     names = dict(zip(frame.columns, plain.columns, strict=True))
     width = F.lit(0).cast("bigint")
     for name in bound.strings:
         width = width + F.coalesce(F.octet_length(column(names[name])), F.lit(0))
     first = names[bound.strings[0]]
-    # As a column and not as a condition, which Spark would move to rows that joins and filters drop.
+    # A column, not a condition: Spark would also apply a condition to rows that joins and filters drop.
     tested = F.when(width > bound.width, F.raise_error(F.lit(_WIDE_ROW))).otherwise(column(first))
     return plain.withColumn(first, tested.cast(plain.schema[first].dataType)).toDF(*frame.columns)
 
@@ -166,16 +166,16 @@ def _unmeasured(frame: DataFrame, bound: RowBound) -> Iterator[DataFrame]:
         yield frame
     finally:
         for key, earlier in before.items():
-            context.setLocalProperty(key, earlier)  # type: ignore[arg-type]  # None takes a property away
+            context.setLocalProperty(key, earlier)  # type: ignore[arg-type]  # None removes a property
 
 
 # --- user functions ---------------------------------------------------------------------------------------------------
 
 
 def _has_python(frame: DataFrame) -> bool:
-    """Whether functions of the user take part in the job: rows that they get may be wider than those of the frame.
+    """Return whether the job contains Python functions of the user, whose input rows may be wider than the result.
 
-    What the library does itself to read a table does not count: the frame of a table has no such plan yet.
+    Functions with which this library reads a table do not count: the DataFrame of a table is not planned yet.
     """
     if is_connect(frame.sparkSession):
         return _has_python_on_connect(frame)
@@ -184,7 +184,8 @@ def _has_python(frame: DataFrame) -> bool:
 
 def _has_python_on_connect(frame: DataFrame) -> bool:
     plan: Any = cast("Any", frame)._plan
-    # Every Python function of a plan names the version of its interpreter; some other text may, which costs speed only.
+    # Every Python function of a plan contains its Python version. Another text may contain it too, which only costs
+    # speed.
     version = f"{sys.version_info.major}.{sys.version_info.minor}".encode()
     return version in plan.to_proto(frame.sparkSession.client).SerializeToString()
 
@@ -194,11 +195,11 @@ def _has_python_on_connect(frame: DataFrame) -> bool:
 
 @contextmanager
 def _clone(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[SparkSession | None]:
-    """A session with the state of another and settings of its own, for the time of a job; ``None`` if there is none."""
+    """Return a clone of a session with other settings for one job; ``None`` if the session cannot be cloned."""
     try:
         clone: Any = cast("Any", spark).cloneSession()
-    except Exception:  # noqa: BLE001 - those of gRPC, which are not Spark's
-        # An older server, or one that has no room: batches are measured then.
+    except Exception:  # noqa: BLE001 - errors of gRPC, which are not errors of Spark
+        # The server is too old or has no capacity, so batches are measured.
         _log.debug("the session could not be cloned", exc_info=True)
         yield None
         return
@@ -207,12 +208,12 @@ def _clone(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[SparkSe
             clone.conf.set(key, value)
         yield clone
     finally:
-        # Not by ``stop``, which ends the server of a local session.
+        # ``stop`` would end the server of a local session.
         clone.client.release_session()
         clone.client.close()
 
 
 def _moved(frame: DataFrame, session: SparkSession) -> DataFrame:
-    """The same plan as a frame of another session."""
+    """Return the same plan as a DataFrame of another session."""
     plan: Any = cast("Any", frame)._plan
     return cast("DataFrame", cast("Any", type(frame))(plan, session))

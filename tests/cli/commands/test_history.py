@@ -13,7 +13,7 @@ from tests.cli.conftest import Shell
 
 
 def column(text: str, name: str) -> list[object]:
-    """The values of a column of JSON lines."""
+    """Return the values of a column of JSON lines."""
     return [json.loads(line)[name] for line in text.splitlines()]
 
 
@@ -30,12 +30,12 @@ def test_files_of_a_snapshot_are_listed(shell: Shell, orders: Callable[..., Tabl
     assert column(shell("files", "shop.orders", "--filter", "record_count > 1", "-f", "jsonl"), "level") == [0]
 
 
-def test_changes_are_those_of_the_last_snapshot(shell: Shell, orders: Callable[..., Table]) -> None:
+def test_changes_of_the_last_snapshot_are_shown_by_default(shell: Shell, orders: Callable[..., Table]) -> None:
     orders(2, 1)
     assert shell("changes", "shop.orders").splitlines()[1:] == ["+I        2  new      null"]
 
 
-def test_changes_lie_between_two_snapshots(shell: Shell, orders: Callable[..., Table]) -> None:
+def test_changes_between_two_snapshots_are_shown(shell: Shell, orders: Callable[..., Table]) -> None:
     orders(1, 1, 1)
     shown = shell("changes", "shop.orders", "--from", "1", "--to", "3", "--columns", "id", "-f", "csv")
     assert shown.splitlines() == ['"id"', "1", "2"]
@@ -59,7 +59,7 @@ def test_a_tag_is_created_listed_and_deleted(shell: Shell, orders: Callable[...,
     assert set(shell.table("shop.orders").tags()) == set()
 
 
-def test_a_branch_is_created_written_and_becomes_the_table(shell: Shell, orders: Callable[..., Table]) -> None:
+def test_a_branch_is_created_written_and_fast_forwarded(shell: Shell, orders: Callable[..., Table]) -> None:
     orders(2).create_tag("v1")
     shell("branches", "create", "shop.orders", "dev", "--tag", "v1")
     shell("load", "shop.orders$branch_dev", "-", "-f", "jsonl", input='{"id": 9}\n')
@@ -79,7 +79,7 @@ def test_a_branch_is_deleted(shell: Shell, orders: Callable[..., Table]) -> None
     assert set(shell.table("shop.orders").branches()) == set()
 
 
-def test_a_rollback_says_what_goes(shell: Shell, orders: Callable[..., Table]) -> None:
+def test_a_rollback_lists_what_it_deletes(shell: Shell, orders: Callable[..., Table]) -> None:
     orders(1, 1, 1)
     shown = shell("rollback", "shop.orders", "--snapshot", "1", "--dry-run")
     assert "back to snapshot 1; 2 snapshots and 0 tags would be deleted" in shown
@@ -88,7 +88,7 @@ def test_a_rollback_says_what_goes(shell: Shell, orders: Callable[..., Table]) -
     assert len(shell.table("shop.orders").snapshots()) == 1
 
 
-def test_a_rollback_goes_to_a_tag_or_a_time(shell: Shell, orders: Callable[..., Table]) -> None:
+def test_rollback_to_a_tag_or_a_time(shell: Shell, orders: Callable[..., Table]) -> None:
     orders(1, 1).create_tag("v1", 1)
     assert "back to snapshot 2" in shell("rollback", "shop.orders", "--at", "0s", "--dry-run")
     shell("rollback", "shop.orders", "--tag", "v1", "--yes")
@@ -96,7 +96,7 @@ def test_a_rollback_goes_to_a_tag_or_a_time(shell: Shell, orders: Callable[..., 
     assert "one of --snapshot, --tag and --at" in shell.error("rollback", "shop.orders", "--yes", code=2)
 
 
-def test_what_deletes_asks_somebody(
+def test_commands_that_delete_ask_for_confirmation(
     shell: Shell, orders: Callable[..., Table], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     orders(1, 1)

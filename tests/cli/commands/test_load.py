@@ -67,12 +67,12 @@ def test_a_column_without_values_needs_a_type(shell: Shell, tmp_path: Path) -> N
         (["--from", "a.xyz"], 2, "a.xyz"),
     ],
 )
-def test_what_makes_no_table_is_refused(shell: Shell, arguments: list[str], code: int, said: str) -> None:
+def test_invalid_definitions_of_a_table_are_refused(shell: Shell, arguments: list[str], code: int, said: str) -> None:
     assert said in shell.error("create", "shop.a", *arguments, code=code)
     assert shell.catalog.list_tables("shop") == ()
 
 
-def test_a_table_that_exists_is_left_as_it_is(shell: Shell, orders: Callable[..., Table]) -> None:
+def test_an_existing_table_is_not_changed(shell: Shell, orders: Callable[..., Table]) -> None:
     orders()
     assert "exists already" in shell.error("create", "shop.orders", "--column", "x:INT")
     assert "exists already" in shell("create", "shop.orders", "--column", "x:INT", "--if-not-exists")
@@ -87,7 +87,7 @@ def test_csv_is_loaded_in_one_commit(shell: Shell, orders: Callable[..., Table],
     assert rows(shell) == [("1", "new", "1.50"), ("2", "None", "2.25"), ("3", "", "None")]
 
 
-def test_rows_come_from_standard_input(shell: Shell, orders: Callable[..., Table]) -> None:
+def test_rows_are_read_from_standard_input(shell: Shell, orders: Callable[..., Table]) -> None:
     orders()
     shell("load", "shop.orders", "-", "--format", "csv", "--delimiter", ";", input=CSV.replace(",", ";"))
     assert len(rows(shell)) == 2
@@ -99,7 +99,7 @@ def test_row_kinds_delete_rows(shell: Shell, orders: Callable[..., Table]) -> No
     assert [row[0] for row in rows(shell)] == ["1", "7"]
 
 
-def test_row_kinds_have_a_column_of_any_name(shell: Shell, orders: Callable[..., Table]) -> None:
+def test_the_column_of_row_kinds_may_have_any_name(shell: Shell, orders: Callable[..., Table]) -> None:
     orders(2)
     shell("load", "shop.orders", "-", "--format", "csv", "--row-kinds", "op", input="id,state,amount,op\n0,,,-D\n")
     assert [row[0] for row in rows(shell)] == ["1"]
@@ -107,7 +107,7 @@ def test_row_kinds_have_a_column_of_any_name(shell: Shell, orders: Callable[...,
     assert "no column 'op' with row kinds" in missing
 
 
-def test_a_load_with_an_identifier_is_done_once(shell: Shell, orders: Callable[..., Table]) -> None:
+def test_a_load_with_an_identifier_takes_effect_once(shell: Shell, orders: Callable[..., Table]) -> None:
     orders()
     again = ["load", "shop.orders", "-", "--format", "csv", "--commit-user", "nightly", "--identifier", "1"]
     assert "Loaded 2 rows" in shell(*again, input=CSV)
@@ -115,14 +115,14 @@ def test_a_load_with_an_identifier_is_done_once(shell: Shell, orders: Callable[.
     assert len(shell.table("shop.orders").snapshots()) == 1
 
 
-def test_rows_are_replaced(shell: Shell, orders: Callable[..., Table]) -> None:
+def test_overwrite_replaces_rows(shell: Shell, orders: Callable[..., Table]) -> None:
     orders(9)
     shell("load", "shop.orders", "-", "--format", "csv", "--overwrite", input=CSV)
     assert [row[0] for row in rows(shell)] == ["1", "2"]
 
 
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
-def test_what_a_scan_wrote_is_loaded_as_it_was(shell: Shell, tmp_path: Path, ending: str) -> None:
+def test_the_output_of_a_scan_is_loaded_unchanged(shell: Shell, tmp_path: Path, ending: str) -> None:
     all_types(shell)
     nested = {"csv": ["l", "m"], "jsonl": ["m"], "parquet": []}[ending]
     columns = ",".join(name for name in shell.table("shop.types").schema.field_names if name not in nested)
@@ -149,7 +149,7 @@ def test_what_a_scan_wrote_is_loaded_as_it_was(shell: Shell, tmp_path: Path, end
         (["--format", "csv", "--delimiter", "::"], CSV, 2, "one character"),
     ],
 )
-def test_what_cannot_be_loaded_is_refused(
+def test_invalid_input_is_refused(
     shell: Shell, orders: Callable[..., Table], arguments: list[str], text: str, code: int, said: str
 ) -> None:
     orders()

@@ -24,7 +24,7 @@ def test_the_first_twenty_rows_are_shown_and_all_are_counted(shell: Shell, order
     assert lines[-1] == "first 20 of 30 rows; --limit shows more"
 
 
-def test_few_rows_are_all_shown(shell: Shell, orders: Callable[..., Table]) -> None:
+def test_all_rows_are_shown_if_there_are_few(shell: Shell, orders: Callable[..., Table]) -> None:
     orders(2)
     assert shell("scan", "shop.orders").splitlines() == [
         "id  state  amount",
@@ -34,17 +34,17 @@ def test_few_rows_are_all_shown(shell: Shell, orders: Callable[..., Table]) -> N
     ]
 
 
-def test_a_filter_counts_only_the_rows_it_selects(shell: Shell, orders: Callable[..., Table]) -> None:
+def test_only_rows_that_the_filter_selects_are_counted(shell: Shell, orders: Callable[..., Table]) -> None:
     orders(50)
     assert "first 20 of 40 rows" in shell("scan", "shop.orders", "--filter", "id >= 10")
 
 
-def test_a_limit_shows_as_many_rows(shell: Shell, orders: Callable[..., Table]) -> None:
+def test_a_limit_sets_the_number_of_rows(shell: Shell, orders: Callable[..., Table]) -> None:
     orders(50)
     assert len(shell("scan", "shop.orders", "--limit", "30").splitlines()) == 31
 
 
-def test_columns_and_order_are_chosen(shell: Shell, orders: Callable[..., Table]) -> None:
+def test_columns_and_order_can_be_selected(shell: Shell, orders: Callable[..., Table]) -> None:
     orders(5)
     shown = shell("scan", "shop.orders", "--columns", "id", "--order-by", "id DESC", "--limit", "2", "--format", "csv")
     assert shown.splitlines() == ['"id"', "4", "3"]
@@ -67,7 +67,7 @@ def test_two_states_exclude_each_other(shell: Shell, orders: Callable[..., Table
 
 
 def all_types(shell: Shell) -> pa.Table:
-    """A table with a column of each kind that files treat differently, with a row of values and one of nulls."""
+    """Return a table with columns of all types that formats treat differently, a row of values and a row of nulls."""
     columns = {
         "t": pa.array(['a "b", c', None]),
         "e": pa.array(["", None]),
@@ -86,7 +86,7 @@ def all_types(shell: Shell) -> pa.Table:
     return shell.table("shop.types").scan().to_arrow()
 
 
-def test_json_lines_hold_every_type(shell: Shell) -> None:
+def test_json_lines_represent_every_type(shell: Shell) -> None:
     all_types(shell)
     first, second = (json.loads(line) for line in shell("scan", "shop.types", "--format", "jsonl").splitlines())
     assert first == {
@@ -105,7 +105,7 @@ def test_json_lines_hold_every_type(shell: Shell) -> None:
     assert set(second.values()) == {None}
 
 
-def test_csv_holds_every_type(shell: Shell, tmp_path: Path) -> None:
+def test_csv_represents_every_type(shell: Shell, tmp_path: Path) -> None:
     all_types(shell)
     shell("scan", "shop.types", "--output", str(tmp_path / "types.csv"))
     values, nulls = csv.read_csv(
@@ -126,27 +126,27 @@ def test_csv_holds_every_type(shell: Shell, tmp_path: Path) -> None:
     assert set(nulls.values()) == {None}
 
 
-def test_parquet_files_hold_the_rows_as_they_are(shell: Shell, tmp_path: Path) -> None:
+def test_parquet_files_contain_the_rows_unchanged(shell: Shell, tmp_path: Path) -> None:
     rows = all_types(shell)
     shell("scan", "shop.types", "--output", str(tmp_path / "types.parquet"))
     assert pq.read_table(tmp_path / "types.parquet").to_pylist() == rows.to_pylist()
 
 
-def test_arrow_files_hold_the_rows_as_they_are(shell: Shell, tmp_path: Path) -> None:
+def test_arrow_files_contain_the_rows_unchanged(shell: Shell, tmp_path: Path) -> None:
     rows = all_types(shell)
     shell("scan", "shop.types", "--output", str(tmp_path / "types.arrow"))
     with pa.ipc.open_file(tmp_path / "types.arrow") as reader:
         assert reader.read_all() == rows
 
 
-def test_an_arrow_stream_goes_to_standard_output(shell: Shell) -> None:
+def test_an_arrow_stream_is_written_to_standard_output(shell: Shell) -> None:
     rows = all_types(shell)
     result = shell.run("scan", "shop.types", "--format", "arrow")
     with pa.ipc.open_stream(result.stdout_bytes) as reader:
         assert reader.read_all() == rows
 
 
-def test_parquet_goes_to_standard_output(shell: Shell) -> None:
+def test_parquet_is_written_to_standard_output(shell: Shell) -> None:
     rows = all_types(shell)
     result = shell.run("scan", "shop.types", "--format", "parquet")
     assert pq.read_table(pa.BufferReader(result.stdout_bytes)).to_pylist() == rows.to_pylist()
@@ -158,9 +158,7 @@ def test_a_table_is_written_to_a_file(shell: Shell, orders: Callable[..., Table]
     assert len((tmp_path / "rows.txt").read_text().splitlines()) == 31
 
 
-def test_a_file_that_was_not_completed_does_not_appear(
-    shell: Shell, orders: Callable[..., Table], tmp_path: Path
-) -> None:
+def test_an_incomplete_file_does_not_appear(shell: Shell, orders: Callable[..., Table], tmp_path: Path) -> None:
     table = orders(3)
     (path,) = shell.warehouse.glob("shop.db/orders/bucket-0/*.parquet")
     path.write_bytes(b"damaged")
@@ -180,7 +178,7 @@ def test_system_tables_are_shown(shell: Shell, orders: Callable[..., Table]) -> 
     assert shown.splitlines() == ['"snapshot_id"', "1", "2"]
 
 
-def test_a_value_cannot_steer_the_terminal(shell: Shell) -> None:
+def test_a_value_cannot_control_the_terminal(shell: Shell) -> None:
     table = shell.catalog.create_table("shop.t", Schema.from_arrow(pa.schema([("v", pa.string())])))
     table.append(pa.table({"v": ["[red]a\x1b[31m\n"]}))
     assert shell("scan", "shop.t").splitlines()[1] == r"[red]a\x1b[31m\n"
@@ -194,17 +192,17 @@ def test_a_filter_with_an_unknown_column_names_the_columns(shell: Shell, orders:
     )
 
 
-def test_an_unknown_column_is_named(shell: Shell, orders: Callable[..., Table]) -> None:
+def test_the_error_names_an_unknown_column(shell: Shell, orders: Callable[..., Table]) -> None:
     orders(1)
     assert "column 'price' does not exist" in shell.error("scan", "shop.orders", "--columns", "id,price")
 
 
-def test_a_snapshot_that_does_not_exist_is_named(shell: Shell, orders: Callable[..., Table]) -> None:
+def test_the_error_names_a_snapshot_that_does_not_exist(shell: Shell, orders: Callable[..., Table]) -> None:
     orders(1)
     assert "7" in shell.error("scan", "shop.orders", "--snapshot", "7")
 
 
-def test_a_plan_shows_what_pruning_left_out(shell: Shell, orders: Callable[..., Table]) -> None:
+def test_a_plan_shows_what_pruning_skips(shell: Shell, orders: Callable[..., Table]) -> None:
     orders(5, 5)
     lines = shell("plan", "shop.orders", "--filter", "id >= 5").splitlines()
     assert lines[0] == "scan of shop.orders, snapshot 2, schema 0"

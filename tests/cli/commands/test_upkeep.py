@@ -37,7 +37,7 @@ def test_an_append_table_is_sorted(shell: Shell) -> None:
 
 
 @pytest.mark.parametrize("arguments", [["--order", "zorder"], ["--order-by", "id", "--full"]])
-def test_ways_to_compact_exclude_each_other(shell: Shell, orders: Callable[..., Table], arguments: list[str]) -> None:
+def test_order_by_excludes_full_and_bucket(shell: Shell, orders: Callable[..., Table], arguments: list[str]) -> None:
     orders(1)
     assert "--order-by" in shell.error("compact", "shop.orders", *arguments, code=2)
 
@@ -59,7 +59,7 @@ def test_old_snapshots_expire(shell: Shell, orders: Callable[..., Table]) -> Non
     assert shell(*EXPIRY) == "No snapshots of shop.orders to delete.\n"
 
 
-def test_an_expiry_says_that_young_snapshots_stay(shell: Shell, orders: Callable[..., Table]) -> None:
+def test_an_expiry_reports_that_young_snapshots_are_kept(shell: Shell, orders: Callable[..., Table]) -> None:
     orders(1, 1, 1)
     assert shell("expire", "shop.orders", "--retain-max", "1", "--retain-min", "1").splitlines() == [
         "More snapshots are kept than the maximum, 2: they are younger than the retain floor.",
@@ -87,7 +87,7 @@ def test_statistics_are_shown(shell: Shell, orders: Callable[..., Table]) -> Non
     assert "distinctCount" in shell("analyze", "shop.orders", "--columns", "id")
 
 
-def test_the_doctor_looks_at_all_tables(shell: Shell, orders: Callable[..., Table]) -> None:
+def test_the_doctor_checks_all_tables(shell: Shell, orders: Callable[..., Table]) -> None:
     orders(1)
     shell("create", "shop.t", "--column", "a:INT")
     lines = shell("doctor", "--depth", "rows").splitlines()

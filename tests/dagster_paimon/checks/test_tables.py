@@ -1,4 +1,4 @@
-"""Each check passes on a sound table, fails where it should, and is put on the asset of its table."""
+"""Each check passes on a valid table, fails on a faulty one, and belongs to the asset of its table."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ NAME = "crm.visits"
 
 
 def checked(project: Project, check: str, assets: Any = (), table: str = NAME, **settings: Any) -> Any:
-    """The evaluation of one check of the table."""
+    """Return the evaluation of one check of the table."""
     (definition,) = table_checks(table, [check], assets=assets, settings={check: settings} if settings else None)
     job = dg.define_asset_job("checks", selection=dg.AssetSelection.all_asset_checks())
     defs = dg.Definitions(
         asset_checks=[definition], jobs=[job], executor=dg.in_process_executor, resources=project.resources
     )
-    # A check that blocks fails its run.
+    # A blocking check fails its run.
     blocks = check == "pk_unique" and bool(settings)
     run = defs.resolve_job_def("checks").execute_in_process(instance=project.instance, raise_on_error=not blocks)
     (evaluation,) = run.get_asset_check_evaluations()
@@ -62,14 +62,14 @@ def test_a_check_of_a_table_that_does_not_exist_is_a_warning(project: Project, c
 
 @pytest.mark.parametrize("check", [c for c in TableCheck if c is not TableCheck.FRESHNESS])
 @pytest.mark.parametrize("commits", [0, 1])
-def test_a_sound_table_passes(project: Project, check: str, commits: int) -> None:
+def test_a_valid_table_passes(project: Project, check: str, commits: int) -> None:
     table = a_table(project.lakehouse, NAME, keys=["id"])
     for number in range(commits):
         table.append(rows((number, "mon", 1), (number + 1, "tue", 1)))
     assert checked(project, check).passed
 
 
-def test_the_options_of_a_table_say_when_its_health_is_bad(project: Project) -> None:
+def test_the_options_of_a_table_set_the_limits_of_its_health(project: Project) -> None:
     table = a_table(project.lakehouse, NAME, keys=["id"], options={"write-only": "true"})
     for number in range(9):
         table.append(rows((number, "mon", 1)))
@@ -93,7 +93,7 @@ def test_small_files_of_an_append_table_are_bad_health(project: Project) -> None
     assert "6 small files" in checked(project, "table_health").description
 
 
-def test_a_missing_file_is_an_error_of_presence_and_of_readability(project: Project) -> None:
+def test_a_missing_file_fails_files_present_and_snapshot_readable(project: Project) -> None:
     table = a_table(project.lakehouse, NAME)
     table.append(rows((1, "mon", 1)))
     delete_a_data_file(table)
@@ -119,7 +119,7 @@ def test_many_keys_are_compared_in_parts(project: Project) -> None:
     assert (found["rows"], found["repeated keys"]) == (502, 2)
 
 
-def test_a_key_that_is_not_named_is_asked_for(project: Project) -> None:
+def test_the_error_asks_for_the_key_of_a_table_without_one(project: Project) -> None:
     a_table(project.lakehouse, NAME)
     with pytest.raises(InvalidInputError, match="name the columns that are unique"):
         checked(project, "pk_unique")
@@ -148,7 +148,7 @@ def test_the_schema_is_compared_with_what_the_asset_declares(project: Project) -
     assert not checked(project, "schema_as_declared", schema=ROWS.remove(1)).passed
 
 
-def test_a_change_of_the_columns_is_a_warning_until_the_next_commit_but_one(project: Project) -> None:
+def test_a_schema_change_is_a_warning_until_the_second_commit_after_it(project: Project) -> None:
     table = a_table(project.lakehouse, NAME, keys=["id"])
     table.append(rows((1, "mon", 1)))
     project.lakehouse.catalog().alter_table(NAME, [AddColumn("note", IntType())])
@@ -159,7 +159,7 @@ def test_a_change_of_the_columns_is_a_warning_until_the_next_commit_but_one(proj
         assert checked(project, "schema_change").passed is passed
 
 
-def test_rows_beyond_their_bounds_are_a_warning(project: Project) -> None:
+def test_a_row_count_outside_the_bounds_is_a_warning(project: Project) -> None:
     table = a_table(project.lakehouse, NAME, keys=["id"])
     table.append(rows((1, "mon", 1), (2, "mon", 1)))
     table.append(rows((2, "tue", 1)))
@@ -189,9 +189,7 @@ def test_an_input_that_was_rolled_back_is_a_warning(project: Project) -> None:
     assert not checked(project, "inputs_consumed").passed
 
 
-def test_files_that_nothing_reaches_are_a_warning_when_they_are_a_day_old(
-    project: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_orphan_files_older_than_a_day_are_a_warning(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     table = a_table(project.lakehouse, NAME)
     table.new_write().write(rows((1, "mon", 1)))
     assert checked(project, "no_dangling_files").passed
@@ -217,7 +215,7 @@ def test_data_older_than_its_asset_allows_is_a_warning(project: Project) -> None
         table_checks(NAME, ["freshness"])
 
 
-def test_a_check_is_put_on_the_asset_whose_table_it_is() -> None:
+def test_a_check_belongs_to_the_asset_of_its_table() -> None:
     assets = [
         dg.AssetSpec(["prod", "web", "clicks"], metadata={"paimon/table": "web.clicks"}),
         dg.AssetSpec("single"),
@@ -228,10 +226,10 @@ def test_a_check_is_put_on_the_asset_whose_table_it_is() -> None:
     assert keys == {dg.AssetKey(["prod", "web", "clicks"]), dg.AssetKey("single"), dg.AssetKey(["crm", "calls"])}
 
 
-def test_what_is_no_check_pattern_or_setting_is_refused() -> None:
+def test_unknown_checks_patterns_and_settings_are_refused() -> None:
     with pytest.raises(InvalidInputError, match="'healthy' is not a check; expected one of table_health"):
         table_checks(NAME, ["healthy"])
-    with pytest.raises(InvalidInputError, match="patterns select among known tables"):
+    with pytest.raises(InvalidInputError, match="a pattern selects among known tables"):
         table_checks("crm.*")
     with pytest.raises(InvalidInputError, match="settings of pk_unique"):
         table_checks(NAME, ["table_health"], settings={"pk_unique": {}})

@@ -1,4 +1,4 @@
-"""Components declared in YAML make what the factories make, with the settings that the resources know."""
+"""Components in YAML create the definitions of the factories, with the settings of the resources."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ pytestmark = [pytest.mark.dagster, pytest.mark.filterwarnings("ignore::dagster.B
 
 
 def made_by(component: type[dg.Component], attributes: Mapping[str, Any]) -> dg.Definitions:
-    """The definitions of a project whose only component is this one."""
+    """Return the definitions of a project whose only component is this one."""
     with create_defs_folder_sandbox() as sandbox:
         path = sandbox.scaffold_component(
             component_cls=component,
@@ -38,7 +38,7 @@ def made_by(component: type[dg.Component], attributes: Mapping[str, Any]) -> dg.
 
 
 def refusal(component: type[dg.Component], attributes: Mapping[str, Any]) -> str:
-    """Why the attributes are refused: Dagster shows the whole chain of errors."""
+    """Return why the attributes are refused: the whole chain of errors that Dagster shows."""
     with pytest.raises(ComponentTreeException) as caught:
         made_by(component, attributes)
     return "\n".join(str(error) for error in chain_of(caught.value))
@@ -71,7 +71,7 @@ def test_settings_in_yaml_reach_the_resources() -> None:
     assert made["paimon_io"].lakehouse.warehouse == "/data/aviary"
 
 
-def test_a_text_is_read_from_the_environment_when_it_is_needed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_text_is_read_from_the_environment_on_use(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("AVIARY", raising=False)
     lakehouse = resources({"lakehouse": {"warehouse": {"env": "AVIARY"}}})["lakehouse"]
     assert lakehouse.warehouse == dg.EnvVar("AVIARY")
@@ -79,7 +79,7 @@ def test_a_text_is_read_from_the_environment_when_it_is_needed(monkeypatch: pyte
     assert lakehouse.catalog_options({})["warehouse"] == str(tmp_path)
 
 
-def test_a_relative_warehouse_begins_at_the_root_of_the_project() -> None:
+def test_a_relative_warehouse_is_relative_to_the_project_root() -> None:
     lakehouse = resources({})["lakehouse"]
     root = Path(lakehouse.base_directory)
     assert root.is_absolute()
@@ -87,7 +87,7 @@ def test_a_relative_warehouse_begins_at_the_root_of_the_project() -> None:
     assert lakehouse.catalog_options({})["warehouse"] == str(root / "warehouse")
 
 
-def test_a_base_directory_that_is_given_stays() -> None:
+def test_a_given_base_directory_is_kept() -> None:
     made = resources({"lakehouse": {"warehouse": "birds", "base_directory": "/srv"}})
     assert made["lakehouse"].catalog_options({})["warehouse"] == "/srv/birds"
 
@@ -104,11 +104,11 @@ def test_a_base_directory_that_is_given_stays() -> None:
         ),
     ],
 )
-def test_a_setting_that_no_resource_takes_is_refused_by_name(attributes: dict[str, Any], named: str) -> None:
+def test_the_error_names_an_unknown_setting(attributes: dict[str, Any], named: str) -> None:
     assert named in refusal(PaimonLakehouseComponent, attributes)
 
 
-def test_maintenance_makes_the_jobs_and_schedules_of_the_factories() -> None:
+def test_the_maintenance_component_creates_the_jobs_and_schedules_of_the_factories() -> None:
     made = made_by(PaimonMaintenanceComponent, {"tables": ["aviary.*", "ods.birds"]})
     assert {job.name for job in made.jobs} == {job.name for job in maintenance_jobs()}
     assert {schedule.name for schedule in made.schedules} == {schedule.name for schedule in maintenance_schedules()}
@@ -120,11 +120,11 @@ def test_maintenance_without_schedules_has_only_jobs() -> None:
     assert not made.schedules
 
 
-def test_a_pattern_that_names_no_table_is_refused() -> None:
+def test_an_invalid_pattern_is_refused() -> None:
     assert "'birds' is not a table name" in refusal(PaimonMaintenanceComponent, {"tables": "birds"})
 
 
-def test_each_sensor_is_made_where_tables_are_named_for_it() -> None:
+def test_each_sensor_is_created_if_tables_are_named_for_it() -> None:
     made = made_by(PaimonSensorsComponent, {"snapshots": "ext.*", "compaction_pressure": "*"})
     assert [sensor.name for sensor in made.sensors] == ["external_snapshots", "compaction_pressure"]
     assert not made_by(PaimonSensorsComponent, {}).sensors
@@ -133,7 +133,7 @@ def test_each_sensor_is_made_where_tables_are_named_for_it() -> None:
     assert len(made_by(PaimonSensorsComponent, every).sensors) == len(every) == 5
 
 
-def test_the_cleanup_deletes_only_where_the_yaml_says_that_nobody_else_writes() -> None:
+def test_the_cleanup_deletes_only_if_the_yaml_confirms_that_no_one_else_writes() -> None:
     for attributes, verb in (({}, "Reports"), ({"only_dagster_writes": True}, "Deletes")):
         (sensor,) = made_by(PaimonSensorsComponent, {"run_failure_cleanup": "aviary.*", **attributes}).sensors
         assert str(sensor.description).startswith(verb)
@@ -170,13 +170,13 @@ def test_every_sensor_of_the_package_has_a_component() -> None:
     }
 
 
-def test_a_consumer_needs_a_job_or_assets_and_not_both() -> None:
+def test_a_consumer_needs_either_a_job_or_assets() -> None:
     for target in ({}, {"job": "export", "assets": ["report/counts"]}):
         entry = {"table": "aviary.birds", "consumer": "counts", **target}
-        assert "give one of both" in refusal(PaimonSensorsComponent, {"changelog_ready": [entry]})
+        assert "give either a job or assets to request" in refusal(PaimonSensorsComponent, {"changelog_ready": [entry]})
 
 
-def test_checks_are_those_of_the_tables_on_their_assets() -> None:
+def test_the_checks_component_creates_the_checks_on_the_assets_of_the_tables() -> None:
     attributes = {
         "tables": ["aviary.birds", "aviary.nests"],
         "checks": ["table_health", "row_count_bounds"],

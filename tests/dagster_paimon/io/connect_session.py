@@ -1,5 +1,5 @@
-"""Assets on Spark Connect, in a process of its own: a process has one kind of session."""
-# Annotations are not postponed here: Dagster looks at the types of inputs itself.
+"""Assets on Spark Connect, in a separate process, because a process has only one kind of session."""
+# No postponed annotations here: Dagster inspects the types of inputs.
 
 import sys
 from pathlib import Path

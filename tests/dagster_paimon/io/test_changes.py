@@ -1,4 +1,4 @@
-"""An asset that follows the changes of a table: what it reads, and what it does when they can no longer be had."""
+"""An asset that follows the changes of a table: what it reads, also if changes are no longer available."""
 
 from typing import Any
 
@@ -58,7 +58,7 @@ def sums(project: Project) -> dict[int, int]:
 
 
 @pytest.mark.parametrize("producer", ["full-compaction", "lookup"])
-def test_a_run_reads_what_changed_since_the_last_one_and_the_sums_are_right(project: Project, producer: str) -> None:
+def test_a_run_reads_the_changes_since_the_last_run_and_the_sums_are_right(project: Project, producer: str) -> None:
     source, seen = a_source(project, **{"changelog-producer": producer}), []
     source.append(orders((1, 10, 5), (2, 10, 7), (3, 20, 1)))
     source.compact(full=True)
@@ -69,7 +69,7 @@ def test_a_run_reads_what_changed_since_the_last_one_and_the_sums_are_right(proj
     project.run(totals(seen))
     assert sums(project) == {10: 5, 20: 9, 30: 2}
     assert seen[0] == (True, 3)
-    assert seen[1] == (False, 4)  # before and after of 2, the new 4, and 3 that is gone
+    assert seen[1] == (False, 4)  # the old and new row 2, the new row 4, and the deleted row 3
 
 
 def test_a_run_without_changes_writes_nothing(project: Project) -> None:
@@ -81,7 +81,7 @@ def test_a_run_without_changes_writes_nothing(project: Project) -> None:
     assert project.table("mart.totals").latest_snapshot().id == 1
 
 
-def test_a_run_that_fails_leaves_its_changes_to_the_next(project: Project) -> None:
+def test_the_next_run_reads_the_changes_of_a_failed_run(project: Project) -> None:
     source, seen = a_source(project), []
     source.append(orders((1, 10, 5)))
     project.run(totals(seen))
@@ -92,7 +92,7 @@ def test_a_run_that_fails_leaves_its_changes_to_the_next(project: Project) -> No
     assert sums(project) == {10: 12}
 
 
-def test_after_a_rollback_of_the_source_all_is_computed_again(project: Project) -> None:
+def test_a_rollback_of_the_source_recomputes_everything(project: Project) -> None:
     source, seen = a_source(project), []
     source.append(orders((1, 10, 5)))
     source.append(orders((2, 10, 7)))
@@ -104,7 +104,7 @@ def test_after_a_rollback_of_the_source_all_is_computed_again(project: Project) 
     assert sums(project) == {10: 5, 20: 1}
 
 
-def test_after_an_overwrite_of_the_source_all_is_computed_again(project: Project) -> None:
+def test_an_overwrite_of_the_source_recomputes_everything(project: Project) -> None:
     source, seen = a_source(project), []
     source.append(orders((1, 10, 5)))
     project.run(totals(seen))
@@ -115,7 +115,7 @@ def test_after_an_overwrite_of_the_source_all_is_computed_again(project: Project
     assert sums(project) == {20: 8}
 
 
-def test_after_the_expiry_of_what_was_read_all_is_computed_again(project: Project) -> None:
+def test_expiry_of_the_read_snapshot_recomputes_everything(project: Project) -> None:
     source, seen = a_source(project), []
     source.append(orders((1, 10, 5)))
     project.run(totals(seen))
@@ -127,7 +127,7 @@ def test_after_the_expiry_of_what_was_read_all_is_computed_again(project: Projec
     assert sums(project) == {10: 5, 20: 1, 30: 1}
 
 
-def test_a_consumer_keeps_what_the_next_run_needs(project: Project) -> None:
+def test_a_consumer_keeps_the_snapshots_that_the_next_run_needs(project: Project) -> None:
     source, seen = a_source(project), []
     source.append(orders((1, 10, 5)))
     project.run(totals(seen, consumer="totals"))
@@ -139,7 +139,7 @@ def test_a_consumer_keeps_what_the_next_run_needs(project: Project) -> None:
     assert sums(project) == {10: 5, 20: 1, 30: 1}
 
 
-def test_the_snapshot_of_the_asset_says_how_far_it_has_read(project: Project) -> None:
+def test_the_snapshot_of_the_asset_records_the_read_position(project: Project) -> None:
     source = a_source(project)
     source.append(orders((1, 10, 5)))
     project.run(totals([]))

@@ -1,4 +1,4 @@
-"""Who commits: a repeated step is the same committer, a new run another."""
+"""The committer: a repeated step has the same committer, a new run has another one."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ FIRST = ARun("first")
         (ARun("orphan", "forgotten", FROM_FAILURE), "forgotten"),
     ],
 )
-def test_a_run_carries_on_the_work_of_the_run_it_continues_and_of_no_other(run: ARun, answer: str) -> None:
+def test_a_run_continues_only_the_work_of_the_run_that_it_retries(run: ARun, answer: str) -> None:
     assert first_run_id(run, History(FIRST, ARun("anew", "first"))) == answer
 
 
-def test_the_snapshot_says_who_made_it_from_what() -> None:
+def test_the_snapshot_records_its_run_and_inputs() -> None:
     run = ARun("second", "first", {**FROM_FAILURE, "dagster/backfill": "b1"})
     who = committer(
         run,

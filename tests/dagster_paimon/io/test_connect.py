@@ -1,4 +1,4 @@
-"""Assets on Spark Connect, which has neither a JVM nor a context to reach into, do what they do on a classic one."""
+"""Assets on Spark Connect, which has no local JVM or context, behave as in a classic session."""
 
 from __future__ import annotations
 

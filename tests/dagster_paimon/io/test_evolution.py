@@ -1,4 +1,4 @@
-"""What a frame may do to the schema of its table."""
+"""The schema changes that a frame may cause."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ TABLE = a_table(id=BigIntType(nullable=False), amount=NARROW)
         ),
     ],
 )
-def test_a_frame_asks_for_the_changes_it_needs_and_no_more(
+def test_a_frame_causes_only_the_necessary_schema_changes(
     frame: tuple[DataField, ...], changes: tuple[SchemaChange, ...]
 ) -> None:
     assert changes_for(TABLE, frame, SchemaEvolution.widen, name="db.t") == changes
@@ -54,6 +54,8 @@ def test_a_frame_asks_for_the_changes_it_needs_and_no_more(
         ("widen", fields(amount=NARROW), "lacks id"),
     ],
 )
-def test_what_the_policy_forbids_is_refused_by_name(policy: str, frame: tuple[DataField, ...], message: str) -> None:
+def test_the_error_names_a_schema_change_that_the_policy_forbids(
+    policy: str, frame: tuple[DataField, ...], message: str
+) -> None:
     with pytest.raises(InvalidData, match=message):
         changes_for(TABLE, frame, SchemaEvolution(policy), name="db.t")

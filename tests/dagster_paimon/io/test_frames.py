@@ -1,4 +1,4 @@
-"""Frames of every package: by annotation in, by value out."""
+"""Frames of every package: inputs by annotation, outputs by value."""
 
 import sys
 from typing import Any, Optional
@@ -60,7 +60,9 @@ def a_reader(annotation: Any, seen: list[Any], **metadata: Any) -> dg.AssetsDefi
 
 
 @pytest.mark.parametrize("kind", list(FRAMES))
-def test_a_frame_is_written_by_its_value_and_read_by_its_annotation(project: Project, kind: FrameType) -> None:
+def test_the_value_sets_the_written_frame_type_and_the_annotation_the_read_one(
+    project: Project, kind: FrameType
+) -> None:
     annotation, make = FRAMES[kind]
     seen: list[Any] = []
     source, reader = a_source(make, annotation), a_reader(annotation, seen)
@@ -71,7 +73,7 @@ def test_a_frame_is_written_by_its_value_and_read_by_its_annotation(project: Pro
 
 
 @pytest.mark.parametrize("kind", list(FRAMES))
-def test_an_input_without_annotation_is_loaded_as_the_setting_says(project: Project, kind: FrameType) -> None:
+def test_an_input_without_annotation_has_the_default_type(project: Project, kind: FrameType) -> None:
     project.resources["paimon_io"] = PaimonIOManager(
         lakehouse=project.lakehouse, spark=project.resources["spark"], default_input_type=kind
     )
@@ -95,15 +97,13 @@ def test_duckdb_relations_of_two_inputs_can_be_joined(project: Project) -> None:
     assert seen == [(2, "b", 7.5)]
 
 
-def test_columns_are_chosen_for_every_kind_of_frame(project: Project) -> None:
+def test_columns_are_selected_for_every_frame_type(project: Project) -> None:
     seen: list[Any] = []
     project.run([a_source(lambda: ROWS), a_reader(pl.DataFrame, seen, columns=["name"])])
     assert seen[0][1].to_pydict() == {"name": ["a", "b"]}
 
 
-def test_a_package_that_is_missing_is_named_with_what_to_install(
-    project: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_error_names_a_missing_package_and_its_extra(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     source = a_source(lambda: ROWS)
     project.run(source)
     monkeypatch.setitem(sys.modules, "polars", None)
@@ -120,7 +120,7 @@ def test_a_value_of_two_types_in_one_pandas_column_is_refused_without_retry(proj
     assert raised.value.allow_retries is False
 
 
-def test_annotations_say_whether_there_may_be_nothing() -> None:
+def test_optional_annotations_allow_none() -> None:
     assert frame_type_of(pa.Table | None) is FrameType.pyarrow
     assert allows_none(Optional[pl.DataFrame])  # noqa: UP045
     assert not allows_none(pl.DataFrame)
@@ -129,7 +129,7 @@ def test_annotations_say_whether_there_may_be_nothing() -> None:
     assert frame_type_of(type("DataFrame", (), {"__module__": "pyspark.sql.connect.dataframe"})) is FrameType.pyspark
 
 
-def test_outputs_of_ops_are_tables_too(project: Project) -> None:
+def test_outputs_of_ops_are_stored_as_tables(project: Project) -> None:
     seen: list[int] = []
 
     @dg.op(out=dg.Out(io_manager_key="paimon_io", metadata={"schema": "lab", "table": "steps"}))

@@ -45,12 +45,12 @@ def an_asset(make: Any, retry_policy: dg.RetryPolicy | None = None, **metadata: 
 
 
 def materializations(result: Any) -> dict[str, dict[str, Any]]:
-    """Metadata values by partition, of the only asset of a run."""
+    """Return the metadata values by partition of the only asset of a run."""
     events = [event.step_materialization_data.materialization for event in result.get_asset_materialization_events()]
     return {event.partition: {k: v.value for k, v in event.metadata.items()} for event in events}
 
 
-def test_a_day_that_is_run_again_is_replaced_and_no_other(project: Project) -> None:
+def test_repeating_a_day_replaces_only_that_day(project: Project) -> None:
     project.run(a_daily_asset(lambda day: sales(day, 1, 2)), days=("2026-01-01", "2026-01-03"))
     project.run(a_daily_asset(lambda day: sales(day, 7)), days="2026-01-02")
     found = [(row["dt"], row["amount"]) for row in project.rows("shop.sales")]
@@ -63,7 +63,7 @@ def test_a_day_that_is_run_again_is_replaced_and_no_other(project: Project) -> N
     ]
 
 
-def test_a_range_is_one_commit_and_every_day_tells_its_own_rows(project: Project) -> None:
+def test_a_range_is_one_commit_and_every_day_reports_its_own_rows(project: Project) -> None:
     asset = a_daily_asset(lambda day: sales(day, *range(int(day[-2:]))))
     found = materializations(project.run(asset, days=("2026-01-01", "2026-01-03")))
     assert {day: metadata["dagster/partition_row_count"] for day, metadata in found.items()} == {
@@ -120,7 +120,7 @@ def test_append_appends_and_overwrite_table_replaces_all(project: Project) -> No
 
 
 class CrashesOnceAfterCommit(PaimonIOManager):
-    """Dies after the commit and before the materialization event, at its first write."""
+    """Dies after the commit and before the materialization event of its first write."""
 
     def handle_output(self, context: dg.OutputContext, obj: Any) -> None:
         super().handle_output(context, obj)
@@ -159,7 +159,7 @@ def test_a_step_retried_after_a_crash_between_commit_and_event_does_not_write_tw
     assert (told["paimon/snapshot_id"], told["paimon/repeated"], told["dagster/row_count"]) == (1, True, 2)
 
 
-def test_a_run_that_a_person_starts_again_writes_again(project: Project) -> None:
+def test_a_run_that_a_user_starts_again_writes_again(project: Project) -> None:
     asset = an_asset(lambda: pa.table({"id": [1]}), **{"paimon/write_mode": "append"})
     first = project.run(asset)
     again = {"dagster/parent_run_id": first.run_id, "dagster/root_run_id": first.run_id}
@@ -167,8 +167,8 @@ def test_a_run_that_a_person_starts_again_writes_again(project: Project) -> None
     assert len(project.rows("shop.items")) == 2
 
 
-def test_the_snapshot_told_is_the_one_this_step_committed(project: Project) -> None:
-    """Another writer commits between a step's commit and its report; the report is made when the step is repeated."""
+def test_the_reported_snapshot_is_the_one_of_the_step(project: Project) -> None:
+    """Another writer commits between the commit of a step and its report, which is created when the step is retried."""
     others = iter([3])
 
     class CrashesAndOthersCommit(CrashesOnceAfterCommit):
@@ -188,7 +188,7 @@ def test_the_snapshot_told_is_the_one_this_step_committed(project: Project) -> N
     assert (told["paimon/snapshot_id"], told["dagster/row_count"]) == (1, 2)
 
 
-def test_snapshots_carry_the_run_and_what_was_read(project: Project) -> None:
+def test_snapshots_record_the_run_and_its_inputs(project: Project) -> None:
     source = an_asset(lambda: pa.table({"id": [1]}), **{"paimon/write_mode": "append"})
 
     @dg.asset(
@@ -208,7 +208,7 @@ def test_snapshots_carry_the_run_and_what_was_read(project: Project) -> None:
 
 
 @pytest.mark.parametrize("mode", ["append", "overwrite_table"])
-def test_a_snapshot_has_the_watermark_of_its_asset_or_of_the_output_of_the_run(project: Project, mode: str) -> None:
+def test_a_snapshot_has_the_watermark_of_its_asset_or_output(project: Project, mode: str) -> None:
     @dg.asset(
         key=["shop", "items"], io_manager_key="paimon_io", metadata={"paimon/write_mode": mode, "paimon/watermark": 5}
     )
@@ -299,7 +299,7 @@ def a_reader(annotation: Any, seen: list[Any], **metadata: Any) -> dg.AssetsDefi
 
 
 @pytest.mark.parametrize("annotation", [pa.Table, pa.RecordBatchReader])
-def test_an_input_is_loaded_as_its_annotation_says(project: Project, annotation: type) -> None:
+def test_an_input_is_loaded_with_the_annotated_type(project: Project, annotation: type) -> None:
     source = an_asset(lambda: pa.table({"id": [1, 2], "amount": [5, 6]}))
     project.run(source)
     seen: list[pa.Table] = []
@@ -308,7 +308,7 @@ def test_an_input_is_loaded_as_its_annotation_says(project: Project, annotation:
     assert seen[0].to_pydict() == {"amount": [5, 6]}
 
 
-def test_an_input_annotated_with_what_is_no_frame_is_refused_with_what_to_do(project: Project) -> None:
+def test_an_input_annotated_with_another_type_is_refused_with_advice(project: Project) -> None:
     source = an_asset(lambda: pa.table({"id": [1]}))
     project.run(source)
     reader = a_reader(int, [])
@@ -325,7 +325,7 @@ def test_an_input_annotated_with_what_is_no_frame_is_refused_with_what_to_do(pro
         ({"paimon/read": "latest"}, {"paimon/as_of": "snapshot:1"}, 2),
     ],
 )
-def test_inputs_travel_in_time_by_metadata_or_for_a_whole_run_by_tag(
+def test_metadata_of_an_input_or_a_run_tag_select_an_earlier_state(
     project: Project, named: dict[str, str], tag: dict[str, str], rows: int
 ) -> None:
     source = an_asset(lambda: pa.table({"id": [1]}), **{"paimon/write_mode": "append"})
@@ -371,16 +371,16 @@ def test_a_daily_input_loads_the_days_of_the_run_or_all_from_the_first(project: 
         ({"paimon/write_mode": "upsert"}, "upsert needs a table with a primary key"),
         (
             {"paimon/write_mode": "append", "paimon/primary_key": "id", "paimon/options": {"bucket": "1"}},
-            "to append to it is to upsert",
+            "appending to it is an upsert",
         ),
     ],
 )
-def test_metadata_that_cannot_be_meant_are_refused(project: Project, metadata: dict[str, Any], message: str) -> None:
+def test_invalid_metadata_is_refused(project: Project, metadata: dict[str, Any], message: str) -> None:
     with pytest.raises(dg.Failure, match=message):
         project.run(an_asset(lambda: pa.table({"id": [1]}), **metadata))
 
 
-def test_a_value_that_is_no_frame_is_refused_by_its_type(project: Project) -> None:
+def test_the_error_names_the_type_of_a_value_that_is_not_a_frame(project: Project) -> None:
     @dg.asset(key=["shop", "items"], io_manager_key="paimon_io")
     def items() -> Any:
         return [1, 2, 3]
@@ -389,7 +389,7 @@ def test_a_value_that_is_no_frame_is_refused_by_its_type(project: Project) -> No
         project.run(items)
 
 
-def test_a_stream_is_written_without_being_a_table_first(project: Project) -> None:
+def test_a_stream_is_written_without_loading_it_completely(project: Project) -> None:
     def make() -> pa.RecordBatchReader:
         schema = pa.schema([("id", pa.int64())])
 

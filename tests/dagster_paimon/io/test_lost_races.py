@@ -1,4 +1,4 @@
-"""An asset whose commit loses a race writes again where ``Table.append`` would, and is committed once."""
+"""An asset whose commit loses a race writes again if ``Table.append`` would, and is committed once."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def rows(*ids: int, value: str = "a") -> pa.Table:
 
 
 class Overtaken(ArrowWriter):
-    """Lets others act after each time its rows are written."""
+    """Lets other writers act each time after its rows are written."""
 
     def __init__(self, frame: pa.Table | pa.RecordBatchReader, others: Callable[[int], object]) -> None:
         super().__init__(frame)
@@ -71,7 +71,7 @@ def found(catalog: Catalog) -> list[tuple[int, str]]:
 
 
 def others_add_keys(catalog: Catalog, times: int) -> Callable[[int], object]:
-    """Another writer that gives new keys their buckets, and so moves the hash index, some times in a row."""
+    """Return another writer that assigns buckets to new keys, and so changes the hash index, several times."""
 
     def act(time: int) -> object:
         return table_of(catalog).append(rows(100 + time, value="other")) if time <= times else None
@@ -79,7 +79,7 @@ def others_add_keys(catalog: Catalog, times: int) -> Callable[[int], object]:
     return act
 
 
-def test_an_asset_beside_a_writer_that_moves_the_hash_index_succeeds(catalog: Catalog) -> None:
+def test_an_asset_succeeds_if_another_writer_changes_the_hash_index(catalog: Catalog) -> None:
     output(catalog, ArrowWriter(rows(1, 2)), "dagster:first:step")
     frame = Overtaken(rows(2, 3, value="b"), others_add_keys(catalog, 3))
     written = output(catalog, frame)
@@ -93,7 +93,7 @@ def test_an_asset_beside_a_writer_that_moves_the_hash_index_succeeds(catalog: Ca
     check_files(table)
 
 
-def test_the_files_of_the_attempts_that_lost_are_deleted(catalog: Catalog) -> None:
+def test_the_files_of_lost_attempts_are_deleted(catalog: Catalog) -> None:
     output(catalog, ArrowWriter(rows(1)), "dagster:first:step")
     output(catalog, Overtaken(rows(2), others_add_keys(catalog, 2)))
     report = table_of(catalog).remove_orphan_files(older_than_ms=1 << 60, dry_run=True, nobody_else_writes=True)
@@ -110,7 +110,7 @@ def test_a_stream_is_not_written_again_and_leaves_nothing(catalog: Catalog) -> N
     assert not table_of(catalog).remove_orphan_files(older_than_ms=1 << 60, dry_run=True, nobody_else_writes=True).files
 
 
-def test_an_attempt_after_an_unknown_outcome_asks_before_it_writes(
+def test_an_attempt_after_an_unknown_outcome_checks_before_it_writes(
     catalog: Catalog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     output(catalog, ArrowWriter(rows(1)), "dagster:first:step")
@@ -126,7 +126,7 @@ def test_an_attempt_after_an_unknown_outcome_asks_before_it_writes(
         patch.setattr(BatchCommit, "commit", without_answer)
         with pytest.raises(CommitOutcomeUnknown):
             output(catalog, frame)
-    assert frame.times == 1  # it is not repeated blindly
+    assert frame.times == 1  # it is not repeated without a check
     repeated = Overtaken(rows(2), lambda _: None)
     written = output(catalog, repeated)
     assert written.repeated

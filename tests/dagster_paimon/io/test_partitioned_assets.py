@@ -1,4 +1,4 @@
-"""Assets with partitions of every kind, on columns of every type that can tell them."""
+"""Assets with all kinds of partitions, on columns of all suitable types."""
 
 from datetime import date, datetime
 from typing import Any
@@ -57,7 +57,7 @@ def table(n: list[int], **columns: Any) -> pa.Table:
 # --- static and dynamic ---------------------------------------------------------------------------------------------
 
 
-def test_a_static_partition_is_replaced_and_read_alone(project: Project) -> None:
+def test_only_one_static_partition_is_replaced_and_read(project: Project) -> None:
     def make(keys: Any) -> pa.Table:
         return table(list(range(len(keys))), region=list(keys))
 
@@ -108,7 +108,7 @@ def test_partitions_of_two_dimensions_are_replaced_by_both_columns(project: Proj
     assert seen[0].num_rows == 1
 
 
-def test_one_dimension_of_two_is_read_by_an_asset_that_has_no_other(project: Project) -> None:
+def test_an_asset_with_one_dimension_reads_an_asset_with_two(project: Project) -> None:
     asset = an_asset(grid, GRID, {"day": "d", "region": "region"})
     for region in ("eu", "us"):
         project.run(asset, days=dg.MultiPartitionKey({"day": "2026-03-01", "region": region}))
@@ -146,7 +146,7 @@ def test_a_month_of_a_date_column_replaces_all_its_days(project: Project) -> Non
     assert [row["d"].isoformat() for row in project.rows("lab.readings")] == ["2026-01-02", "2026-02-28"]
 
 
-def test_an_hour_of_a_date_column_is_refused_by_its_name(project: Project) -> None:
+def test_the_error_names_a_date_column_with_hourly_partitions(project: Project) -> None:
     asset = an_asset(lambda keys: table([1], d=pa.array([date(2026, 3, 1)])), HOURS, "d")
     with pytest.raises(dg.Failure, match=r"column 'd' is a DATE.*2026-03-01-05:00.*TIMESTAMP") as raised:
         project.run(asset, days="2026-03-01-05:00")
@@ -176,7 +176,7 @@ def test_a_day_of_a_timestamp_column_is_replaced_by_its_rows_in_one_commit(proje
     assert seen[0].num_rows == 1
 
 
-def test_hours_of_a_timestamp_column_are_replaced_and_read_by_the_hour(project: Project) -> None:
+def test_hourly_partitions_of_a_timestamp_column_are_replaced_and_read(project: Project) -> None:
     rows = {"2026-03-01-00:00": ["2026-03-01T00:30"], "2026-03-01-01:00": ["2026-03-01T01:00", "2026-03-01T01:59"]}
     asset = an_asset(lambda keys: times(*(t for key in keys for t in rows[key])), HOURS, "at")
     project.run(asset, days=("2026-03-01-00:00", "2026-03-01-01:00"))
@@ -186,7 +186,7 @@ def test_hours_of_a_timestamp_column_are_replaced_and_read_by_the_hour(project: 
     assert [row["at"].isoformat() for row in project.rows("lab.readings")] == ["2026-03-01T00:30:00"]
 
 
-def test_a_time_outside_of_the_run_is_refused_and_nothing_is_written(project: Project) -> None:
+def test_a_time_outside_the_run_is_refused_and_nothing_is_written(project: Project) -> None:
     asset = an_asset(lambda keys: times("2026-03-01T10:00", "2026-03-02T00:00"), DAYS, "at")
     with pytest.raises(dg.Failure, match=r"rows of at = 2026-03-02 00:00.*2026-03-01"):
         project.run(asset, days="2026-03-01")
@@ -208,28 +208,28 @@ def test_a_table_partitioned_by_time_is_replaced_by_the_partitions_of_the_window
     assert project.table("lab.readings").snapshots()[-1].commit_kind == "OVERWRITE"
 
 
-def test_an_hour_of_a_string_column_is_the_text_of_its_key(project: Project) -> None:
+def test_an_hour_in_a_string_column_is_the_text_of_its_key(project: Project) -> None:
     asset = an_asset(lambda keys: table([1] * len(keys), hour=list(map(str, keys))), HOURS, "hour")
     project.run(asset, days=("2026-03-01-00:00", "2026-03-01-02:00"))
     project.run(asset, days="2026-03-01-01:00")
     assert len(project.rows("lab.readings")) == 3
 
 
-def test_an_hour_that_the_clock_shows_twice_is_refused_for_local_times(project: Project) -> None:
+def test_an_hour_that_occurs_twice_is_refused_for_local_times(project: Project) -> None:
     hours = dg.HourlyPartitionsDefinition(start_date="2026-11-01-00:00", timezone="America/New_York")
     asset = an_asset(lambda keys: times("2026-11-01T01:10"), hours, "at")
     with pytest.raises(dg.Failure, match=r"clock of America/New_York occur twice.*TIMESTAMP_LTZ"):
         project.run(asset, days="2026-11-01-01:00")
 
 
-def test_rows_of_a_primary_key_table_are_not_replaced_by_a_column_that_is_no_partition(project: Project) -> None:
+def test_rows_of_a_primary_key_table_are_replaced_only_by_partition_columns(project: Project) -> None:
     metadata = {"paimon/primary_key": "n", "paimon/partition_by": [], "paimon/options": {"bucket": "1"}}
     asset = an_asset(lambda keys: times("2026-03-01T10:00"), DAYS, "at", **metadata)
     with pytest.raises(dg.Failure, match=r"replaces rows by at.*primary key.*paimon/partition_scope: input"):
         project.run(asset, days="2026-03-01")
 
 
-def test_an_expression_that_is_no_column_is_refused(project: Project) -> None:
+def test_an_expression_without_a_column_is_refused(project: Project) -> None:
     asset = an_asset(lambda keys: times("2026-03-01T10:00"), DAYS, "date(at)", **{"paimon/partition_by": []})
     with pytest.raises(dg.Failure, match=r"no column date\(at\).*columns are n, at"):
         project.run(asset, days="2026-03-01")
@@ -264,7 +264,7 @@ def test_an_asset_that_depends_on_itself_begins_without_a_table(project: Project
     assert seen[1]["dt"].to_pylist() == ["2026-03-01"]
 
 
-def test_the_first_partition_may_be_told_that_there_is_nothing_before_it(project: Project) -> None:
+def test_the_first_partition_may_get_none_as_its_predecessor(project: Project) -> None:
     seen: list[Any] = []
     asset = a_running_total(pa.Table | None, seen)
     for day in ("2026-03-01", "2026-03-02", "2026-03-01"):
@@ -293,7 +293,7 @@ def an_upsert(arrivals: dict[str, list[int]], **metadata: Any) -> Any:
     return an_asset(make, DAYS, None, **expression)
 
 
-def test_an_upsert_tells_of_each_day_its_own_rows_and_deletes(project: Project) -> None:
+def test_an_upsert_reports_the_rows_and_deletes_of_each_day(project: Project) -> None:
     asset = an_upsert({"2026-03-01": [1, 2, 3], "2026-03-02": [4, -1]})
     found = events(project.run(asset, days=("2026-03-01", "2026-03-02")))
     assert {key: metadata["dagster/partition_row_count"] for key, metadata in found.items()} == {
@@ -322,7 +322,7 @@ def test_a_row_that_comes_from_several_days_counts_for_each(project: Project) ->
     assert [row["n"] for row in project.rows("lab.readings")] == [1, 3]
 
 
-def test_days_that_brought_nothing_and_never_had_a_row_are_not_materialized(project: Project) -> None:
+def test_days_that_never_had_rows_are_not_materialized(project: Project) -> None:
     arrivals = {"2026-03-01": [1], "2026-03-03": [3]}
     asset = an_upsert(arrivals)
     found = events(project.run(asset, days=("2026-03-01", "2026-03-04")))
@@ -336,12 +336,12 @@ def test_days_that_brought_nothing_and_never_had_a_row_are_not_materialized(proj
     assert materialized == {"2026-03-01", "2026-03-03"}
 
 
-def test_empty_days_are_materialized_where_the_asset_says_so(project: Project) -> None:
+def test_empty_days_are_materialized_if_the_asset_requests_it(project: Project) -> None:
     asset = an_upsert({}, **{"paimon/empty_partitions": "materialize"})
     assert counts(project.run(asset, days=("2026-03-01", "2026-03-02"))) == {"2026-03-01": 0, "2026-03-02": 0}
 
 
-def test_an_upsert_into_a_partitioned_table_tells_the_rows_of_each_partition(project: Project) -> None:
+def test_an_upsert_into_a_partitioned_table_reports_the_rows_of_each_partition(project: Project) -> None:
     metadata = {**UPSERT, "paimon/partition_scope": "table", "paimon/primary_key": ["dt", "n"]}
     asset = an_asset(lambda keys: table(list(range(len(keys))), dt=list(map(str, keys))), DAYS, "dt", **metadata)
     assert counts(project.run(asset, days=("2026-03-01", "2026-03-02"))) == {"2026-03-01": 1, "2026-03-02": 1}

@@ -82,7 +82,7 @@ def test_a_failed_audit_keeps_the_rows_from_readers_and_the_branch_for_inspectio
     assert numbers(project) == [1, 2]
 
 
-def test_a_commit_of_others_to_the_table_is_not_lost_to_a_publication(project: Project) -> None:
+def test_a_publication_does_not_lose_commits_of_others(project: Project) -> None:
     project.run(the_graph([1]))
     graph = the_graph([2])
     first = project.run(graph, selection=[graph[0]])
@@ -94,7 +94,7 @@ def test_a_commit_of_others_to_the_table_is_not_lost_to_a_publication(project: P
     assert branch in project.table(TABLE).branches()
 
 
-def test_a_branch_can_be_audited_and_published_by_runs_of_their_own(project: Project) -> None:
+def test_separate_runs_can_audit_and_publish_a_branch(project: Project) -> None:
     graph = the_graph([1])
     staged, audit, published, _ = graph
     project.run(graph, selection=[staged])
@@ -102,11 +102,11 @@ def test_a_branch_can_be_audited_and_published_by_runs_of_their_own(project: Pro
     assert checked.get_asset_check_evaluations()[0].passed
     assert project.run(graph, selection=[published]).success
     assert numbers(project) == [1]
-    with pytest.raises(dg.Failure, match="may be published already"):
+    with pytest.raises(dg.Failure, match="may already be published"):
         project.run(graph, selection=[published])
 
 
-def test_what_was_written_to_a_branch_after_its_audit_is_not_published(project: Project) -> None:
+def test_a_branch_that_changed_after_its_audit_is_not_published(project: Project) -> None:
     staged, audit, published, _ = the_graph([1])
     selections = {
         "stage": dg.AssetSelection.assets(staged).without_checks(),
@@ -137,7 +137,7 @@ def test_what_was_written_to_a_branch_after_its_audit_is_not_published(project: 
     assert not project.table(TABLE).snapshots()
 
 
-def test_an_audit_reads_the_state_it_names_whatever_is_committed_meanwhile(project: Project) -> None:
+def test_an_audit_reads_the_snapshot_that_it_reports_despite_concurrent_commits(project: Project) -> None:
     def judge(table: Table) -> bool:
         project.table(str(table.identifier)).append(pa.table({"n": [-1]}))
         return table.scan(filter="n < 0").count() == 0
@@ -151,7 +151,7 @@ def test_an_audit_reads_the_state_it_names_whatever_is_committed_meanwhile(proje
     assert not project.table(TABLE).snapshots()
 
 
-def test_a_run_that_audits_its_own_branch_meanwhile_does_not_hinder_a_publication(project: Project) -> None:
+def test_a_concurrent_audit_of_another_run_does_not_prevent_a_publication(project: Project) -> None:
     others: list[Any] = []
 
     def judge(_: Table) -> bool:
@@ -257,12 +257,12 @@ def test_a_run_tag_moves_a_whole_run_to_a_branch(project: Project) -> None:
     assert seen == [2, 1]
 
 
-def test_an_asset_that_stages_nothing_cannot_be_published() -> None:
+def test_an_asset_without_wap_cannot_be_published() -> None:
     with pytest.raises(dg.DagsterInvalidDefinitionError, match="'paimon/wap': True"):
         published_table(dg.AssetSpec(["lab", "results"]))
 
 
-def test_a_branch_of_a_run_and_a_named_one_contradict_each_other(project: Project) -> None:
+def test_wap_and_a_named_branch_exclude_each_other(project: Project) -> None:
     @dg.asset(key=["lab", "results"], io_manager_key="paimon_io", metadata={"paimon/wap": True, "paimon/branch": "dev"})
     def results() -> pa.Table:
         return pa.table({"n": [1]})

@@ -1,4 +1,4 @@
-"""Metadata keys: ours, and those of similar integrations, which are honoured or refused by name."""
+"""Metadata keys: those of this package, and those of similar integrations, which are supported or refused by name."""
 
 from typing import Any
 
@@ -16,13 +16,13 @@ def spec(**metadata: Any) -> WriteSpec:
 
 
 @pytest.mark.parametrize("key", sorted(INSTEAD))
-def test_a_key_without_meaning_here_is_refused_with_what_to_write_instead(key: str) -> None:
+def test_an_unsupported_key_is_refused_with_the_alternative(key: str) -> None:
     with pytest.raises(InvalidInputError, match=f"'{key}' has no effect.*{INSTEAD[key][:20]}"):
         spec(**{key: "x"})
 
 
 @pytest.mark.parametrize("key", sorted(INSTEAD_FOR_INPUT))
-def test_a_key_of_an_input_without_meaning_is_refused(key: str) -> None:
+def test_an_unsupported_key_of_an_input_is_refused(key: str) -> None:
     with pytest.raises(InvalidInputError, match=f"input 'rows'.*'{key}' has no effect"):
         ReadSpec.of("rows", {key: "x"})
 
@@ -42,17 +42,17 @@ def test_an_unknown_key_of_an_input_is_refused() -> None:
         ("row_partitions", "paimon/row_partition"),
     ],
 )
-def test_a_key_that_is_nearly_one_with_a_meaning_is_refused_with_that_one(key: str, meant: str) -> None:
+def test_a_misspelt_key_is_refused_with_the_likely_key(key: str, meant: str) -> None:
     with pytest.raises(InvalidInputError, match=f"the metadata key '{key}' has no effect; is {meant} meant"):
         spec(**{key: "x"})
 
 
-def test_a_key_of_an_input_that_is_nearly_columns_is_refused() -> None:
+def test_a_misspelt_key_of_an_input_is_refused() -> None:
     with pytest.raises(InvalidInputError, match="'colums' has no effect; is columns meant"):
         ReadSpec.of("rows", {"colums": ["a"]})
 
 
-def test_other_metadata_are_the_persons_own() -> None:
+def test_other_metadata_is_ignored() -> None:
     own = dict.fromkeys(
         ["model", "comment", "options", "partition_count", "dashboard", "dagster/uri", "team/mode"], "x"
     )
@@ -74,7 +74,7 @@ def test_write_modes_of_other_integrations_are_understood(metadata: dict[str, An
 
 
 @pytest.mark.parametrize("mode", ["error", "ignore", "create_or_replace"])
-def test_a_write_mode_that_has_no_like_is_refused(mode: str) -> None:
+def test_an_unsupported_write_mode_is_refused(mode: str) -> None:
     with pytest.raises(InvalidInputError, match=f"mode '{mode}': expected append, overwrite or upsert"):
         spec(mode=mode)
 
@@ -88,7 +88,7 @@ def test_upsert_options_are_the_primary_key() -> None:
         spec(upsert_options=options, **{"paimon/primary_key": "a"})
 
 
-def test_table_properties_are_options_and_ours_come_first() -> None:
+def test_table_properties_are_options_and_paimon_options_take_precedence() -> None:
     found = spec(table_properties={"bucket": 3, "file.format": "orc"}, **{"paimon/options": {"bucket": 4}})
     assert found.options == {"bucket": "4", "file.format": "orc"}
 
@@ -170,7 +170,7 @@ def test_a_delete_without_the_sequence_field_is_refused(project: Project) -> Non
 @pytest.mark.parametrize(
     ("metadata", "message"),
     [
-        ({"paimon/primary_key": (), "paimon/options": {}}, "goes by the primary key, and the table has none"),
+        ({"paimon/primary_key": (), "paimon/options": {}}, "delete needs a primary key, and the table has none"),
         ({"paimon/options": {"bucket": "1", "merge-engine": "first-row"}}, "rows cannot be deleted"),
     ],
 )

@@ -1,4 +1,4 @@
-"""A run that Dagster terminates in the middle of an output: nothing committed goes, and the retry tells of it."""
+"""A run that Dagster terminates during an output: committed files stay, and the retry reports them."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -30,7 +30,7 @@ SPEC = WriteSpec.of(
 @pytest.mark.parametrize(
     ("verb", "part"), [("create", "/snapshot-"), ("overwrite", "/LATEST"), ("create", "/manifest-list-")]
 )
-def test_a_terminated_run_deletes_nothing_that_it_has_committed(verb: str, part: str, when: str) -> None:
+def test_a_terminated_run_does_not_delete_committed_files(verb: str, part: str, when: str) -> None:
     memory = MemoryFileIO()
     store = HookedFileIO(memory)
     catalog = load_catalog({"warehouse": "/w"}, file_io=store)
@@ -63,7 +63,7 @@ def test_a_terminated_run_deletes_nothing_that_it_has_committed(verb: str, part:
 
 @pytest.mark.dagster
 @pytest.mark.parametrize("mode", ["append", "overwrite_partition"])
-def test_an_interrupted_step_is_not_tried_again_and_leaves_no_file(project: Project, mode: str) -> None:
+def test_an_interrupted_step_is_not_retried_and_leaves_no_file(project: Project, mode: str) -> None:
     attempts: list[int] = []
 
     def batches() -> Iterator[pa.RecordBatch]:

@@ -1,4 +1,4 @@
-"""The metadata of an asset is checked before its table is made or written."""
+"""The metadata of an asset is checked before its table is created or written."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KEYS = ("write_mode", "primary_key", "options", "comment", "comments", "partitio
 
 
 @pytest.mark.parametrize("key", KEYS)
-def test_odd_metadata_is_refused_by_its_key_or_becomes_texts(key: str):
+def test_invalid_metadata_is_refused_by_its_key_or_converted_to_text(key: str):
     refusals = []
     for value in ODD:
         try:
@@ -34,14 +34,14 @@ def _check_texts(spec: WriteSpec) -> None:
     assert spec.comment is None or isinstance(spec.comment, str)
 
 
-def test_a_state_to_read_that_is_no_text_is_refused():
+def test_a_state_to_read_must_be_a_text():
     for value in (5, 1.5, [], {"snapshot": 3}, "snapshot", "\ud800"):
         if value:
             with pytest.raises(InvalidInputError):
                 time_travel(value, None)  # type: ignore[arg-type]
 
 
-def test_a_day_beyond_the_calendar_of_python_is_shown_as_its_number():
+def test_a_day_outside_of_pythons_calendar_is_shown_as_its_number():
     day = DataField(0, "day", DateType())
     assert partition_key(day, 19_723) == "2024-01-01"
     assert partition_key(day, 2**31 - 1) == str(2**31 - 1)

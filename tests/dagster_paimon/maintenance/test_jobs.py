@@ -1,4 +1,4 @@
-"""Every maintenance job on tables of its own: what it does, what it reports, and what it refuses. No JVM."""
+"""Every maintenance job: what it does, what it reports, and what it refuses. No JVM."""
 
 from __future__ import annotations
 
@@ -68,28 +68,28 @@ def test_a_run_works_on_several_tables_and_patterns_each_once(items: Project) ->
 @pytest.mark.parametrize(
     ("config", "message"),
     [
-        ({}, "no table is named"),
-        ({"table": "sales.item"}, "there is no table sales.item; did you mean sales.items?"),
-        ({"tables": [TABLE, "sales.zzz"]}, "there is no table sales.zzz"),
+        ({}, "no table is given"),
+        ({"table": "sales.item"}, "table sales.item does not exist; did you mean sales.items?"),
+        ({"tables": [TABLE, "sales.zzz"]}, "table sales.zzz does not exist"),
         ({"pattern": "none.*"}, "no table matches 'none.*'; the tables are sales.items"),
         ({"table": "items"}, "'items' is not a table name"),
     ],
 )
-def test_an_unknown_table_fails_at_once_and_says_so(items: Project, config: dict[str, Any], message: str) -> None:
+def test_an_unknown_table_fails_immediately_with_its_name(items: Project, config: dict[str, Any], message: str) -> None:
     assert message in refusal(items, "report_health", **config)
 
 
 def test_a_list_of_names_is_completed_by_the_launchpad_and_others_are_refused(items: Project) -> None:
-    maintenance_jobs(["an.other"])  # of another code location in the same process
+    maintenance_jobs(["an.other"])  # another code location in the same process
     jobs = {job.name: job for job in maintenance_jobs([TABLE])}
     assert execute(items, jobs["compact_table"], tables=[TABLE], full=True, on_spark=False)["buckets compacted"] == 1
     with pytest.raises(dg.DagsterInvalidConfigError, match=r"sales\.other"):
         run(items, jobs["compact_table"], table="sales.other", on_spark=False)
-    # A pattern can be typed where names are completed.
+    # The launchpad accepts a pattern where it completes names.
     assert execute(items, jobs["report_health"], pattern="sales.*")["maintenance"] == "health"
 
 
-def test_a_table_that_fails_does_not_keep_the_others_from_their_work(items: Project) -> None:
+def test_a_failure_on_one_table_does_not_stop_the_others(items: Project) -> None:
     an_append_table(items, "sales.events", ["2026-01-01"])
     result = run(items, "rescale_table", tables=["sales.events", TABLE], bucket=2, on_spark=False)
     assert not result.success
@@ -102,7 +102,7 @@ def test_a_table_that_fails_does_not_keep_the_others_from_their_work(items: Proj
     assert event.asset_observation_data.asset_observation.asset_key == dg.AssetKey(["sales", "items"])
 
 
-def test_a_report_lands_on_the_asset_of_the_table_and_links_to_the_jobs(items: Project) -> None:
+def test_a_report_is_on_the_asset_of_the_table_and_links_to_the_jobs(items: Project) -> None:
     @dg.asset(key=["gold", "things"], metadata={"paimon/table": TABLE})
     def things() -> None: ...
 
@@ -132,23 +132,23 @@ def test_every_job_can_be_loaded_with_a_description_and_validates_its_table() ->
         ({"dayy": "2026-01-01"}, "'dayy' is not a partition column; the partition columns are day"),
     ],
 )
-def test_work_on_a_partition_that_does_not_exist_fails_at_once(
+def test_a_partition_that_does_not_exist_fails_immediately(
     project: Project, job: str, partition: dict[str, str], message: str
 ) -> None:
     an_append_table(project, "sales.events", ["2026-01-01"])
     assert message in refusal(project, job, table="sales.events", partitions=[partition], on_spark=False)
 
 
-def test_work_on_a_bucket_that_does_not_exist_fails_at_once(items: Project) -> None:
+def test_a_bucket_that_does_not_exist_fails_immediately(items: Project) -> None:
     message = refusal(items, "compact_table", table=TABLE, buckets=[0, 7], on_spark=False)
-    assert message == "sales.items has no bucket 7 there; found 0"
+    assert message == "sales.items has no bucket 7 in these partitions; found 0"
 
 
 # --- compaction -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("strategy", [None, "zorder", "hilbert"])
-def test_rows_are_put_in_the_order_of_columns(project: Project, strategy: str | None) -> None:
+def test_rows_are_sorted_by_columns(project: Project, strategy: str | None) -> None:
     an_append_table(project, "sales.events", ["2026-01-01", "2026-01-02"])
     found = execute(
         project, "compact_table", table="sales.events", order_by=["x", "y"], order_strategy=strategy, on_spark=False
@@ -169,12 +169,12 @@ def test_rows_are_put_in_the_order_of_columns(project: Project, strategy: str | 
         ({"order_by": ["x"], "full": True}, "remove full and buckets"),
     ],
 )
-def test_an_order_that_cannot_be_is_refused(project: Project, config: dict[str, Any], message: str) -> None:
+def test_an_invalid_sort_order_is_refused(project: Project, config: dict[str, Any], message: str) -> None:
     an_append_table(project, "sales.events", ["2026-01-01"])
     assert message in refusal(project, "compact_table", table="sales.events", on_spark=False, **config)
 
 
-def test_a_compaction_of_nothing_says_so(project: Project) -> None:
+def test_a_compaction_without_due_work_is_reported(project: Project) -> None:
     a_keyed_table(project, TABLE, commits=1)
     assert (
         execute(project, "compact_table", table=TABLE, on_spark=False)["description"] == "compaction: nothing was due"
@@ -188,7 +188,7 @@ def test_a_compaction_of_nothing_says_so(project: Project) -> None:
     "name",
     ["expire", "clean", "expire_old_partitions", "rollback", "delete_tag_of_table", "delete_branch_of_table"],
 )
-def test_what_deletes_is_only_tried_by_default(name: str) -> None:
+def test_jobs_that_delete_are_dry_runs_by_default(name: str) -> None:
     (op,) = [node for job in JOBS.values() for node in job.nodes if node.name == name]
     assert op.definition.config_schema.as_field().config_type.fields["dry_run"].default_value is True
 
@@ -198,29 +198,29 @@ def test_what_deletes_is_only_tried_by_default(name: str) -> None:
     [
         ("expire_table", {"retain_max": 1, "retain_min": 5}, "retain"),
         ("expire_table", {"older_than_hours": -1}, "older_than_hours -1.0: expected 0 or more"),
-        ("clean_table", {"older_than_hours": 0, "dry_run": False}, "younger files may be those of a writer at work"),
+        ("clean_table", {"older_than_hours": 0, "dry_run": False}, "younger files may belong to an active writer"),
         ("clean_table", {"older_than_hours": -1}, "expected 24 or more, or nobody_else_writes"),
         ("expire_partitions", {"older_than_hours": 1}, "partition"),
         ("rollback_table", {}, "exactly one of snapshot_id, tag, time, before_run; found none"),
         ("rollback_table", {"snapshot_id": 1, "tag": "a"}, "found snapshot_id, tag"),
         ("rollback_table", {"time": "yesterday"}, "time 'yesterday': expected a date and time"),
         ("rollback_table", {"snapshot_id": 99}, "99"),
-        ("rollback_table", {"before_run": "nobody"}, "sales.items: no retained snapshot is of a commit of run nobody"),
+        ("rollback_table", {"before_run": "nobody"}, "sales.items: no retained snapshot is from run nobody"),
         ("delete_tag", {"name": "none"}, "has no tag 'none'; its tags are none"),
         ("delete_branch", {"name": "none"}, "has no branch 'none'; its branches are none"),
         ("publish_branch", {"name": "none"}, "has no branch 'none'"),
         ("create_branch", {"name": "b", "tag": "none"}, "has no tag 'none'"),
         ("create_tag", {"name": "t", "snapshot_id": 77}, "77"),
         ("analyze_table", {"columns": ["none"]}, "has no column none"),
-        ("alter_options", {}, "no option is named"),
-        ("alter_options", {"set": {"bucket": "2"}, "reset": ["bucket"]}, "either set or reset"),
+        ("alter_options", {}, "no option is given"),
+        ("alter_options", {"set": {"bucket": "2"}, "reset": ["bucket"]}, "an option can be set or reset"),
         ("alter_options", {"set": {"no-such": "2"}}, "no-such"),
         ("mark_partitions_done", {"partitions": []}, "no partition is given"),
         ("maintain_table", {"max_level0_age_hours": 0, "on_spark": False}, "expected more than 0"),
         ("rescale_table", {"bucket": 0, "on_spark": False}, "bucket 0: expected 1 or more"),
     ],
 )
-def test_a_configuration_that_cannot_work_fails_at_once(
+def test_an_invalid_configuration_fails_immediately(
     items: Project, job: str, config: dict[str, Any], message: str
 ) -> None:
     before = items.table(TABLE).snapshots()
@@ -228,7 +228,7 @@ def test_a_configuration_that_cannot_work_fails_at_once(
     assert items.table(TABLE).snapshots() == before
 
 
-def test_old_partitions_are_named_and_dropped(project: Project) -> None:
+def test_old_partitions_are_reported_and_dropped(project: Project) -> None:
     options = {"partition__timestamp_formatter": "yyyy-MM-dd", "partition__timestamp_pattern": "$day"}
     an_append_table(project, "sales.events", ["2020-01-01", "2020-01-02", "2999-01-01"], **options)
     settings = {"table": "sales.events", "older_than_hours": 24}
@@ -253,7 +253,7 @@ def test_partitions_are_marked_as_done_and_one_without_rows_is_refused(project: 
 # --- tags, branches, rollback -----------------------------------------------------------------------------------------
 
 
-def test_a_tag_is_made_once_and_deleted_when_it_is_said(items: Project) -> None:
+def test_a_tag_is_created_once_and_deleted(items: Project) -> None:
     found = execute(items, "create_tag", table=TABLE, name="eod", snapshot_id=2)
     assert (found["description"], found["tags before"], found["tags after"]) == (
         "tag 'eod' keeps snapshot 2",
@@ -268,15 +268,15 @@ def test_a_tag_is_made_once_and_deleted_when_it_is_said(items: Project) -> None:
     assert not items.table(TABLE).tags()
 
 
-def test_automatic_tags_are_made_when_they_are_due(items: Project) -> None:
+def test_automatic_tags_are_created_when_they_are_due(items: Project) -> None:
     assert "no tag was due" in execute(items, "create_automatic_tags", table=TABLE)["description"]
     items.lakehouse.catalog().alter_table(TABLE, SetOption("tag.automatic-creation", "process-time"))
     items.lakehouse.catalog().alter_table(TABLE, SetOption("tag.creation-period", "daily"))
-    assert execute(items, "create_automatic_tags", table=TABLE)["description"].startswith("tags made: ")
+    assert execute(items, "create_automatic_tags", table=TABLE)["description"].startswith("tags created: ")
     assert len(items.table(TABLE).tags()) == 1
 
 
-def test_a_branch_is_made_written_published_and_deleted(items: Project) -> None:
+def test_a_branch_is_created_written_published_and_deleted(items: Project) -> None:
     execute(items, "create_tag", table=TABLE, name="start")
     assert execute(items, "create_branch", table=TABLE, name="audit", tag="start")["branches after"] == "audit"
     assert "audit" in refusal(items, "create_branch", table=TABLE, name="audit")
@@ -342,7 +342,7 @@ def test_what_a_run_committed_is_taken_back_and_others_are_spared(items: Project
     tried = execute(items, "rollback_table", table=TABLE, before_run="bad-run")
     assert (tried["paimon/snapshot_id"], tried["snapshots of others"]) == (4, "6")
     message = refusal(items, "rollback_table", table=TABLE, before_run="bad-run", dry_run=False)
-    assert "others committed since: snapshots 6; set including_others" in message
+    assert "also undo later commits of others: snapshots 6; set including_others" in message
     execute(items, "rollback_table", table=TABLE, before_run="bad-run", dry_run=False, including_others=True)
     assert table.latest_snapshot().id == 4  # type: ignore[union-attr]
 
@@ -354,12 +354,12 @@ def test_a_rollback_to_before_a_run_leaves_tables_that_the_run_has_not_written_t
     table.new_commit("somebody").commit(messages, identifier=1, properties={RUN_ID_PROPERTY: "bad-run"})
     result = run(items, "rollback_table", pattern="sales.*", before_run="bad-run", dry_run=False)
     assert {str(report.asset_key.path[-1]): report.description for report in observations(result)} == {
-        "items": "left as it is: no retained snapshot is of a commit of run bad-run",
+        "items": "skipped: no retained snapshot is from run bad-run",
         "users": "was rolled back from snapshot 3 to snapshot 2",
     }
     assert [items.table(name).latest_snapshot().id for name in (TABLE, "sales.users")] == [4, 2]  # type: ignore[union-attr]
     message = refusal(items, "rollback_table", pattern="sales.*", before_run="no-run", dry_run=False)
-    assert message.count("no retained snapshot is of a commit of run no-run") == 2
+    assert message.count("no retained snapshot is from run no-run") == 2
 
 
 # --- the table itself -------------------------------------------------------------------------------------------------
@@ -379,12 +379,12 @@ def test_options_are_set_and_reset_with_their_values_before_and_after(items: Pro
     options = items.table(TABLE).schema.options
     assert (options["snapshot.num-retained.max"], "write-only" in options) == ("99", False)
     again = execute(items, "alter_options", table=TABLE, set={"snapshot.num-retained.max": "99"})
-    assert again["description"] == "all were so already"
+    assert again["description"] == "all options already had these values"
 
 
 def test_statistics_are_counted(items: Project) -> None:
     found = execute(items, "analyze_table", table=TABLE, columns=["value"])
-    assert (found["description"], found["snapshots made"]) == ("rows and 1 columns are counted", "5")
+    assert (found["description"], found["snapshots created"]) == ("rows and 1 columns are counted", "5")
 
 
 # --- what is due ------------------------------------------------------------------------------------------------------
@@ -395,7 +395,7 @@ def test_maintenance_does_what_is_due_and_then_nothing(project: Project) -> None
     project.lakehouse.catalog().alter_table(TABLE, SetOption("file-index.bitmap.columns", "value"))
     rows = project.rows(TABLE)
     found = execute(project, "maintain_table", table=TABLE, on_spark=False)
-    assert found["description"].startswith("2 things were due: compact, rewrite file index")
+    assert found["description"].startswith("2 tasks were due: compact, rewrite file index")
     assert "num-sorted-run.compaction-trigger" in found["work"]
     assert found["paimon/files_without_indexes"] == 0
     assert project.rows(TABLE) == rows
@@ -406,15 +406,15 @@ def test_maintenance_compacts_what_has_been_on_level_0_for_long(items: Project) 
     settings = {"table": TABLE, "on_spark": False}
     assert execute(items, "maintain_table", max_level0_age_hours=1000, **settings)["description"] == "nothing is due"
     found = execute(items, "maintain_table", max_level0_age_hours=1e-9, **settings)
-    assert (found["description"], found["paimon/level0_files"]) == ("1 things were due: compact", 0)
+    assert (found["description"], found["paimon/level0_files"]) == ("1 tasks were due: compact", 0)
 
 
 # --- verification -----------------------------------------------------------------------------------------------------
 
 
-def test_a_sound_table_is_verified_down_to_its_rows(items: Project) -> None:
+def test_a_valid_table_is_verified_down_to_its_rows(items: Project) -> None:
     found = execute(items, "verify_table", table=TABLE, depth="rows", on_spark=False)
-    assert found["description"].startswith("everything is right: 4 snapshots, ")
+    assert found["description"].startswith("no problems: 4 snapshots, ")
     assert (found["errors"], found["rows read"]) == (0, 8)
     assert "expected one of metadata, files and rows" in refusal(
         items, "verify_table", table=TABLE, depth="deep", on_spark=False

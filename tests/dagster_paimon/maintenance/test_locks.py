@@ -1,4 +1,4 @@
-"""One maintenance run for each table at a time, however it was launched: runs of one instance take turns."""
+"""Only one maintenance run for each table at a time, however it was launched: runs of one instance take turns."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TABLE = "sales.items"
 
 @pytest.fixture
 def stored(tmp_path: Path) -> Iterator[dg.DagsterInstance]:
-    """An instance with a storage on disk, which has pools."""
+    """Return an instance with a storage on disk, which has pools."""
     home = tmp_path / "dagster_home"
     home.mkdir()
     with dg.DagsterInstance.local_temp(str(home)) as instance:
@@ -104,7 +104,7 @@ def test_a_lock_is_freed_when_the_work_fails_or_is_interrupted(
     assert holders(stored) == set()
 
 
-def test_a_run_that_is_interrupted_while_it_waits_leaves_the_queue(stored: dg.DagsterInstance) -> None:
+def test_an_interrupted_waiting_run_leaves_the_queue(stored: dg.DagsterInstance) -> None:
     first, second = a_run(stored), a_run(stored)
 
     def interrupted(seconds: float) -> None:
@@ -161,7 +161,7 @@ def test_two_runs_of_jobs_take_turns_on_a_table(tmp_path: Path, stored: dg.Dagst
 
 
 def _waits(instance: dg.DagsterInstance) -> bool:
-    """Whether a run has come to wait for the table; polled, because it waits in a thread of its own."""
+    """Return whether a run waits for the table. This polls, because the run waits in a separate thread."""
     paused = threading.Event()
     for _ in range(1200):
         if instance.event_log_storage.get_concurrency_info(pool_of(TABLE)).pending_step_count:
@@ -170,7 +170,7 @@ def _waits(instance: dg.DagsterInstance) -> bool:
     return False
 
 
-def test_a_claim_begins_after_one_under_way_has_ended(
+def test_a_claim_begins_after_a_running_claim_has_ended(
     stored: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second = a_run(stored), a_run(stored)
@@ -181,7 +181,7 @@ def test_a_claim_begins_after_one_under_way_has_ended(
     def slow(self: Any, pool: str, run_id: str, *rest: Any) -> Any:
         claims.append(f"{run_id} begins")
         inside.set()
-        # Without the lock the other run begins its claim in this time, with it the time passes.
+        # Without the lock, the other run would begin its claim in this time.
         given_up.wait(0.5)
         claimed = claim(self, pool, run_id, *rest)
         claims.append(f"{run_id} ends")
@@ -228,7 +228,7 @@ def test_processes_take_turns_on_a_table(tmp_path: Path, stored: dg.DagsterInsta
     assert [process.wait(300) for process in processes] == [0, 0]
     lines = log.read_text().splitlines()
     assert len(lines) == 2 * 5 * len(processes)
-    # Each that comes in goes out before another comes in.
+    # Each process leaves before another one enters.
     assert all(entry.split() == [leave.split()[0], "in"] for entry, leave in zip(lines[::2], lines[1::2], strict=True))
     assert holders(stored) == set()
 

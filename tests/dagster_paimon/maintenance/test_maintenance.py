@@ -25,7 +25,7 @@ def test_a_compaction_reports_before_and_after_and_keeps_the_rows(project: Proje
     told = execute(project, "compact_table", table="shop.items", full=True, on_spark=False)
     assert project.rows("shop.items") == before
     assert "| max sorted runs | 4 | 1 | -3 |" in told["before and after"]
-    assert (told["snapshots made"], told["buckets compacted"]) == ("5", 1)
+    assert (told["snapshots created"], told["buckets compacted"]) == ("5", 1)
     assert "buckets dropped" not in told
     assert told["bytes by level after"].startswith("![")
     assert (told["paimon/max_sorted_runs"], told["paimon/level0_files"]) == (1, 0)
@@ -36,10 +36,10 @@ def test_a_rescale_reports_before_and_after_and_may_be_repeated(project: Project
     before = project.rows("shop.items")
     told = execute(project, "rescale_table", table="shop.items", bucket=3, on_spark=False)
     assert project.rows("shop.items") == before
-    assert (told["buckets"], told["snapshots made"]) == (3, "4")
+    assert (told["buckets"], told["snapshots created"]) == (3, "4")
     assert {split.total_buckets for split in project.table("shop.items").scan().plan().splits} == {3}
     told = execute(project, "rescale_table", table="shop.items", bucket=3, on_spark=False)
-    assert told["snapshots made"] == "none"
+    assert told["snapshots created"] == "none"
 
 
 INDEXED = SetOption("file-index.bitmap.columns", "value")
@@ -51,14 +51,14 @@ def test_an_index_rewrite_reports_the_coverage_and_may_be_repeated(project: Proj
     project.lakehouse.catalog().alter_table("shop.items", INDEXED)
     told = execute(project, "rewrite_index_table", table="shop.items", on_spark=False)
     assert project.rows("shop.items") == before
-    assert (told["files looked at"], told["files rewritten"], told["snapshots made"]) == (3, 3, "4")
+    assert (told["files checked"], told["files rewritten"], told["snapshots created"]) == (3, 3, "4")
     assert told["index coverage before"] == "0 of 3 files have the declared indexes"
     assert told["index coverage after"] == "3 of 3 files have the declared indexes"
     told = execute(project, "rewrite_index_table", table="shop.items", on_spark=False)
-    assert (told["files rewritten"], told["snapshots made"]) == (0, "none")
+    assert (told["files rewritten"], told["snapshots created"]) == (0, "none")
 
 
-def test_missing_indexes_are_noticed_after_an_alter_and_once(project: Project) -> None:
+def test_missing_indexes_are_detected_once_after_an_alter(project: Project) -> None:
     a_keyed_table(project, "dwd.orders", commits=2)
     a_keyed_table(project, "dwd.users", commits=2)
 
@@ -68,7 +68,7 @@ def test_missing_indexes_are_noticed_after_an_alter_and_once(project: Project) -
 
     (nothing,), cursor = ticked(None)
     assert isinstance(nothing, dg.SkipReason)
-    # No snapshot tells of it: the schema has changed, and nothing else.
+    # There is no new snapshot: only the schema has changed.
     project.lakehouse.catalog().alter_table("dwd.users", INDEXED)
     (request,), cursor = ticked(cursor)
     assert request.run_config["ops"]["rewrite_index"]["config"]["table"] == "dwd.users"
@@ -80,14 +80,14 @@ def test_missing_indexes_are_noticed_after_an_alter_and_once(project: Project) -
     assert isinstance(nothing, dg.SkipReason)
 
 
-def test_buckets_that_were_left_to_another_compaction_are_told() -> None:
+def test_buckets_that_another_compaction_changed_are_reported() -> None:
     report = CompactionReport(dropped=(DroppedBucket("dt=a", 3, "a file is gone"), DroppedBucket("", 0, "as well")))
     told = dropped_buckets(report.dropped)["buckets dropped"].value
     assert told.splitlines()[2:] == ["| dt=a | 3 | a file is gone |", "| the table | 0 | as well |"]
     assert dropped_buckets(CompactionReport().dropped) == {}
 
 
-def test_an_expiry_that_is_only_tried_deletes_nothing_and_tells_what_it_would(project: Project) -> None:
+def test_a_dry_run_of_an_expiry_reports_and_deletes_nothing(project: Project) -> None:
     a_keyed_table(project, "shop.items", commits=5)
     settings = {"table": "shop.items", "retain_max": 2, "retain_min": 1, "nobody_else_writes": True}
     tried = execute(project, "expire_table", dry_run=True, **settings)
@@ -99,7 +99,7 @@ def test_an_expiry_that_is_only_tried_deletes_nothing_and_tells_what_it_would(pr
     assert "| snapshots | 5 | 2 | -3 |" in told["before and after"]
 
 
-def test_without_the_word_that_nobody_else_writes_young_snapshots_stay(project: Project) -> None:
+def test_young_snapshots_stay_unless_other_writers_are_excluded(project: Project) -> None:
     a_keyed_table(project, "shop.items", commits=3)
     told = execute(project, "expire_table", table="shop.items", retain_max=1, retain_min=1, dry_run=False)
     assert told["snapshot ids"] == "none"
@@ -129,7 +129,7 @@ def test_each_foreign_snapshot_is_reported_once(project: Project) -> None:
     assert [e.metadata["paimon/snapshot_id"].value for e in tick(project, first.cursor).asset_events] == [3]
 
 
-def test_what_follows_from_clicks_is_made_without_spark(project: Project) -> None:
+def test_the_mart_of_clicks_is_computed_without_spark(project: Project) -> None:
     write_clicks(project.lakehouse, count=50)
     clicks = dg.AssetsDefinition(specs=[web_clicks])
     assert project.run([clicks, clicks_by_hour], selection=[clicks_by_hour]).success
@@ -138,7 +138,7 @@ def test_what_follows_from_clicks_is_made_without_spark(project: Project) -> Non
     assert snapshot.properties["consumed.ext.web_clicks"] == "1"
 
 
-def test_a_table_created_again_is_noticed_though_its_ids_come_again(project: Project) -> None:
+def test_a_table_that_was_created_again_is_detected_despite_equal_ids(project: Project) -> None:
     (name,) = EXTERNAL_TABLES
     for _ in range(3):
         write_clicks(project.lakehouse, count=10)
@@ -151,7 +151,7 @@ def test_a_table_created_again_is_noticed_though_its_ids_come_again(project: Pro
     assert again.asset_events[0].metadata["paimon/rolled_back_from"].value == 3
 
 
-def test_pressure_asks_for_one_compaction_of_the_table_that_needs_it(project: Project) -> None:
+def test_the_pressure_sensor_requests_one_compaction_of_the_table_that_needs_it(project: Project) -> None:
     a_keyed_table(project, "dwd.orders", commits=9)
     a_keyed_table(project, "dwd.users", commits=2)
     context = dg.build_sensor_context(resources={"lakehouse": project.lakehouse})
@@ -167,7 +167,7 @@ def test_pressure_asks_for_one_compaction_of_the_table_that_needs_it(project: Pr
     assert isinstance(nothing, dg.SkipReason)
 
 
-def test_orphans_are_told_and_deleted(project: Project) -> None:
+def test_orphans_are_reported_and_deleted(project: Project) -> None:
     a_keyed_table(project, "shop.items", commits=1)
     table = project.table("shop.items")
     left = table.store.paths.manifest("left")

@@ -1,4 +1,4 @@
-"""Heavy maintenance in Spark's tasks: jobs of one process share one session and give the same rows."""
+"""Heavy maintenance in Spark tasks: jobs of one process share one session and give the same rows."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def test_jobs_of_one_process_work_in_one_session(project: Project) -> None:
     found = execute(project, "rewrite_index_table", table=TABLE, on_spark=True)
     assert found["index coverage before"] == "0 of 6 files have the declared indexes"
     assert found["index coverage after"] == "6 of 6 files have the declared indexes"
-    assert (found["files rewritten"], found["snapshots made"]) == (6, "7")
+    assert (found["files rewritten"], found["snapshots created"]) == (6, "7")
     session = SparkSession.getActiveSession()
     again = execute(project, "rewrite_index_table", table=TABLE, on_spark=True)
-    assert (again["files rewritten"], again["snapshots made"]) == (0, "none")
+    assert (again["files rewritten"], again["snapshots created"]) == (0, "none")
 
     found = execute(project, "maintain_table", table=TABLE, on_spark=True)
-    assert found["description"] == "1 things were due: compact"
+    assert found["description"] == "1 tasks were due: compact"
     found = execute(project, "compact_table", table=TABLE, full=True, on_spark=True)
     assert (found["paimon/max_sorted_runs"], found["paimon/files_without_indexes"]) == (1, 0)
     found = execute(project, "rescale_table", table=TABLE, bucket=2, on_spark=True)
@@ -42,6 +42,6 @@ def test_jobs_of_one_process_work_in_one_session(project: Project) -> None:
     table = project.lakehouse.catalog().create_table("sales.events", Schema.from_arrow(events.schema))
     table.append(events)
     found = execute(project, "compact_table", table="sales.events", order_by=["x"], on_spark=True)
-    assert found["description"] == "rows are in the order of x (order)"
+    assert found["description"] == "rows are sorted by x (order)"
     assert table.scan().to_arrow()["x"].to_pylist() == [1, 2, 3]
     assert SparkSession.getActiveSession() is session

@@ -1,4 +1,4 @@
-"""What runs by the clock: one run for all tables that exist, and each of these runs does its work. No JVM."""
+"""Schedules: one run for all existing tables, and each run does its work. No JVM."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_the_schedules_are_these_and_stopped() -> None:
 
 
 @pytest.mark.parametrize("name", list(SCHEDULES))
-def test_one_run_looks_after_every_table_that_exists(project: Project, name: str) -> None:
+def test_one_run_maintains_every_existing_table(project: Project, name: str) -> None:
     (nothing,) = requested(project, name)
     assert isinstance(nothing, dg.SkipReason)
     for table in ("sales.items", "sales.users", "other.items"):
@@ -57,11 +57,11 @@ def test_one_run_looks_after_every_table_that_exists(project: Project, name: str
     assert [report.asset_key.to_user_string() for report in reports] == ["sales/items", "sales/users"]
 
 
-def test_the_night_works_where_something_is_due_and_skips_the_rest(project: Project) -> None:
+def test_nightly_maintenance_skips_tables_without_due_work(project: Project) -> None:
     a_keyed_table(project, "sales.busy", commits=7)
     a_keyed_table(project, "sales.calm", commits=1)
     found = {r.asset_key.path[-1]: r.description for r in run_requested(project, "nightly_maintenance")}
-    assert found["busy"] == "1 things were due: compact"
+    assert found["busy"] == "1 tasks were due: compact"
     assert found["calm"] == "nothing is due"
 
 

@@ -1,4 +1,4 @@
-"""A maintenance run that is terminated, in a process of its own: it is not tried again, and nothing of it stays."""
+"""A terminated maintenance run, in a separate process: it is not retried and leaves nothing."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ with dg.DagsterInstance.local_temp(home) as instance:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_terminated_run_is_not_tried_again_and_leaves_nothing(
+def test_a_terminated_run_is_not_retried_and_leaves_nothing(
     project: Project, tmp_path: Path, number: signal.Signals
 ) -> None:
     a_keyed_table(project, TABLE, commits=4)
@@ -84,11 +84,11 @@ def test_a_terminated_run_is_not_tried_again_and_leaves_nothing(
     check_files(table)
 
 
-def test_a_policy_of_dagster_would_try_an_interrupted_op_again() -> None:
+def test_dagsters_own_policy_would_retry_an_interrupted_op() -> None:
     assert _attempts(dg.RetryPolicy(max_retries=1)) == 2
 
 
-def test_an_interrupted_op_is_tried_once_and_a_failed_one_again() -> None:
+def test_a_failed_op_is_retried_but_an_interrupted_op_is_not() -> None:
     assert _attempts(RetryUnlessTerminated(max_retries=1)) == 1
     assert _attempts(RetryUnlessTerminated(max_retries=1), ValueError("failed")) == 2
 

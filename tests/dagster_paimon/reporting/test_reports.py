@@ -1,4 +1,4 @@
-"""Plots, progress lines, table health: what a person reads."""
+"""Plots, progress lines and table health for users."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def drawn(picture: str) -> ElementTree.Element:
     return ElementTree.fromstring(b64decode(picture.removeprefix(prefix)[:-1]))  # noqa: S314 - our own text
 
 
-def test_a_chart_is_well_formed_whatever_the_labels_hold() -> None:
+def test_a_chart_is_well_formed_with_any_labels() -> None:
     bars = [Bar("<day & night>", {"it's": 3.0, "b": 0.0}), Bar("2", {"b": 5e9})]
     root = drawn(chart(bars, caption="rows").value)
     paths = [element for element in root.iter() if element.tag.endswith("path")]
@@ -50,11 +50,11 @@ def test_a_chart_is_well_formed_whatever_the_labels_hold() -> None:
     assert "<day & night>" in "".join(root.itertext())
 
 
-def test_a_chart_of_nothing_is_still_a_chart() -> None:
+def test_an_empty_chart_is_well_formed() -> None:
     assert drawn(chart([], caption="rows").value) is not None
 
 
-def test_a_chart_of_many_bars_shows_the_last_ones_in_place() -> None:
+def test_a_chart_of_many_bars_shows_the_last_ones() -> None:
     bars = [Bar(f"snapshot {n}", {("APPEND", "COMPACT")[n % 2]: float(1000 + n)}) for n in range(200)]
     picture = chart(bars, caption="rows").value
     assert len(picture) <= SHOWN_IN_PLACE
@@ -63,13 +63,13 @@ def test_a_chart_of_many_bars_shows_the_last_ones_in_place() -> None:
     assert "snapshot 0" not in text
 
 
-def test_bars_of_a_stack_stand_on_each_other() -> None:
+def test_bars_are_stacked() -> None:
     root = drawn(chart([Bar("0", {"level 0": 1.0, "level 5": 3.0})], caption="rows").value)
     low, high = [element.attrib["d"] for element in root.iter() if element.tag.endswith("path")]
     assert (low, high) == ("M0 76v-15h32v15", "M0 61v-45h32v45")
 
 
-def test_progress_speaks_only_when_time_has_passed() -> None:
+def test_progress_is_logged_only_after_some_time() -> None:
     lines: list[str] = []
     times = iter([0.0, 1.0, 4.0, 5.0, 8.0])
     progress = Progress(lines.append, 4, "days", every_seconds=3.0, clock=lambda: next(times))
@@ -81,7 +81,7 @@ def test_progress_speaks_only_when_time_has_passed() -> None:
     ]
 
 
-def test_spark_progress_speaks_when_tasks_end_and_now_and_then_while_none_do() -> None:
+def test_spark_progress_is_logged_when_tasks_end_and_occasionally_otherwise() -> None:
     lines: list[str] = []
     times = iter([0.0, 3.0, 6.0, 9.0, 18.0, 21.0])
     pace = Pace(lines.append, "writing t", clock=lambda: next(times))
@@ -127,7 +127,7 @@ def test_the_asset_page_shows_how_many_files_have_the_declared_indexes() -> None
     table.append(keyed([(2, "a", 1)]))
     table.append(keyed([(3, "a", 1)]))
     found = health_numbers(measure(table.facts))
-    assert found["file indexes"].value == "2 of 3 files have those that the table declares"
+    assert found["file indexes"].value == "2 of 3 files have the indexes that the table declares"
     assert found["paimon/files_without_indexes"].value == 1
     before = measure(table.facts)
     table.rewrite_file_index()
@@ -140,7 +140,7 @@ def test_an_empty_table_is_healthy() -> None:
     assert health.numbers == dict.fromkeys(health.numbers, 0)
 
 
-def test_the_plain_log_says_why_a_step_failed_and_what_was_said_on_purpose(
+def test_the_plain_log_shows_messages_and_why_a_step_failed(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     @dg.op

@@ -22,7 +22,7 @@ from table_format.errors import InvalidIdentifier, TableNotFound
         (["orders"], {"paimon/table": "shop.o"}, "shop.o"),
     ],
 )
-def test_an_asset_is_the_table_of_its_key_or_of_its_metadata(
+def test_the_key_or_the_metadata_of_an_asset_determines_its_table(
     key: list[str], metadata: dict[str, str], name: str
 ) -> None:
     assert table_name(dg.AssetKey(key), metadata) == name
@@ -46,7 +46,7 @@ def test_defaults_of_tables_become_catalog_options() -> None:
     assert options == {"warehouse": "/w", "metastore": "filesystem", "table-default.bucket": "4"}
 
 
-def test_a_table_that_is_not_there_and_a_system_table_are_told_apart(tmp_path: Path) -> None:
+def test_a_missing_table_and_a_system_table_give_different_errors(tmp_path: Path) -> None:
     lakehouse = LakehouseCatalog(warehouse=str(tmp_path))
     with pytest.raises(TableNotFound):
         lakehouse.table("shop.orders")
@@ -54,7 +54,7 @@ def test_a_table_that_is_not_there_and_a_system_table_are_told_apart(tmp_path: P
         lakehouse.table("orders")
 
 
-def test_a_landed_day_replaces_what_was_there(tmp_path: Path) -> None:
+def test_landing_a_day_replaces_its_files(tmp_path: Path) -> None:
     landing = LandingZone(path=str(tmp_path), lines_per_file=2)
     first = landing.land("orders", "2026-01-01", ["a", "b", "c", "d", "e"], {"id": "BIGINT"})
     assert (first.lines, landing.count_lines("orders", "2026-01-01")) == (5, 5)
@@ -68,7 +68,7 @@ def test_a_landed_day_replaces_what_was_there(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "orders").iterdir()] == ["dt=2026-01-01"]
 
 
-def test_a_day_that_never_landed_is_named_with_what_to_do(tmp_path: Path) -> None:
+def test_the_error_names_a_day_that_never_landed(tmp_path: Path) -> None:
     landing = LandingZone(path=str(tmp_path))
     with pytest.raises(FileNotFoundError, match=r"'orders' on 2026-01-01; materialize landing/orders_feed"):
         landing.columns("orders", "2026-01-01")

@@ -1,4 +1,4 @@
-"""Resources and secrets: no field takes one that Dagster would store, and errors lose those they hold."""
+"""Resources and secrets: no field accepts a secret that Dagster would store, and secrets in errors are masked."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_every_resource_of_the_project_keeps_secrets_out() -> None:
 
 
 @pytest.mark.parametrize(("kind", "name"), FIELDS)
-def test_no_field_of_a_resource_takes_a_secret_that_is_written_down(kind: type[Guarded], name: str) -> None:
+def test_no_field_of_a_resource_accepts_a_literal_secret(kind: type[Guarded], name: str) -> None:
     annotation = kind.model_fields[name].annotation
     given: list[Any] = [text.format(HUSH) for text in TEXTS]
     if annotation == dict[str, str]:
@@ -68,14 +68,14 @@ def test_no_field_of_a_resource_takes_a_secret_that_is_written_down(kind: type[G
 
 
 @pytest.mark.parametrize(("kind", "name"), [(k, n) for k, n in FIELDS if k.model_fields[n].annotation is str])
-def test_a_secret_from_the_environment_stays_there(
+def test_a_secret_from_the_environment_is_not_stored(
     kind: type[Guarded], name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SHOP_URL", CONNECT)
     if name not in kind.may_hold_secret:
         assert not leaks(refusal(kind, **{name: CONNECT}), HUSH)
         return
-    # Dagster makes the resource again with the value of the variable.
+    # Dagster creates the resource again with the value of the variable.
     made = kind(**{**REQUIRED.get(kind, {}), name: CONNECT})
     again = made._with_updated_values({name: CONNECT})
     for resource in (made, again, copy.copy(again)):
@@ -95,7 +95,7 @@ def test_a_secret_in_place_of_the_name_of_a_variable_is_not_repeated(
     assert value not in shown
 
 
-def test_options_of_the_catalog_carry_secrets_as_secrets() -> None:
+def test_secret_options_of_the_catalog_are_of_type_secret() -> None:
     lakehouse = LakehouseCatalog(warehouse="/w", secret_options={"jdbc.password": "SHOP_PASSWORD"})
     options = lakehouse.catalog_options({"SHOP_PASSWORD": HUSH})
     assert options["jdbc.password"] == Secret(HUSH)
@@ -125,7 +125,7 @@ def test_the_connect_url_is_logged_without_its_token(monkeypatch: pytest.MonkeyP
     assert isinstance(failed.value.__cause__, OSError)
 
 
-def test_what_fails_while_a_catalog_is_opened_shows_no_secret_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_while_opening_a_catalog_shows_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(options: dict[str, Any]) -> None:
         raise OSError(13, f"the store refused {options['jdbc.password'].reveal().encode().hex()}")
 
@@ -138,7 +138,7 @@ def test_what_fails_while_a_catalog_is_opened_shows_no_secret_of_it(monkeypatch:
 
 
 class FromElsewhere(Exception):
-    """An error that makes its text by itself, as those of a JVM do."""
+    """An error that builds its text itself, like errors of a JVM."""
 
     def __str__(self) -> str:
         return f"no access to {URI}"
@@ -174,7 +174,7 @@ def errors() -> list[BaseException]:
 
 @pytest.mark.parametrize("number", range(len(errors())))
 @pytest.mark.parametrize("place", ["itself", "cause", "context"])
-def test_an_error_loses_its_secrets_and_stays_what_it_is(number: int, place: str) -> None:
+def test_secrets_in_an_error_are_masked_and_its_class_is_kept(number: int, place: str) -> None:
     error = errors()[number]
     kind, raised = type(error), error
     if place != "itself":
@@ -187,28 +187,28 @@ def test_an_error_loses_its_secrets_and_stays_what_it_is(number: int, place: str
     assert not leaks(texts_of(failed.value), HUSH)
 
 
-def test_an_error_that_cannot_be_changed_loses_its_secrets() -> None:
+def test_secrets_in_an_immutable_error_are_masked() -> None:
     error = Frozen(URI)
     redact_error(error)
     assert not leaks(texts_of(error), HUSH)
     assert isinstance(error, Frozen)
 
 
-def test_an_error_without_a_secret_is_not_touched() -> None:
+def test_an_error_without_a_secret_is_not_changed() -> None:
     error = ValueError("plain", 1, None)
     error.__cause__ = KeyError("plain")
     redact_error(error, (Secret(HUSH),))
     assert (error.args, str(error.__cause__), type(error)) == (("plain", 1, None), "'plain'", ValueError)
 
 
-def test_a_chain_that_leads_back_to_itself_ends() -> None:
+def test_a_cyclic_chain_of_errors_is_handled() -> None:
     first, second = ValueError(URI), ValueError(URI)
     first.__context__, second.__context__ = second, first
     redact_error(first)
     assert not leaks(f"{first} {second}", HUSH)
 
 
-def test_what_is_sent_to_the_jvm_is_not_logged() -> None:
+def test_data_sent_to_the_jvm_is_not_logged() -> None:
     lines: list[str] = []
     handler = logging.Handler()
     handler.emit = lambda record: lines.append(record.getMessage())  # type: ignore[method-assign]
@@ -226,7 +226,7 @@ def test_what_is_sent_to_the_jvm_is_not_logged() -> None:
     assert lines == ["the connection was lost", "and on"]
 
 
-def test_patterns_that_mask_in_spark_join_those_of_the_user() -> None:
+def test_masking_patterns_are_added_to_those_of_the_user() -> None:
     ours = masking({})
     joined = masking({"spark.redaction.regex": "(?i)shop"})
     assert joined["spark.redaction.regex"] == f"(?:(?i)shop)|{ours['spark.redaction.regex']}"

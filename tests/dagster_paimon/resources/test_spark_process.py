@@ -1,4 +1,4 @@
-"""A JVM that dies under a run costs one retry, in a fresh session; one whose run is terminated goes with it."""
+"""A JVM that dies during a run costs one retry in a new session. The JVM of a terminated run ends with it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ print("AGAIN", SparkResource(master="local[1]", driver_memory="512m").session().
 """
 
 
-def test_a_jvm_that_dies_costs_one_retry_and_a_stopped_context_none() -> None:
+def test_a_dead_jvm_costs_one_retry_and_a_stopped_context_none() -> None:
     done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, timeout=300, check=False)
     assert "OUTCOME True 1 5" in done.stdout, done.stderr[-3000:]
     assert "AGAIN 3" in done.stdout, done.stderr[-3000:]
@@ -93,7 +93,7 @@ print("OUTCOME", result.success, kinds.count("STEP_UP_FOR_RETRY"), len(table.sna
 """
 
 
-def test_a_jvm_that_dies_while_a_frame_is_written_costs_one_retry_and_no_row(tmp_path: Path) -> None:
+def test_a_jvm_that_dies_during_a_write_costs_one_retry_and_no_row(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", DIES_WHILE_WRITING, str(tmp_path)],
         capture_output=True,
@@ -140,7 +140,7 @@ print("OUTCOME", kinds.count("STEP_UP_FOR_RETRY"), kinds.count("STEP_START"), tr
 """
 
 
-def test_a_terminated_run_cancels_its_jobs_and_takes_its_jvm_along() -> None:
+def test_a_terminated_run_cancels_its_jobs_and_ends_its_jvm() -> None:
     process = subprocess.Popen(
         [sys.executable, "-c", TERMINATED], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
@@ -157,7 +157,7 @@ def test_a_terminated_run_cancels_its_jobs_and_takes_its_jvm_along() -> None:
 
 
 def _is_gone(pid: int) -> bool:
-    """Whether a process ends by itself soon; one that nobody waited for counts as gone."""
+    """Return whether a process ends soon without help. A zombie counts as ended."""
     pause = threading.Event()
     for _ in range(600):
         status = Path(f"/proc/{pid}/status")

@@ -1,6 +1,6 @@
-"""Runs are requested for exactly those partitions that an upstream table has changed, until all are right."""
+"""Runs are requested for exactly the partitions that an upstream table has changed, until all are right."""
 
-# Annotations are not postponed here: Dagster looks at the types of inputs itself.
+# No postponed annotations here: Dagster inspects the types of inputs.
 
 import random
 from collections.abc import Iterator, Sequence
@@ -26,7 +26,7 @@ BY_DAY = PartitionColumn("crm.tickets", "day")
 
 
 def by_day_asset(fails: list[str], policy: dg.BackfillPolicy | None = None) -> dg.AssetsDefinition:
-    """The sum of amounts by day; a run whose first partition is in ``fails`` fails once."""
+    """Return an asset with the sum of amounts by day. A run whose first partition is in ``fails`` fails once."""
 
     @dg.asset(
         key_prefix="report",
@@ -62,7 +62,7 @@ class Report:
             monkeypatch.setattr(module, "now_ms", lambda: self.now)
 
     def tick(self, *, launch: bool = True) -> list[list[str]]:
-        """The partitions of each run that one tick requests; the runs are executed."""
+        """Return the partitions of each run that one tick requests, and execute the runs."""
         data = self.ticks.tick()
         self.note = data.skip_message
         found = []
@@ -83,7 +83,7 @@ class Report:
         self.project.run([self.asset, TICKETS], days=request.partition_key, tags=tags, raise_on_error=False)
 
     def differences(self, table: Table) -> dict[str, Any]:
-        """The days whose total in the report is not that of the tickets."""
+        """Return the days whose total in the report differs from the tickets."""
         expected: dict[str, int] = {}
         for row in table.scan().to_arrow().to_pylist():
             if row["day"] in DAYS:
@@ -118,7 +118,7 @@ def test_an_arrival_requests_the_old_and_the_new_day_of_each_row_it_changes(tick
     assert report.differences(tickets) == {}
 
 
-def test_a_deleted_row_requests_the_day_it_was_of(tickets: Table, report: Report) -> None:
+def test_a_deleted_row_requests_its_day(tickets: Table, report: Report) -> None:
     tickets.append(rows((1, DAYS[0], 10), (2, DAYS[1], 10)))
     report.tick()
     tickets.append(rows((2, None, None)).append_column("_row_kind", pa.array(["-D"])))
@@ -134,7 +134,7 @@ def test_a_compaction_and_rows_without_a_day_request_nothing(tickets: Table, rep
     assert report.tick() == []
 
 
-def test_rows_written_again_request_nothing_where_no_watched_column_differs(
+def test_rewritten_rows_request_nothing_if_no_watched_column_differs(
     project: Project, tickets: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     report = Report(project, monkeypatch, watched=("amount",))
@@ -144,7 +144,7 @@ def test_rows_written_again_request_nothing_where_no_watched_column_differs(
     assert report.tick() == [[DAYS[1]]]
 
 
-def test_partitions_that_a_run_computed_meanwhile_are_not_requested(tickets: Table, report: Report) -> None:
+def test_partitions_that_another_run_has_computed_are_not_requested(tickets: Table, report: Report) -> None:
     tickets.append(rows((1, DAYS[0], 10), (2, DAYS[1], 10)))
     report.tick()
     tickets.append(rows((1, DAYS[0], 11), (2, DAYS[1], 11)))
@@ -153,12 +153,12 @@ def test_partitions_that_a_run_computed_meanwhile_are_not_requested(tickets: Tab
     assert report.differences(tickets) == {}
 
 
-def test_what_changes_while_a_run_is_under_way_is_requested_after_it(tickets: Table, report: Report) -> None:
+def test_changes_during_a_run_are_requested_after_it(tickets: Table, report: Report) -> None:
     tickets.append(rows((1, DAYS[0], 10)))
     assert report.tick(launch=False) == [[DAYS[0]]]
     tickets.append(rows((2, DAYS[3], 10)))
     assert report.tick() == []
-    assert report.note == f"crm.tickets changed {DAYS[3]}; 1 runs are under way; {DAYS[3]} wait"
+    assert report.note == f"crm.tickets changed {DAYS[3]}; 1 runs are in progress; {DAYS[3]} wait"
     report.project.instance.create_run_for_job(
         _job, tags={"dagster/run_key": _run_key(report)}, status=dg.DagsterRunStatus.SUCCESS
     )
@@ -174,7 +174,7 @@ def _run_key(report: Report) -> str:
     return state.requests[0].run_key
 
 
-def test_a_failed_run_is_requested_again_after_a_pause_that_grows(tickets: Table, report: Report) -> None:
+def test_a_failed_run_is_requested_again_after_a_growing_pause(tickets: Table, report: Report) -> None:
     tickets.append(rows((1, DAYS[0], 10)))
     report.fails += [DAYS[0], DAYS[0]]
     assert report.tick() == [[DAYS[0]]]
@@ -191,7 +191,7 @@ def test_a_failed_run_is_requested_again_after_a_pause_that_grows(tickets: Table
     assert report.tick() == []
 
 
-def test_a_run_that_the_daemon_never_made_is_requested_again(tickets: Table, report: Report) -> None:
+def test_a_run_that_the_daemon_never_created_is_requested_again(tickets: Table, report: Report) -> None:
     tickets.append(rows((1, DAYS[0], 10)))
     assert report.tick(launch=False) == [[DAYS[0]]]
     report.now += 599_000
@@ -202,7 +202,7 @@ def test_a_run_that_the_daemon_never_made_is_requested_again(tickets: Table, rep
     assert report.tick() == [[DAYS[0]]]
 
 
-def test_a_rollback_requests_what_the_commits_that_are_gone_had_changed(tickets: Table, report: Report) -> None:
+def test_a_rollback_requests_the_partitions_of_the_removed_commits(tickets: Table, report: Report) -> None:
     for day in DAYS[0:3]:
         tickets.append(rows((1, day, 10)))
         report.tick()
@@ -214,7 +214,7 @@ def test_a_rollback_requests_what_the_commits_that_are_gone_had_changed(tickets:
     assert report.tick() == [[DAYS[5]]]
 
 
-def test_a_table_created_again_requests_everything_that_is_or_was_there(
+def test_a_table_that_was_created_again_requests_all_old_and_new_partitions(
     project: Project, tickets: Table, report: Report
 ) -> None:
     tickets.append(rows((1, DAYS[0], 10), (2, DAYS[1], 10)))
@@ -237,7 +237,7 @@ def test_snapshots_expired_between_two_ticks_request_everything(tickets: Table, 
     assert report.differences(tickets) == {}
 
 
-def test_runs_are_as_large_as_the_backfill_policy_of_the_asset_says(
+def test_the_backfill_policy_of_the_asset_sets_the_size_of_runs(
     project: Project, tickets: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     report = Report(project, monkeypatch, policy=dg.BackfillPolicy.multi_run(2))
@@ -257,7 +257,7 @@ def test_a_function_maps_values_to_the_partitions_of_a_sliding_window(
     assert report.tick(launch=False) == [DAYS[2:4], [DAYS[8]]]
 
 
-def test_an_asset_without_partitions_is_refused_by_name(project: Project) -> None:
+def test_the_error_names_an_asset_without_partitions(project: Project) -> None:
     @dg.asset(key_prefix="report", io_manager_key="paimon_io")
     def whole() -> None: ...
 
@@ -270,7 +270,7 @@ def test_an_asset_without_partitions_is_refused_by_name(project: Project) -> Non
 def test_the_report_is_right_after_random_arrivals_backfills_and_failures(
     project: Project, tickets: Table, report: Report, seed: int
 ) -> None:
-    """Against a recomputation from all tickets, whenever the sensor has nothing left to request."""
+    """Compares with a recomputation from all tickets, whenever the sensor has nothing left to request."""
     dice = random.Random(seed)
     for _ in range(6):
         for _ in range(dice.randint(1, 3)):

@@ -42,7 +42,7 @@ def tickets(project: Project) -> Table:
     return a_table(project.lakehouse, "crm.tickets", keys=["id"], options=options)
 
 
-def test_a_run_is_requested_when_enough_rows_of_changes_wait(
+def test_a_run_is_requested_when_enough_changed_rows_are_unread(
     project: Project, tickets: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reader = Reader(project, monkeypatch, min_rows=3)
@@ -62,7 +62,7 @@ def test_a_run_is_requested_when_enough_rows_of_changes_wait(
     assert reader.tick() == 1
 
 
-def test_a_failed_run_is_requested_again_and_one_that_moved_nothing_is_not(
+def test_a_failed_run_is_requested_again_but_not_a_run_that_did_not_move_the_consumer(
     project: Project, tickets: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reader = Reader(project, monkeypatch)
@@ -89,7 +89,7 @@ def test_a_consumer_ahead_of_a_table_that_was_rolled_back_is_reported(
     assert "was rolled back or created again; reset the consumer" in reader.note
 
 
-def test_a_table_that_does_not_exist_yet_is_no_error(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_table_that_does_not_exist_yet_is_not_an_error(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     reader = Reader(project, monkeypatch)
     assert reader.tick() == 0
     assert reader.note == "crm.tickets does not exist"

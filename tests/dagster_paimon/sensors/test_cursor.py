@@ -1,4 +1,4 @@
-"""Following a table's snapshots: each is reported once, a rollback is noticed, nothing is reported for ever."""
+"""Following the snapshots of a table: each is reported once, rollbacks are detected, and nothing is repeated."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ SEEN = trail(s1="a", s2="b", s3="c", s4="d")
         ((), {7: "x", 8: "y"}, [7, 8], None, 0),
         (SEEN, A_TO_E, [5], None, 0),
         (SEEN, {1: "a", 2: "b", 3: "c", 4: "d"}, [], None, 0),
-        # expired meanwhile
+        # expired in the meantime
         (SEEN, {4: "d", 5: "e"}, [5], None, 0),
         (SEEN, {5: "e", 6: "f"}, [5, 6], None, 0),
         (SEEN, {7: "g", 8: "h"}, [7, 8], None, 2),
@@ -68,7 +68,7 @@ SEEN = trail(s1="a", s2="b", s3="c", s4="d")
         (SEEN, {1: "A", 2: "B", 3: "C", 4: "D", 5: "E", 6: "F"}, [1, 2, 3, 4, 5, 6], 4, 0),
     ],
 )
-def test_what_is_reported_for_every_history(
+def test_new_snapshots_are_reported_for_every_history(
     seen: Trail, now: dict[int, str], reported: list[int], rolled_back_from: int | None, missed: int
 ) -> None:
     news = follow(seen, History(now), limit=100)
@@ -78,7 +78,7 @@ def test_what_is_reported_for_every_history(
     assert (again.snapshots, again.rolled_back_from) == ((), None)
 
 
-def test_a_long_history_is_reported_in_portions_and_in_order() -> None:
+def test_a_long_history_is_reported_in_parts_and_in_order() -> None:
     history = History({number: f"m{number}" for number in range(1, 251)})
     seen: Trail = ()
     found: list[int] = []
@@ -90,6 +90,6 @@ def test_a_long_history_is_reported_in_portions_and_in_order() -> None:
     assert len(seen) == 20
 
 
-def test_a_cursor_keeps_its_trails() -> None:
+def test_a_cursor_preserves_its_trails() -> None:
     assert decode_cursor(encode_cursor({"a.b": SEEN, "c.d": ()})) == {"a.b": SEEN, "c.d": ()}
     assert decode_cursor(None) == decode_cursor("") == {}

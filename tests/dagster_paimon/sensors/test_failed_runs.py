@@ -1,4 +1,4 @@
-"""What a failed or terminated run prepared is deleted when that is safe, and the run's log says so."""
+"""Uncommitted files of a failed or terminated run are deleted if that is safe, and the log of the run records it."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Failures:
 
 
 def prepared(table: Table) -> list[str]:
-    """Data files that were written and not committed."""
+    """Write data files without committing them, and return their names."""
     messages = table.new_write().write(rows((9, "mon", 9)))
     facts = table.facts
     return [
@@ -64,7 +64,7 @@ def exist(table: Table, paths: list[str]) -> bool:
 
 
 @pytest.mark.parametrize("end", ["report_run_failed", "report_run_canceled"])
-def test_the_files_of_a_run_that_ended_badly_go_and_its_log_says_so(project: Project, end: str) -> None:
+def test_the_files_of_a_failed_run_are_deleted_and_its_log_records_it(project: Project, end: str) -> None:
     failures = Failures(project, only_dagster_writes=True)
     failures.table.append(rows((1, "mon", 1)))
     run = failures.run()
@@ -81,7 +81,7 @@ def test_the_files_of_a_run_that_ended_badly_go_and_its_log_says_so(project: Pro
     assert failures.tick() == "no run has failed"
 
 
-def test_without_the_word_of_a_person_files_are_reported_and_left(project: Project) -> None:
+def test_without_confirmation_files_are_only_reported(project: Project) -> None:
     failures = Failures(project)
     run = failures.run()
     left = prepared(failures.table)
@@ -102,7 +102,7 @@ def test_it_waits_while_another_run_works_on_the_table(project: Project) -> None
     assert not exist(failures.table, left)
 
 
-def test_files_prepared_after_the_run_ended_are_of_somebody_else(project: Project) -> None:
+def test_files_written_after_the_end_of_the_run_are_kept(project: Project) -> None:
     failures = Failures(project, only_dagster_writes=True)
     run = failures.run()
     failures.instance.report_run_failed(run)
@@ -117,7 +117,7 @@ def test_files_prepared_after_the_run_ended_are_of_somebody_else(project: Projec
     assert exist(failures.table, later)
 
 
-def test_what_the_run_committed_stays_and_is_named(project: Project) -> None:
+def test_commits_of_the_run_are_kept_and_reported(project: Project) -> None:
     failures = Failures(project, only_dagster_writes=True)
     run = failures.run()
     failures.table.append(rows((1, "mon", 1)), properties={"dagster.run_id": run.run_id})

@@ -39,15 +39,15 @@ def test_a_table_becomes_late_and_fresh_again_and_each_is_reported_once(
     assert again.metadata["paimon/snapshot_id"].value == 2
 
 
-def test_only_tables_with_an_interval_are_looked_at(project: Project) -> None:
+def test_only_tables_with_an_allowed_age_are_checked(project: Project) -> None:
     a_table(project.lakehouse, "crm.visits")
     assert Ticks(freshness_sensor(), project.instance, project.lakehouse).tick().asset_events == []
     sensor = Ticks(freshness_sensor(allowed=timedelta(hours=1)), project.instance, project.lakehouse)
     (empty,) = sensor.tick().asset_events
-    assert (empty.passed, empty.description) == (False, "no commit has written rows; they may be 1 h old")
+    assert (empty.passed, empty.description) == (False, "no commit has written rows; the allowed age is 1 h")
 
 
-def test_an_interval_that_is_none_is_refused(project: Project) -> None:
+def test_an_invalid_age_is_refused(project: Project) -> None:
     a_table(project.lakehouse, "crm.visits")
     asset = dg.AssetSpec(["crm", "visits"], metadata={"paimon/freshness": "soon"})
     with pytest.raises(InvalidInputError, match="paimon/freshness 'soon'"):

@@ -55,7 +55,7 @@ def test_a_rewrite_that_failed_or_was_terminated_is_requested_again_after_a_paus
     assert sensor.tick() == [f"{first} attempt 2"]
 
 
-def test_after_a_rewrite_that_succeeded_nothing_is_requested_until_files_lack_indexes_again(
+def test_after_a_successful_rewrite_nothing_is_requested_until_files_lack_indexes_again(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sensor = Sensor(project, monkeypatch)

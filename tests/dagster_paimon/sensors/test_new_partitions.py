@@ -18,7 +18,7 @@ def regions(project: Project) -> list[str]:
 
 
 @pytest.mark.parametrize("partitions", [[], ["day"]])
-def test_each_new_value_is_added_once_and_the_tick_says_which(project: Project, partitions: list[str]) -> None:
+def test_each_new_value_is_added_once_and_the_tick_reports_it(project: Project, partitions: list[str]) -> None:
     sensor = Ticks(new_partitions_sensor("crm.visits", "day", REGIONS), project.instance, project.lakehouse)
     assert sensor.tick().skip_message == "crm.visits does not exist"
     table = a_table(project.lakehouse, "crm.visits", partitions=partitions)
@@ -30,7 +30,7 @@ def test_each_new_value_is_added_once_and_the_tick_says_which(project: Project, 
     assert sorted(regions(project)) == ["east", "north", "south"]
 
 
-def test_partitions_stay_after_a_rollback_and_a_table_created_again_adds_its_own(project: Project) -> None:
+def test_partitions_stay_after_a_rollback_and_after_the_table_is_created_again(project: Project) -> None:
     sensor = Ticks(new_partitions_sensor("crm.visits", "day", REGIONS), project.instance, project.lakehouse)
     table = a_table(project.lakehouse, "crm.visits")
     table.append(rows((1, "north", 1)))

@@ -35,7 +35,7 @@ class Pressure:
         return [request.run_config["ops"]["compact"]["config"] for request in self.requests]
 
     def ended(self, status: dg.DagsterRunStatus) -> None:
-        """The runs of the last tick end so."""
+        """Let the runs of the last tick end with this status."""
         for request in self.requests:
             tags = {"dagster/run_key": request.run_key}
             self.instance.create_run_for_job(compact_table, tags=tags, status=status)
@@ -48,7 +48,7 @@ def written(project: Project, name: str, times: int, **arguments: Any) -> Any:
     return table
 
 
-def test_the_tables_own_options_decide(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_options_of_each_table_decide(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     own = {"write-only": "true"}
     written(project, "crm.patient", 6, keys=["id"], options={**own, "num-sorted-run.compaction-trigger": "8"})
     written(project, "crm.eager", 3, keys=["id"], options={**own, "num-sorted-run.compaction-trigger": "3"})
@@ -59,7 +59,7 @@ def test_the_tables_own_options_decide(project: Project, monkeypatch: pytest.Mon
     assert [request.tags["lakehouse/maintains"] for request in sensor.requests] == ["crm.eager", "crm.log"]
 
 
-def test_one_compaction_is_requested_at_a_time_and_a_failed_one_again(
+def test_one_compaction_is_requested_at_a_time_and_again_after_a_failure(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table = written(project, "crm.eager", 5, keys=["id"], options={"write-only": "true"})
@@ -75,7 +75,7 @@ def test_one_compaction_is_requested_at_a_time_and_a_failed_one_again(
     assert sensor.tick() == []
 
 
-def test_a_compaction_that_changed_nothing_is_not_requested_in_a_circle(
+def test_a_compaction_that_changed_nothing_is_not_requested_again(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     written(project, "crm.eager", 5, keys=["id"], options={"write-only": "true"})
@@ -85,7 +85,7 @@ def test_a_compaction_that_changed_nothing_is_not_requested_in_a_circle(
     assert sensor.tick() == []
 
 
-def test_a_table_that_nobody_writes_to_is_due_when_its_level_0_has_grown_old(
+def test_a_table_without_writes_is_due_when_its_level_0_gets_old(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table = written(project, "crm.calm", 1, keys=["id"], partitions=(), options={"write-only": "true"})
@@ -104,7 +104,9 @@ def test_a_table_that_nobody_writes_to_is_due_when_its_level_0_has_grown_old(
     assert sensor.tick() == [{"table": "crm.calm", "full": True}]
 
 
-def test_a_full_compaction_is_of_the_partitions_that_are_due(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_compaction_covers_the_partitions_that_are_due(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
     table = a_table(
         project.lakehouse, "crm.days", keys=["id", "day"], partitions=["day"], options={"write-only": "true"}
     )
@@ -128,7 +130,7 @@ def test_a_rollback_does_not_hide_that_a_compaction_is_due(project: Project, mon
     assert sensor.requests[0].run_key != first
 
 
-def test_a_rollback_to_a_state_that_was_compacted_makes_a_run_of_its_own(
+def test_a_rollback_to_a_compacted_state_requests_a_separate_run(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table = written(project, "crm.eager", 5, keys=["id"], options={"write-only": "true"})

@@ -24,7 +24,7 @@ def managed(key: list[str], **arguments: Any) -> Any:
     return made
 
 
-def test_an_external_table_is_materialized_once_for_each_snapshot_and_the_tick_says_so(project: Project) -> None:
+def test_an_external_table_is_materialized_once_for_each_snapshot_and_the_tick_reports_it(project: Project) -> None:
     table = a_table(project.lakehouse, "foreign.visits")
     sensor = ticks(project, dg.AssetSpec(["foreign", "visits"]))
     assert sensor.tick().skip_message == "foreign.visits has no snapshot after 0"
@@ -38,7 +38,7 @@ def test_an_external_table_is_materialized_once_for_each_snapshot_and_the_tick_s
     assert len(versions) == 2
 
 
-def test_a_partitioned_external_asset_is_materialized_by_the_partitions_that_changed(project: Project) -> None:
+def test_the_changed_partitions_of_an_external_asset_are_materialized(project: Project) -> None:
     table = a_table(project.lakehouse, "foreign.visits", partitions=["day"])
     sensor = ticks(project, dg.AssetSpec(["foreign", "visits"], partitions_def=DAYS))
     table.append(rows((1, "mon", 1), (2, "mon", 1), (3, "wed", 1), (4, "no day", 1)))
@@ -57,7 +57,7 @@ def test_dynamic_partitions_that_others_write_are_added(project: Project) -> Non
     assert list(project.instance.get_dynamic_partitions("days")) == ["mon"]
 
 
-def test_partitions_of_several_dimensions_are_told_by_their_columns(project: Project) -> None:
+def test_columns_determine_the_partitions_of_several_dimensions(project: Project) -> None:
     partitions = dg.MultiPartitionsDefinition({"when": DAYS, "size": dg.StaticPartitionsDefinition(["1", "2"])})
     table = a_table(project.lakehouse, "foreign.visits", partitions=["day", "amount"])
     expression = {"when": "day", "size": "amount"}
@@ -88,7 +88,7 @@ def test_a_commit_by_others_to_a_managed_table_is_an_observation(project: Projec
 def _empty_job() -> None: ...
 
 
-def test_events_reach_the_asset_whose_key_is_not_the_name_of_the_table(project: Project) -> None:
+def test_events_reach_an_asset_whose_key_differs_from_the_table_name(project: Project) -> None:
     for name in ("default.single", "foreign.visits"):
         a_table(project.lakehouse, name).append(rows((1, "mon", 1)))
     three_parts = dg.AssetSpec(["prod", "web", "clicks"], metadata={"paimon/table": "foreign.visits"})
@@ -97,7 +97,7 @@ def test_events_reach_the_asset_whose_key_is_not_the_name_of_the_table(project: 
     assert {event.asset_key for event in events} == {dg.AssetKey("single"), dg.AssetKey(["prod", "web", "clicks"])}
 
 
-def test_a_rollback_and_a_table_created_again_are_reported_with_versions_of_their_own(project: Project) -> None:
+def test_a_rollback_and_a_table_that_was_created_again_are_reported_with_separate_versions(project: Project) -> None:
     table = a_table(project.lakehouse, "foreign.visits")
     sensor = ticks(project, dg.AssetSpec(["foreign", "visits"]))
     table.append(rows((1, "mon", 1)))

@@ -1,5 +1,5 @@
-"""A report on a table lands on the asset that is stored in it, however key and name differ."""
-# Annotations are not postponed here: Dagster looks at the type of `context` itself.
+"""A report on a table belongs to the asset of the table, even if its key differs from the name."""
+# No postponed annotations here: Dagster inspects the type of `context`.
 
 from types import SimpleNamespace
 from typing import Any
@@ -21,7 +21,7 @@ def an_asset(*key: str, **metadata: Any) -> dg.AssetsDefinition:
 
 
 def key_of(table: str, *assets: Any) -> str:
-    """The key as an op of the same code location sees it."""
+    """Return the key that an op of the same code location gets."""
     found: list[dg.AssetKey] = []
 
     @dg.op
@@ -46,7 +46,7 @@ def test_a_key_of_three_parts_is_the_table_of_its_last_two() -> None:
     assert key_of("sales.orders", an_asset("prod", "sales", "orders")) == "prod/sales/orders"
 
 
-def test_an_asset_that_names_the_table_is_preferred_to_one_whose_key_gives_it() -> None:
+def test_an_asset_that_names_the_table_is_preferred_to_one_with_its_key() -> None:
     assert key_of("sales.orders", an_asset("sales", "orders"), an_asset("x", paimon__table="sales.orders")) == "x"
 
 
@@ -55,13 +55,13 @@ def test_the_asset_of_the_main_branch_is_preferred() -> None:
     assert key_of("sales.orders", audited, an_asset("prod", "sales", "orders")) == "prod/sales/orders"
 
 
-def test_an_external_asset_is_found_and_one_that_a_job_makes_is_preferred() -> None:
+def test_a_materializable_asset_is_preferred_to_an_external_one() -> None:
     external = dg.AssetSpec(["raw", "sales", "orders"])
     assert key_of("sales.orders", external) == "raw/sales/orders"
     assert key_of("sales.orders", external, an_asset("zone", "sales", "orders")) == "zone/sales/orders"
 
 
-def test_of_equals_the_shorter_key_is_the_asset() -> None:
+def test_the_shorter_key_is_preferred() -> None:
     assert key_of("sales.orders", an_asset("prod", "sales", "orders"), an_asset("sales", "orders")) == "sales/orders"
 
 

@@ -1,4 +1,4 @@
-"""How fresh a table has to be: intervals of SQL as cron expressions, policies and automation."""
+"""The freshness of a table: SQL intervals as cron expressions, policies and automation."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -32,7 +32,7 @@ def test_an_interval_becomes_a_cron_expression(interval: str, cron: str, length:
 @pytest.mark.parametrize(
     "interval", ["INTERVAL '30' SECOND", "INTERVAL '7' HOUR", "INTERVAL '2' DAY", "soon", "0 HOUR"]
 )
-def test_an_interval_that_no_schedule_can_keep_is_refused(interval: str) -> None:
+def test_an_interval_without_a_cron_expression_is_refused(interval: str) -> None:
     with pytest.raises(InvalidInputError, match="freshness"):
         Freshness.of(interval)
 

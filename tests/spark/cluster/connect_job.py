@@ -1,4 +1,4 @@
-"""What a client of Spark Connect does whose server runs on a standalone cluster; it prints one line of JSON.
+"""Runs as a Spark Connect client whose server uses a standalone cluster. Prints one line of JSON.
 
 ``python -m tests.spark.cluster.connect_job <master> <directory>``
 """
@@ -18,7 +18,7 @@ from tests.spark.cluster.job import CONF, ROWS, places
 def main(master: str, directory: Path) -> None:
     from pyspark.sql import SparkSession
 
-    # Spark starts the server in this process's JVM; this process speaks to it as any client does.
+    # Spark starts the server in the JVM of this process, which uses it like any client.
     builder = SparkSession.builder.config("spark.master", master).config("spark.api.mode", "connect")
     for key, value in CONF.items():
         builder = builder.config(key, value)

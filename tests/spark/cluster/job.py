@@ -1,6 +1,6 @@
-"""What a driver does on a standalone cluster, in a process of its own; it prints one line of JSON.
+"""Runs as a driver on a standalone cluster, in a separate process. Prints one line of JSON.
 
-``python -m tests.spark.cluster.job <master> <directory>``; in the environment ``SHOP_SECRET_KEY`` is a secret.
+``python -m tests.spark.cluster.job <master> <directory>``; the environment variable ``SHOP_SECRET_KEY`` holds a secret.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ CONF = {
 
 
 def places(lake: Lake) -> list[tuple[str, str]]:
-    """Where the library lies that tasks run, and the directory of the executor of each task."""
+    """Return the location of the library in tasks, and the directory of the executor of each task."""
 
     def look(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import table_format
@@ -47,7 +47,7 @@ def places(lake: Lake) -> list[tuple[str, str]]:
 
 
 def keyed(lake: Lake, facts: dict[str, Any]) -> None:
-    """Write, upsert, read what is merged, MERGE, compact."""
+    """Write, upsert, read merged rows, MERGE, compact."""
     spark = lake.spark
     lake.sql(
         "CREATE DATABASE s; CREATE TABLE s.t (id BIGINT, v BIGINT, pt STRING) PARTITIONED BY (pt) "
@@ -72,7 +72,7 @@ def keyed(lake: Lake, facts: dict[str, Any]) -> None:
 
 
 def appended(lake: Lake, facts: dict[str, Any]) -> None:
-    """An append table with deletion vectors, and one with dynamic buckets; the source of Spark's own reader calls."""
+    """Use an append table with deletion vectors, a table with dynamic buckets, and the data source."""
     lake.sql("CREATE TABLE s.a (id BIGINT, v STRING) TBLPROPERTIES ('deletion-vectors.enabled' = 'true')")
     lake.sql("INSERT INTO s.a SELECT id, 'x' FROM range(1000); DELETE FROM s.a WHERE id % 10 = 0")
     lake.sql("CREATE TABLE s.d (id BIGINT, v STRING) TBLPROPERTIES ('primary-key' = 'id', 'bucket' = '-1')")
@@ -84,7 +84,7 @@ def appended(lake: Lake, facts: dict[str, Any]) -> None:
 
 
 def without_packages(lake: Lake) -> str:
-    """The error of a job whose tasks run a Python without packages."""
+    """Return the error of a job whose tasks run a Python without the packages."""
     lake.spark.sparkContext.pythonExec = os.environ["EMPTY_PYTHON"]
     try:
         lake.table("s.t", columns=["v"]).count()

@@ -1,4 +1,4 @@
-"""A master and two workers as processes, which share nothing with the driver but the warehouse."""
+"""A master and two workers as processes, which share only the warehouse with the driver."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.spark
 
 
 def job(module: str, directory: Path, **environment: str) -> tuple[dict[str, Any], str]:
-    """What a driver finds on a cluster that runs a module, and all that it prints."""
+    """Run a module as a driver on a cluster. Return its result and its output."""
     for name in ("events", "warehouse"):
         (directory / name).mkdir()
     bare, empty = bare_python(directory / "bare"), empty_python(directory / "empty")
@@ -52,14 +52,14 @@ def job(module: str, directory: Path, **environment: str) -> tuple[dict[str, Any
 
 
 def check_places(facts: dict[str, Any]) -> None:
-    # The library came to both executors by itself: their Python does not have it.
+    # The library was sent to both executors: their Python does not have it.
     assert {code.rpartition("/table_format/")[0].rpartition("/")[2] for code, _ in facts["places"]} == {
         "table_format.zip"
     }
     assert len({executor for _, executor in facts["places"]}) == 2
 
 
-def test_a_cluster_that_shares_the_warehouse_alone_writes_reads_merges_and_compacts(tmp_path: Path) -> None:
+def test_a_cluster_that_shares_only_the_warehouse_writes_reads_merges_and_compacts(tmp_path: Path) -> None:
     facts, said = job("job", tmp_path)
     check_places(facts)
     assert facts["merged"] == [ROWS, sum(range(ROWS)) - 2 * sum(range(100))]
@@ -81,7 +81,7 @@ def test_a_cluster_that_shares_the_warehouse_alone_writes_reads_merges_and_compa
 
 
 @needs_connect
-def test_a_client_of_connect_writes_reads_and_merges_on_a_cluster(tmp_path: Path) -> None:
+def test_a_connect_client_writes_reads_and_merges_on_a_cluster(tmp_path: Path) -> None:
     # The server takes a free port instead of the one port, which another test may hold.
     facts, _ = job("connect_job", tmp_path, SPARK_TESTING="1")
     assert facts["session"].startswith("pyspark.sql.connect")

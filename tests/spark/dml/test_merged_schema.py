@@ -1,4 +1,4 @@
-"""``write.merge-schema`` of MERGE: what of the source becomes part of the table, and what does not."""
+"""``write.merge-schema`` of MERGE: which columns of the source are added to the table."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def shop(lake: TestLake) -> TestLake:
     return lake
 
 
-def test_a_star_brings_all_columns_of_the_source_and_other_clauses_those_they_name() -> None:
+def test_a_star_adds_all_source_columns_and_other_clauses_add_the_columns_they_assign() -> None:
     source = T.StructType([T.StructField(n, T.LongType()) for n in ("ID", "v", "x", "y")])
     schema = TableSchema(0, (DataField(0, "id", BigIntType()), DataField(1, "v", BigIntType())), 1)
     names = Names(is_case_sensitive=False)
@@ -40,7 +40,7 @@ def test_a_star_brings_all_columns_of_the_source_and_other_clauses_those_they_na
     assert held(Update({"v": "s.x"}), Insert({"id": "s.id", "v": "s.v"})) == []
 
 
-def test_columns_are_added_and_widened_and_missing_ones_stay_or_get_their_default(shop: TestLake) -> None:
+def test_columns_are_added_and_widened_and_missing_columns_keep_their_value_or_get_the_default(shop: TestLake) -> None:
     source = shop.spark.sql("SELECT 2L AS ID, 'new' AS v, true AS flag UNION ALL SELECT 3L, 'c', false")
     shop.lake.merge("s.t", source, on="t.id = s.id", when_matched=Update(), when_not_matched=Insert(), options=MERGES)
     assert shop.rows() == [(1, "a", 1, None), (2, "new", 2, True), (3, "c", 5, False)]
@@ -50,7 +50,7 @@ def test_columns_are_added_and_widened_and_missing_ones_stay_or_get_their_defaul
     assert shop.rows()[0] == (1, "a", 5000000000, None)
 
 
-def test_sql_says_with_schema_evolution_and_names_new_columns_in_clauses(shop: TestLake) -> None:
+def test_merge_with_schema_evolution_adds_columns_that_clauses_assign(shop: TestLake) -> None:
     shop.lake.sql(
         "MERGE WITH SCHEMA EVOLUTION INTO t USING (SELECT 1L AS id, 7 AS extra, 'no' AS other) s ON t.id = s.id "
         "WHEN MATCHED THEN UPDATE SET t.extra = s.extra + 1 WHEN NOT MATCHED THEN INSERT (id, extra) VALUES (s.id, 0)"
@@ -59,7 +59,7 @@ def test_sql_says_with_schema_evolution_and_names_new_columns_in_clauses(shop: T
     assert shop.table().schema.field_names == ("id", "v", "n", "extra")
 
 
-def test_the_option_of_the_table_holds_for_merges_and_without_it_nothing_is_added(shop: TestLake) -> None:
+def test_merges_use_the_option_of_the_table_and_add_nothing_without_it(shop: TestLake) -> None:
     source = shop.spark.sql("SELECT 1L AS id, 'z' AS v, 9 AS n, 1 AS extra")
     shop.lake.merge("s.t", source, on="t.id = s.id", when_matched=Update())
     assert shop.rows() == [(1, "z", 9), (2, "b", 2)]
@@ -70,7 +70,7 @@ def test_the_option_of_the_table_holds_for_merges_and_without_it_nothing_is_adde
     assert shop.rows() == [(1, "z", 9, 1), (2, "b", 2, None)]
 
 
-def test_types_that_do_not_meet_change_nothing(shop: TestLake) -> None:
+def test_types_without_a_common_type_change_nothing(shop: TestLake) -> None:
     source = shop.spark.sql("SELECT 1L AS id, 'text' AS n, 1 AS extra")
     with pytest.raises(InvalidData, match="column 'n' is INT, and STRING in the rows"):
         shop.lake.merge("s.t", source, on="t.id = s.id", when_matched=Update(), options=MERGES)
@@ -78,7 +78,7 @@ def test_types_that_do_not_meet_change_nothing(shop: TestLake) -> None:
 
 
 @pytest.mark.parametrize("keys", ["", "'primary-key' = 'id', "])
-def test_fields_of_rows_that_the_source_lacks_stay_and_new_ones_are_added(lake: TestLake, keys: str) -> None:
+def test_row_fields_that_the_source_lacks_stay_and_new_fields_are_added(lake: TestLake, keys: str) -> None:
     lake.lake.sql(
         f"USE s; CREATE TABLE t (id BIGINT NOT NULL, r STRUCT<a: INT, b: INT>) TBLPROPERTIES ({keys}'bucket' = '-1')"
     )

@@ -24,7 +24,9 @@ KINDS: list[Any] = [
 
 
 @pytest.mark.parametrize(("keys", "options"), KINDS)
-def test_rows_are_changed_by_where_they_lie(lake: TestLake, keys: tuple[str, ...], options: dict[str, str]) -> None:
+def test_rows_are_changed_by_their_file_and_position(
+    lake: TestLake, keys: tuple[str, ...], options: dict[str, str]
+) -> None:
     lake.create(schema=ROWS, primary_keys=keys, partition_keys=("p",), **options)
     for part in ("a", "b", "c"):
         # One file for each.
@@ -35,7 +37,7 @@ def test_rows_are_changed_by_where_they_lie(lake: TestLake, keys: tuple[str, ...
     paths = dict(map(tuple, lake.lake.table("s.t", columns=columns).distinct().collect()))
     assert lake.lake.sql(f"DELETE FROM s.t WHERE __paimon_file_path = '{paths['a']}' AND id > 0").count() == 0  # noqa: S608
     if keys:
-        # The deleted rows have to be merged with those of other files.
+        # The deleted rows must be merged with those of other files.
         lake.lake.compact("s.t", full=True)
     update = lake.lake.update(
         "s.t",
@@ -60,20 +62,20 @@ def test_rows_are_changed_by_where_they_lie(lake: TestLake, keys: tuple[str, ...
     ]
 
 
-def test_rows_that_are_merged_from_several_files_are_refused_with_the_name_of_the_column(lake: TestLake) -> None:
+def test_the_error_names_a_metadata_column_of_rows_that_are_merged_from_several_files(lake: TestLake) -> None:
     lake.create(write_only="true")
     lake.write([(1, "a"), (2, "a")])
     lake.write([(1, "b")])
     with pytest.raises(UnsupportedFeature, match=r"or leave out __paimon_bucket$"):
         lake.lake.delete("s.t", "__paimon_bucket = 0")
-    # A subquery may name it where its own table shows it.
+    # A subquery may use it if its own table has it.
     lake.create("u", primary_keys=())
     lake.write([(1, "a")], name="u")
     lake.lake.sql("DELETE FROM s.t WHERE id IN (SELECT id FROM s.u WHERE __paimon_bucket = 0)")
     assert lake.rows() == [(2, "a")]
 
 
-def test_a_column_of_the_table_hides_the_metadata_column_of_its_name(lake: TestLake) -> None:
+def test_a_table_column_hides_the_metadata_column_with_the_same_name(lake: TestLake) -> None:
     schema = pa.schema([("id", pa.int64()), ("__paimon_bucket", pa.string())])
     lake.create(schema=schema, primary_keys=())
     lake.write([(1, "x"), (2, "y")], "id long, __paimon_bucket string")

@@ -1,4 +1,4 @@
-"""Statements by chance: Spark and the one process make the same table of the same rows."""
+"""Random statements: Spark and a single process produce the same table."""
 
 from __future__ import annotations
 
@@ -40,7 +40,9 @@ STATEMENTS = 5
 
 
 @pytest.mark.parametrize(("keys", "options"), TABLES, ids=str)
-def test_random_statements_make_the_same_table(lake: TestLake, keys: tuple[str, ...], options: dict[str, str]) -> None:
+def test_random_statements_give_the_same_table_with_and_without_spark(
+    lake: TestLake, keys: tuple[str, ...], options: dict[str, str]
+) -> None:
     chance = random.Random(f"{keys}{options}")
     for name in ("t", "u"):
         lake.create(name, schema=SCHEMA, primary_keys=keys, partition_keys=("p",), **options)
@@ -57,7 +59,7 @@ def test_random_statements_make_the_same_table(lake: TestLake, keys: tuple[str, 
 
 
 def outcome(lake: TestLake, name: str, statement: str, arguments: dict[str, Any]) -> Any:
-    """What a statement says of itself: on ``t`` it is carried out by Spark, on ``u`` by one process."""
+    """Return the result of a statement. Spark runs it on ``t``, a single process on ``u``."""
     given = dict(arguments)
     source = given.pop("source", None)
     first = () if source is None else (pa.Table.from_pylist(source, schema=SOURCE),)
@@ -101,7 +103,7 @@ def merge(chance: random.Random, *, keyed: bool) -> tuple[str, dict[str, Any]]:
     if chance.random() < 0.7:
         source = once
     elif keyed:
-        # Which of two new rows of one key comes last is not defined.
+        # The order of two new rows with one key is not defined.
         source = [*once, once[0]]
     # A null matches nothing.
     source += [] if keyed else [{"k": 11, "p": "a", "v": None, "s": None}]

@@ -14,11 +14,11 @@ pytestmark = pytest.mark.spark
 
 
 @pytest.mark.parametrize("keys", [(), ("id",)])
-def test_a_table_carries_out_statements_by_a_session(lake: TestLake, keys: tuple[str, ...]) -> None:
+def test_a_table_runs_statements_with_a_spark_session(lake: TestLake, keys: tuple[str, ...]) -> None:
     table = lake.create(primary_keys=keys)
     lake.write([(n, f"v{n}") for n in range(6)])
     by_spark = SparkStatements(lake.spark)
-    # Functions that the library itself does not have.
+    # Functions that this library lacks.
     assert table.delete("pmod(id, 3) = 2", runner=by_spark).deleted == 2
     assert table.update({"v": "reverse(v)"}, "id IN (SELECT explode(array(0L, 1L)))", runner=by_spark).updated == 2
     source = lake.frame([(0, "gone"), (3, "new"), (9, "new")], "id long, v string")
@@ -39,7 +39,7 @@ def test_a_table_carries_out_statements_by_a_session(lake: TestLake, keys: tuple
     assert lake.rows() == [(1, "1v"), (3, "new"), (4, "v4"), (9, "new")]
 
 
-def test_a_predicate_of_the_library_and_a_session_without_the_library_are_refused(
+def test_a_predicate_object_and_a_session_that_is_not_prepared_are_refused(
     lake: TestLake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table = lake.create()
@@ -50,7 +50,7 @@ def test_a_predicate_of_the_library_and_a_session_without_the_library_are_refuse
         SparkStatements(lake.spark)
 
 
-def test_columns_that_only_a_catalog_can_add_are_refused(lake: TestLake) -> None:
+def test_new_columns_are_refused_without_a_catalog(lake: TestLake) -> None:
     table = lake.create().copy({"write.merge-schema": "true"})
     source = lake.spark.sql("SELECT 1L AS id, 'a' AS v, 2 AS extra")
     with pytest.raises(UnsupportedFeature, match=r"extra would change; use Lake\.merge"):

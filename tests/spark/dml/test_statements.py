@@ -61,7 +61,7 @@ def test_rows_are_deleted_updated_and_merged(lake: TestLake, keys: tuple[str, ..
 
 
 @pytest.mark.parametrize(("keys", "options"), [KINDS[0], KINDS[3]])
-def test_a_condition_made_in_python_selects_rows_as_its_text(
+def test_a_condition_built_with_col_selects_the_same_rows_as_its_text(
     lake: TestLake, keys: tuple[str, ...], options: dict[str, str]
 ) -> None:
     filled(lake, keys, options)
@@ -77,24 +77,24 @@ def test_a_condition_made_in_python_selects_rows_as_its_text(
 
 
 @pytest.mark.parametrize(("keys", "options"), [KINDS[0], KINDS[1], KINDS[3]])
-def test_two_rows_of_the_source_for_one_row_of_the_table_are_refused_and_leave_nothing(
+def test_two_source_rows_for_one_table_row_are_refused_without_a_change(
     lake: TestLake, keys: tuple[str, ...], options: dict[str, str]
 ) -> None:
     filled(lake, keys, options)
     files, snapshot = lake.files(), lake.table().facts.snapshots.latest_id()
     source = lake.frame([(3, "a", 1), (3, "b", 2), (9, "new", 3)], DDL)
     with pytest.raises(InvalidData, match=r"2 rows of the source match the row with id = 3"):
-        # The condition holds for one of them only.
+        # The condition is true for only one of them.
         lake.lake.merge(
             "s.t", source, on="t.id = s.id", when_matched=Update(condition="s.v = 'a'"), when_not_matched=Insert()
         )
     assert (lake.files(), lake.table().facts.snapshots.latest_id()) == (files, snapshot)
-    # Without a clause for matched rows nothing is ambiguous.
+    # Without a clause for matched rows, nothing is ambiguous.
     assert lake.lake.merge("s.t", source, on="t.id = s.id", when_not_matched=Insert()).inserted == 1
 
 
 @pytest.mark.parametrize(("keys", "options"), [KINDS[0], KINDS[3]])
-def test_a_number_that_does_not_fit_its_column_is_an_error_and_leaves_nothing(
+def test_a_number_that_does_not_fit_its_column_is_refused_without_a_change(
     lake: TestLake, keys: tuple[str, ...], options: dict[str, str]
 ) -> None:
     filled(lake, keys, options)
@@ -107,18 +107,18 @@ def test_a_number_that_does_not_fit_its_column_is_an_error_and_leaves_nothing(
     with pytest.raises(InvalidData, match="a value of type string cannot be stored in it without a cast"):
         lake.lake.update("s.t", {"n": "'7'"})
     assert (lake.files(), lake.table().facts.snapshots.latest_id()) == (files, snapshot)
-    # Fractions are cut off, as Spark stores them, and numbers become texts.
+    # Fractions are truncated by store assignment, and numbers become strings.
     assert lake.lake.update("s.t", {"n": "n + 0.9D", "v": "id"}, "id = 3").updated == 1
     assert (3, "3", 30) in lake.rows()
 
 
-def test_a_row_whose_column_is_null_does_not_differ_from_a_value(lake: TestLake) -> None:
+def test_a_null_is_not_unequal_to_a_value(lake: TestLake) -> None:
     filled(lake, (), {}, [(1, "v", 1), (2, None, 2), (3, "w", 3), (4, None, 4)])
     assert lake.lake.delete("s.t", "v <> 'v'").deleted == 1
     assert lake.rows() == [(1, "v", 1), (2, None, 2), (4, None, 4)]
 
 
-def test_columns_of_the_key_are_not_assigned(lake: TestLake) -> None:
+def test_assigning_a_key_column_is_refused(lake: TestLake) -> None:
     filled(lake, ("id",), {})
     with pytest.raises(UnsupportedFeature, match="id of the primary key cannot be assigned"):
         lake.lake.update("s.t", {"ID": "id + 10"})
@@ -127,7 +127,7 @@ def test_columns_of_the_key_are_not_assigned(lake: TestLake) -> None:
         lake.lake.merge("s.t", source, on="t.id = s.id", when_matched=Update({"id": "s.id + 10"}))
     with pytest.raises(UnsupportedFeature, match="id of the primary key cannot be assigned"):
         lake.lake.merge("s.t", source, on="t.n = s.n", when_matched=Update())
-    # A key that is given the value it is equal to stays as it is.
+    # Assigning a key its own value changes nothing.
     for same in ("s.id", "t.id", "`t`.`ID`"):
         on = "(t.id = s.id) AND t.n > 0"
         assert lake.lake.merge("s.t", source, on=on, when_matched=Update({"id": same, "v": "s.v"})).updated == 1
@@ -136,7 +136,7 @@ def test_columns_of_the_key_are_not_assigned(lake: TestLake) -> None:
     assert (3, "s", 30) in lake.rows()
 
 
-def test_a_merge_moves_no_row_to_another_partition_where_the_key_lacks_it(lake: TestLake) -> None:
+def test_a_merge_does_not_move_rows_of_a_cross_partition_table(lake: TestLake) -> None:
     schema = pa.schema([*ROWS, ("p", pa.string())])
     lake.create(schema=schema, partition_keys=("p",), bucket="-1")
     lake.write([(1, "v", 1, "a"), (2, "v", 2, "a")], f"{DDL}, p string")
@@ -152,7 +152,7 @@ def test_a_merge_moves_no_row_to_another_partition_where_the_key_lacks_it(lake: 
     ("engine", "refused"),
     [("first-row", "first-row"), ("partial-update", "remove-record-on-delete"), ("aggregation", "remove-record")],
 )
-def test_rows_that_a_merge_engine_keeps_are_not_deleted(lake: TestLake, engine: str, refused: str) -> None:
+def test_delete_is_refused_if_the_merge_engine_cannot_delete(lake: TestLake, engine: str, refused: str) -> None:
     filled(lake, ("id",), {"merge-engine": engine})
     with pytest.raises(UnsupportedFeature, match=refused):
         lake.lake.delete("s.t", "id = 1")
@@ -165,14 +165,14 @@ def test_rows_that_a_merge_engine_keeps_are_not_deleted(lake: TestLake, engine: 
     assert len(lake.rows()) == 6
 
 
-def test_a_null_that_a_partial_update_takes_for_no_value_is_warned_of(lake: TestLake) -> None:
+def test_setting_null_in_a_partial_update_table_gives_a_warning(lake: TestLake) -> None:
     filled(lake, ("id",), {"merge-engine": "partial-update"})
     with pytest.warns(UserWarning, match="2 rows were set to null, which merge-engine=partial-update treats as no"):
         lake.lake.update("s.t", {"v": "NULL"}, "id < 2")
     assert lake.rows()[:2] == [(0, "v0", 0), (1, "v1", 10)]
 
 
-def test_a_row_that_loses_by_its_sequence_is_warned_of(lake: TestLake) -> None:
+def test_an_update_that_lowers_the_sequence_field_gives_a_warning(lake: TestLake) -> None:
     filled(lake, ("id",), {"sequence.field": "n"})
     with pytest.warns(UserWarning, match=r"1 rows were given a lower sequence\.field than before"):
         lake.lake.update("s.t", {"n": "IF(id = 1, n - 1, n + 1)"}, "id < 3")
@@ -180,7 +180,9 @@ def test_a_row_that_loses_by_its_sequence_is_warned_of(lake: TestLake) -> None:
 
 
 @pytest.mark.parametrize(("keys", "options"), [KINDS[1], KINDS[3]])
-def test_conditions_and_values_hold_subqueries(lake: TestLake, keys: tuple[str, ...], options: dict[str, str]) -> None:
+def test_conditions_and_values_may_contain_subqueries(
+    lake: TestLake, keys: tuple[str, ...], options: dict[str, str]
+) -> None:
     filled(lake, keys, options)
     lake.frame([(1, "x", 100), (2, "y", 200)], DDL).createOrReplaceTempView("others")
     assert lake.lake.update("s.t", {"n": "(SELECT max(n) FROM others)"}, "id IN (SELECT id FROM others)").updated == 2
@@ -195,7 +197,7 @@ def test_conditions_and_values_hold_subqueries(lake: TestLake, keys: tuple[str, 
     assert lake.rows() == [(0, "v0", 0), (1, "s", 200), (2, "v2", 200), (3, "V3", 30), (4, "V4", 40)]
 
 
-def test_clauses_by_other_names_and_as_columns(lake: TestLake) -> None:
+def test_clauses_with_aliases_and_with_spark_columns(lake: TestLake) -> None:
     filled(lake, ("id",), {})
     source = lake.frame([(1, "x", 5), (9, "y", 6)], "key long, v string, n int")
     lake.lake.merge(
@@ -215,7 +217,7 @@ def test_clauses_by_other_names_and_as_columns(lake: TestLake) -> None:
 
 
 @pytest.mark.parametrize(("keys", "options"), [KINDS[0], KINDS[1], KINDS[3], KINDS[4]])
-def test_a_statement_sees_what_was_committed_while_it_was_carried_out(
+def test_a_statement_is_repeated_after_a_concurrent_commit(
     lake: TestLake, monkeypatch: pytest.MonkeyPatch, keys: tuple[str, ...], options: dict[str, str]
 ) -> None:
     filled(lake, keys, options)
@@ -241,7 +243,7 @@ def test_a_repeated_statement_takes_effect_once(lake: TestLake) -> None:
     assert [row[2] for row in lake.rows()] == [1, 11, 21, 31, 41, 51]
 
 
-def test_nothing_to_do_is_no_commit(lake: TestLake) -> None:
+def test_a_statement_without_changes_makes_no_commit(lake: TestLake) -> None:
     filled(lake, ("id",), {})
     assert lake.lake.delete("s.t", "id = 77").snapshots == ()
     empty = lake.frame([], DDL)
@@ -250,7 +252,7 @@ def test_nothing_to_do_is_no_commit(lake: TestLake) -> None:
         lake.lake.merge("s.t", empty, on="id")
 
 
-def test_a_table_without_a_snapshot_is_merged_into(lake: TestLake) -> None:
+def test_a_merge_into_an_empty_table_inserts_rows(lake: TestLake) -> None:
     for name, keys in (("t", ()), ("u", ("id",))):
         lake.create(name, schema=ROWS, primary_keys=keys)
         source = lake.frame([(1, "a", 1), (1, "b", 2)], DDL)
@@ -259,7 +261,7 @@ def test_a_table_without_a_snapshot_is_merged_into(lake: TestLake) -> None:
         assert len(lake.rows(name)) == 2 - len(keys)
 
 
-def test_a_row_goes_to_the_partition_it_is_given_and_others_keep_their_order(lake: TestLake) -> None:
+def test_an_updated_row_moves_to_its_new_partition_and_other_rows_keep_their_order(lake: TestLake) -> None:
     schema = pa.schema([*ROWS, ("p", pa.string())])
     lake.create(schema=schema, primary_keys=(), partition_keys=("p",))
     lake.write([(i, f"v{i}", i, "ab"[i % 2]) for i in range(8)], f"{DDL}, p string")
@@ -270,7 +272,7 @@ def test_a_row_goes_to_the_partition_it_is_given_and_others_keep_their_order(lak
 
 
 @pytest.mark.parametrize("options", [{"file.format": "orc"}, {"file.format": "avro", **MARKS}], ids=str)
-def test_files_that_spark_does_not_read_are_changed(lake: TestLake, options: dict[str, str]) -> None:
+def test_statements_change_files_that_spark_cannot_read(lake: TestLake, options: dict[str, str]) -> None:
     filled(lake, (), options)
     assert lake.lake.delete("s.t", "id = 0").deleted == 1
     assert lake.lake.update("s.t", {"n": "n + 1"}, "id < 4").updated == 3
@@ -279,7 +281,7 @@ def test_files_that_spark_does_not_read_are_changed(lake: TestLake, options: dic
 
 
 @pytest.mark.parametrize("options", [{}, MARKS], ids=str)
-def test_columns_of_odd_names_and_of_older_schemas(lake: TestLake, options: dict[str, str]) -> None:
+def test_columns_with_unusual_names_and_files_with_older_schemas(lake: TestLake, options: dict[str, str]) -> None:
     schema = pa.schema([("a.b", pa.int64()), ("c`d", pa.string()), ("n", pa.int32())])
     lake.create(schema=schema, primary_keys=(), **options)
     lake.table().append(pa.table({"a.b": [1, 2], "c`d": ["x", "y"], "n": [1, 2]}, schema=schema))
@@ -292,7 +294,7 @@ def test_columns_of_odd_names_and_of_older_schemas(lake: TestLake, options: dict
     assert lake.rows()[0] == (1, "s", 1, 1)
 
 
-def test_the_changelog_of_the_input_shows_rows_as_they_were(lake: TestLake) -> None:
+def test_the_input_changelog_contains_the_old_rows(lake: TestLake) -> None:
     filled(lake, ("id",), {"changelog-producer": "input"})
     since = lake.table().facts.snapshots.latest_id()
     lake.lake.update("s.t", {"n": "n + 1"}, "id IN (1, 2)")
@@ -309,7 +311,7 @@ def test_the_changelog_of_the_input_shows_rows_as_they_were(lake: TestLake) -> N
     ]
 
 
-def test_values_of_all_types_of_spark_come_through(lake: TestLake) -> None:
+def test_values_of_all_spark_types_are_preserved(lake: TestLake) -> None:
     schema = pa.schema(
         [
             pa.field("id", pa.int64(), nullable=False),
@@ -359,7 +361,7 @@ def test_values_of_all_types_of_spark_come_through(lake: TestLake) -> None:
         lake.lake.update("s.n", {"id": "1"})
 
 
-def test_fields_of_a_row_are_set_and_the_others_stay(lake: TestLake) -> None:
+def test_an_update_sets_one_field_of_a_row_and_keeps_the_others(lake: TestLake) -> None:
     row = pa.struct([("x", pa.int64()), ("y", pa.string())])
     lake.create(schema=pa.schema([pa.field("id", pa.int64(), nullable=False), ("r", row)]))
     lake.write([(1, (1, "a")), (2, (2, "b")), (3, None)], "id long, r struct<x: long, y: string>")
@@ -372,14 +374,14 @@ def test_fields_of_a_row_are_set_and_the_others_stay(lake: TestLake) -> None:
         lake.lake.update("s.t", {"id.x": "1"})
 
 
-def test_rows_that_wait_for_their_bucket_are_given_it_before_they_are_changed(lake: TestLake) -> None:
+def test_postponed_rows_get_their_bucket_before_they_are_changed(lake: TestLake) -> None:
     filled(lake, ("id",), {"bucket": "-2"})
     assert lake.lake.update("s.t", {"n": "n + 1"}, "id < 2").updated == 2
     lake.lake.compact("s.t")
     assert [row[2] for row in lake.rows()] == [1, 11, 20, 30, 40, 50]
 
 
-def test_vectors_of_several_statements_add_up(lake: TestLake) -> None:
+def test_deletion_vectors_of_several_statements_are_combined(lake: TestLake) -> None:
     filled(lake, (), MARKS, [(i, "v", i) for i in range(100)])
     for start in range(0, 100, 10):
         lake.lake.delete("s.t", f"id >= {start} AND id < {start + 5}")
@@ -387,7 +389,7 @@ def test_vectors_of_several_statements_add_up(lake: TestLake) -> None:
     assert lake.table().verify(depth="rows").errors == ()
 
 
-def test_a_condition_leaves_out_files(lake: TestLake) -> None:
+def test_a_condition_prunes_files(lake: TestLake) -> None:
     filled(lake, (), MARKS, [(i, "v", i) for i in range(10)])
     target = latest_target(lake.spark, lake.table().facts)
     assert target_frame(target).where("id = 7").select("n").collect() == [(7,)]
@@ -396,7 +398,7 @@ def test_a_condition_leaves_out_files(lake: TestLake) -> None:
     assert len([file for split in plan.splits for file in split.files]) == 1
 
 
-def test_a_merge_reads_the_files_alone_that_may_hold_a_key_of_the_source(
+def test_a_merge_reads_only_files_that_may_contain_a_source_key(
     lake: TestLake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     filled(lake, (), MARKS, [(i, "v", i) for i in range(400)])

@@ -18,7 +18,7 @@ from tests.support.reachable import check_files
 pytestmark = pytest.mark.spark
 
 
-def test_each_bucket_is_compacted_by_a_task_of_its_own_in_one_commit(lake: TestLake) -> None:
+def test_each_bucket_is_compacted_by_a_separate_task_in_one_commit(lake: TestLake) -> None:
     lake.create(schema=DATED, primary_keys=("dt", "id"), partition_keys=("dt",), bucket="2", write_only="true")
     ddl = "dt string, id long, v string, _row_kind string"
     rows = [(date, i, "x", "+I") for date in ("a", "b") for i in range(20)]
@@ -38,7 +38,7 @@ def test_each_bucket_is_compacted_by_a_task_of_its_own_in_one_commit(lake: TestL
     assert lake.lake.compact("s.t", full=True) == ()
 
 
-def test_small_files_of_an_append_table_become_one(lake: TestLake) -> None:
+def test_small_files_of_an_append_table_are_merged(lake: TestLake) -> None:
     lake.create(primary_keys=())
     for number in range(3):
         lake.write([(number, "a")], parallelism=1)
@@ -48,7 +48,7 @@ def test_small_files_of_an_append_table_become_one(lake: TestLake) -> None:
 
 
 @pytest.mark.parametrize("keyed", [True, False])
-def test_a_task_drops_the_bucket_whose_files_another_compactor_took(lake: TestLake, keyed: bool) -> None:
+def test_a_bucket_that_another_compaction_replaced_is_dropped(lake: TestLake, keyed: bool) -> None:
     options = {"bucket": "1", "write_only": "true"} if keyed else {}
     table = lake.create(schema=DATED, primary_keys=("dt", "id") if keyed else (), partition_keys=("dt",), **options)
     for number in range(3):

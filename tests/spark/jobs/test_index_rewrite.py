@@ -33,7 +33,7 @@ def filled(lake: TestLake) -> TestLake:
     return lake
 
 
-def test_files_are_indexed_by_tasks_in_one_commit(filled: TestLake) -> None:
+def test_tasks_build_indexes_in_one_commit(filled: TestLake) -> None:
     before = filled.rows()
     reports: list[IndexRewriteReport] = []
     jobs = jobs_of(filled.spark, lambda: reports.append(filled.lake.rewrite_file_index("s.t")))
@@ -48,13 +48,13 @@ def test_files_are_indexed_by_tasks_in_one_commit(filled: TestLake) -> None:
     check_files(filled.table())
 
 
-def test_the_procedure_runs_in_tasks(filled: TestLake) -> None:
+def test_the_procedure_rewrite_file_index_runs_in_tasks(filled: TestLake) -> None:
     operations = OnSpark(filled.spark, filled.lake.catalog)
     report = operations.rewrite_file_index(filled.table(), partitions=[{"dt": "a"}])
     assert (report.files, report.rewritten, report.partitions) == (3, 3, ("dt=a",))
 
 
-def test_files_that_a_compactor_took_and_expiry_deleted_are_left_to_it(filled: TestLake) -> None:
+def test_files_that_a_compaction_replaced_and_expiry_deleted_are_skipped(filled: TestLake) -> None:
     table, before = filled.table(), filled.rows()
     compactions: list[object] = []
 

@@ -44,7 +44,7 @@ SCHEMA = pa.schema(
 
 
 def rows(count: int, seed: int) -> pa.Table:
-    """Random rows with nulls, and with what Spark's own types cannot hold: nanoseconds and times of day."""
+    """Return random rows with nulls, and with values that Spark's types lack: nanoseconds and times of day."""
     chance = np.random.default_rng(seed)
     numbers = [None if n % 50 == 0 else int(n) for n in chance.integers(-5000, 5000, count)]
     columns = [
@@ -66,7 +66,7 @@ def content(table: Table) -> list[str]:
 
 
 @pytest.mark.parametrize("strategy", ["order", "zorder"])
-def test_each_task_writes_a_range_and_no_row_is_changed(lake: TestLake, strategy: str) -> None:
+def test_each_task_writes_a_range_and_no_row_changes(lake: TestLake, strategy: str) -> None:
     table = created(lake, **{"deletion-vectors.enabled": "true"})
     for seed in range(2):
         table.append(rows(4000, seed))
@@ -87,7 +87,7 @@ def test_each_task_writes_a_range_and_no_row_is_changed(lake: TestLake, strategy
         assert all(left <= right for left, right in pairwise(shown)), "files are numbered in order"
 
 
-def test_a_task_that_fails_leaves_no_file_behind(lake: TestLake) -> None:
+def test_a_failed_task_leaves_no_file(lake: TestLake) -> None:
     table = created(lake)
     table.append(rows(100, 1))
     lost = live(table)[0]
@@ -107,7 +107,9 @@ def test_a_task_that_fails_leaves_no_file_behind(lake: TestLake) -> None:
         ({"order_by": ["c"], "order_strategy": "hilbert"}, InvalidInputError),
     ],
 )
-def test_what_cannot_be_ordered_is_refused(lake: TestLake, arguments: dict[str, Any], error: type[Exception]) -> None:
+def test_columns_that_cannot_be_sorted_are_refused(
+    lake: TestLake, arguments: dict[str, Any], error: type[Exception]
+) -> None:
     created(lake)
     with pytest.raises(error):
         lake.lake.compact("s.t", **arguments)
@@ -128,7 +130,7 @@ KEYED = pa.schema(
 
 
 def colliding_keys(count: int) -> list[int]:
-    """Keys two of which have one hash each."""
+    """Return keys, with pairs of equal hashes."""
     hashes = row_hashes([BigIntType()], [pa.array(np.arange(300_000))])
     order = np.argsort(hashes, kind="stable")
     same = np.flatnonzero(np.diff(hashes[order]) == 0)
@@ -136,7 +138,7 @@ def colliding_keys(count: int) -> list[int]:
 
 
 def keyed_rows(ids: Sequence[int], seed: int) -> pa.Table:
-    """Rows whose ``c`` are all different."""
+    """Return rows with distinct ``c``."""
     found = rows(len(ids), seed)
     different = np.random.default_rng(seed).permutation(len(ids)) - 100
     found = found.set_column(1, "c", pa.array(different, pa.int64()))
@@ -144,7 +146,7 @@ def keyed_rows(ids: Sequence[int], seed: int) -> pa.Table:
 
 
 def keyed_table(lake: TestLake, name: str, ids: Sequence[int], **options: str) -> Table:
-    """Two partitions with dynamic buckets, some rows of which were deleted."""
+    """Create two partitions with dynamic buckets and some deleted rows."""
     table = lake.create(
         name,
         schema=KEYED,
@@ -173,7 +175,7 @@ def by_bucket(table: Table) -> dict[tuple[bytes, int], list[str]]:
 
 
 @pytest.mark.parametrize("options", [{"deletion-vectors.enabled": "true"}, {"dynamic-bucket.max-buckets": "3"}])
-def test_dynamic_buckets_are_those_that_one_process_makes(lake: TestLake, options: dict[str, str]) -> None:
+def test_dynamic_buckets_equal_those_of_a_single_process(lake: TestLake, options: dict[str, str]) -> None:
     ids = [*colliding_keys(4), *range(1_000_000, 1_001_200)]
     tables = [keyed_table(lake, name, ids, **options) for name in ("here", "there")]
     before = content(tables[0])
@@ -190,16 +192,16 @@ def test_dynamic_buckets_are_those_that_one_process_makes(lake: TestLake, option
     partitions = {partition for partition, _ in found[0]}
     assert [index_of(tables[0], p) for p in partitions] == [index_of(tables[1], p) for p in partitions]
     check_files(tables[1])
-    # The table goes on as ever.
+    # The table can still be written.
     tables[1].append(keyed_rows([*ids[:50], 7], 3))
     assert_sound(tables[1])
 
 
-def test_dynamic_buckets_on_a_curve_are_skipped_and_their_rows_never_see_the_driver(lake: TestLake) -> None:
+def test_dynamic_buckets_sorted_on_a_curve_allow_skipping_and_rows_stay_in_tasks(lake: TestLake) -> None:
     table = keyed_table(lake, "t", range(1200))
     before = content(table)
     jobs = jobs_of(lake.spark, lambda: lake.lake.compact("s.t", order_by=["c", "s"], order_strategy="hilbert"))
-    # The last job takes rows to the tasks of their ranges, and from there to a task for each new bucket.
+    # The last job sends rows to the tasks of their ranges, and from there to a task for each new bucket.
     assert len(jobs[-1]) == 3
     assert jobs[-1][-1] == len({(entry.partition, entry.bucket) for entry in live(table)})
     assert content(table) == before
@@ -209,7 +211,7 @@ def test_dynamic_buckets_on_a_curve_are_skipped_and_their_rows_never_see_the_dri
         assert sum(len(split.files) for split in table.scan(filter=where).plan().splits) <= there / 2
 
 
-def test_one_partition_of_dynamic_buckets_is_put_in_order_and_the_other_left(lake: TestLake) -> None:
+def test_one_partition_of_dynamic_buckets_is_sorted_and_the_other_is_unchanged(lake: TestLake) -> None:
     table = keyed_table(lake, "t", range(600))
     table.compact(full=True)
     before, files = content(table), files_of_partition(table, "b")
@@ -219,7 +221,7 @@ def test_one_partition_of_dynamic_buckets_is_put_in_order_and_the_other_left(lak
     assert files_of_partition(table, "b") == files
 
 
-def test_a_task_of_dynamic_buckets_that_fails_leaves_no_file_behind(lake: TestLake) -> None:
+def test_a_failed_task_of_dynamic_buckets_leaves_no_file(lake: TestLake) -> None:
     table = keyed_table(lake, "t", range(600))
     table.compact(full=True)
     lost = live(table)[0]
@@ -231,7 +233,7 @@ def test_a_task_of_dynamic_buckets_that_fails_leaves_no_file_behind(lake: TestLa
     assert lake.files() == files
 
 
-def test_a_partition_that_another_took_is_left_and_the_others_are_sorted(lake: TestLake) -> None:
+def test_a_partition_that_another_commit_changed_is_skipped_and_the_others_are_sorted(lake: TestLake) -> None:
     table = created(lake)
     for seed in range(2):
         table.append(rows(400, seed))
@@ -249,7 +251,7 @@ def test_a_partition_that_another_took_is_left_and_the_others_are_sorted(lake: T
     check_files(table)
 
 
-def test_what_stopped_another_task_is_told_though_no_bucket_is_left() -> None:
+def test_the_error_of_another_task_is_raised_even_without_a_bucket() -> None:
     write = bucket_writer(memory_warehouse().table().facts, [])
     [answer] = write(iter([error_row(FileConflict("others were faster"))]))
     failure = gather(SimpleNamespace(**row) for row in answer.to_pylist()).failure

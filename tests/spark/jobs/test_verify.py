@@ -1,4 +1,4 @@
-"""Verification in Spark's tasks: the findings of a process, and a task for each bucket."""
+"""Verification in Spark tasks: the findings of a single process, and a task for each bucket."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ pytestmark = pytest.mark.spark
 DDL = "dt string, id long, v string"
 
 
-def test_tasks_find_what_this_process_finds(lake: TestLake) -> None:
+def test_verification_in_tasks_has_the_findings_of_a_single_process(lake: TestLake) -> None:
     lake.create(schema=DATED, primary_keys=("dt", "id"), partition_keys=("dt",), bucket="2")
     lake.write([(dt, number, "v") for dt in "ab" for number in range(20)], DDL)
     reports = []

@@ -1,4 +1,4 @@
-"""No condition of a user runs on rows that are superseded or deleted: it may be an error there."""
+"""Conditions of users are never evaluated on superseded or deleted rows, where they may fail."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.spark
 KEYS = (pa.field("p", pa.int32(), nullable=False), pa.field("id", pa.int64(), nullable=False))
 SCHEMA = pa.schema([*KEYS, ("i", pa.int32()), ("s", pa.string())])
 MANY = 230
-"""Partitions, with a file each: more than one scan of files with deletion vectors has."""
+"""Partitions with one file each: more than one scan may have with deletion vectors."""
 MARKED = {"deletion-vectors.enabled": "true"}
 KINDS: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
     "append, marked": ((), MARKED),
@@ -41,7 +41,7 @@ def rows(parts: int, ids: range, i: int, s: str) -> pa.Table:
 
 
 def made(lake: TestLake, kind: str, parts: int) -> int:
-    """A table in each of whose files rows with 0 are not there any more; the number of live rows."""
+    """Create a table with deleted or superseded rows with 0 in each file. Return the number of live rows."""
     keys, options = KINDS[kind]
     schema = SCHEMA if keys else pa.schema([f.with_nullable(True) for f in SCHEMA])
     table = lake.create("t", schema, primary_keys=keys, partition_keys=("p",), **options)
@@ -72,7 +72,7 @@ def frames_of(lake: TestLake) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_condition_does_not_run_on_rows_that_are_not_there(lake: TestLake, kind: str, ansi: str) -> None:
+def test_a_condition_is_not_evaluated_on_deleted_or_superseded_rows(lake: TestLake, kind: str, ansi: str) -> None:
     live = made(lake, kind, 2)
     for way, frame in frames_of(lake).items():
         strict = F.udf(lambda value: 10 // value > 1, BooleanType())
@@ -86,7 +86,7 @@ def test_a_condition_does_not_run_on_rows_that_are_not_there(lake: TestLake, kin
 
 
 @pytest.mark.parametrize("kind", ["append, marked", "keyed, marked", "keyed, merged"])
-def test_many_small_files_are_no_exception(lake: TestLake, kind: str) -> None:
+def test_a_condition_is_not_evaluated_on_deleted_rows_of_many_small_files(lake: TestLake, kind: str) -> None:
     live = made(lake, kind, MANY)
     frame = lake.lake.table("s.t")
     assert len(lake.files()) > MANY

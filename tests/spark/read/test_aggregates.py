@@ -1,4 +1,4 @@
-"""Aggregates on Spark are those of one process, and what has to be read is read by tasks."""
+"""Aggregates on Spark equal those of a single process, and tasks read the necessary files."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_files_without_indexes_are_read_by_tasks(lake: TestLake) -> None:
     assert lake.lake.count("s.t", filter="n IS NULL") == 9
 
 
-def test_no_task_is_started_for_what_metadata_and_a_few_indexes_have(lake: TestLake) -> None:
+def test_no_job_is_started_if_metadata_and_a_few_indexes_are_sufficient(lake: TestLake) -> None:
     filled(lake, **INDEXED)
     totals = {"total": ("sum", "n"), "rows": ("count", "*")}
     jobs = jobs_of(lake.spark, lambda: lake.lake.aggregate("s.t", totals, group_by="color", filter="color = 'red'"))
@@ -105,12 +105,12 @@ def test_many_indexes_are_read_by_tasks(lake: TestLake, monkeypatch: pytest.Monk
     assert found.tasks > 0
     with pytest.raises(MissingFile, match="data-"):
         lake.lake.aggregate("s.t", {"ids": ("sum", "id")}, filter="color = 'red'")
-    # The option of the table counts in the tasks.
+    # The option of the table applies in the tasks.
     with pytest.raises(MissingFile, match="data-"):
         lake.lake.aggregate("s.t", wanted, filter="color = 'red'", **{"file-index.read.enabled": "false"})
 
 
-def test_rows_that_have_to_be_merged_are_merged_by_tasks(lake: TestLake) -> None:
+def test_tasks_merge_rows_for_aggregates(lake: TestLake) -> None:
     table = filled(lake, primary_keys=("id", "p"), **INDEXED)
     table.append(data(10, 20).set_column(4, "n", pa.array([1] * 20, pa.int64())))
     expected = table.scan(filter="n < 5").aggregate(WANTED, group_by="color")
@@ -119,7 +119,7 @@ def test_rows_that_have_to_be_merged_are_merged_by_tasks(lake: TestLake) -> None
     assert lake.lake.count("s.t") == 60
 
 
-def test_odd_aggregates_are_refused_as_in_one_process(lake: TestLake) -> None:
+def test_invalid_aggregates_are_refused_as_in_a_single_process(lake: TestLake) -> None:
     filled(lake)
     with pytest.raises(ColumnNotFound, match="'m'"):
         lake.lake.aggregate("s.t", {"x": ("sum", "m")})
@@ -129,7 +129,7 @@ def test_odd_aggregates_are_refused_as_in_one_process(lake: TestLake) -> None:
         lake.lake.count("s.t$files")
 
 
-def test_the_first_rows_of_a_frame_are_those_of_one_process(lake: TestLake) -> None:
+def test_the_first_rows_of_a_frame_equal_those_of_a_single_process(lake: TestLake) -> None:
     table = filled(lake, **{"file-index.range-bitmap.columns": "n", "file-index.bitmap.columns": "color"})
     for order_by, limit in (("n DESC, id", 4), ("size DESC NULLS FIRST, id", 30), ("seen", 3), (None, 7)):
         frame = lake.lake.table("s.t", columns=["id"], filter="color = 'red'", order_by=order_by, limit=limit)

@@ -1,4 +1,4 @@
-"""Conditions as Spark's optimizer writes them, read without a session."""
+"""Reading of conditions of Spark's optimizer, without a session."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ IS_THREE = node("EqualTo", column(1), literal("3"))
 OTHER = node("RLike", column(2), literal("x", "string"))
 
 
-def test_comparisons_need_the_very_type_of_the_column() -> None:
+def test_comparisons_need_exactly_the_type_of_the_column() -> None:
     assert read(IS_THREE) == Compare("id", CompareOp.EQ, 3)
     assert read(node("LessThan", literal("3"), column(1))) == Compare("id", CompareOp.GT, 3)
     assert read(node("EqualTo", column(1), literal("3", "integer"))) is None
@@ -70,13 +70,13 @@ def test_comparisons_need_the_very_type_of_the_column() -> None:
     assert read(node("EqualTo", column(1), literal(None))) is None
     assert read(node("EqualTo", column(2), literal("x", "string collate UNICODE"))) is None
     assert read(node("StartsWith", literal("abc", "string"), column(2))) is None
-    # A CHAR is as long as its type says, for one of the two.
+    # Only one of the two pads CHAR values.
     assert read(node("EqualTo", column(4), literal("a", "string"))) is None
     assert read(node("EqualTo", column(1), literal("9223372036854775808"))) is None
     assert read(node("EqualTo", node("Cast", column(1)), literal("3"))) is None
 
 
-def test_parts_that_are_not_understood_are_left_out_of_an_and_only() -> None:
+def test_unsupported_parts_are_left_out_only_of_an_and() -> None:
     three = Compare("id", CompareOp.EQ, 3)
     assert read(node("And", OTHER, IS_THREE)) == three
     assert read(node("Or", OTHER, IS_THREE)) is None
@@ -87,13 +87,13 @@ def test_parts_that_are_not_understood_are_left_out_of_an_and_only() -> None:
     assert read(OTHER) is None
 
 
-def test_instants_are_taken_where_they_lie_on_a_tick_of_the_column() -> None:
+def test_instants_are_used_only_if_the_column_can_represent_them() -> None:
     test = node("And", OTHER, node("LessThan", column(3), literal("1500", "timestamp_ntz")))
     assert read(test, Originals({(1, 1): 2_000}, {})) == Compare("t", CompareOp.LT, 2_000_000)
     assert read(test, Originals({(1, 1): 1_500}, {})) is None
 
 
-def test_nulls_among_values_keep_a_negation_from_being_understood() -> None:
+def test_a_negated_in_with_null_is_not_used() -> None:
     some = node("In", column(2), literal("a", "string"), literal(None, "string"))
     assert read(some) == In("v", ("a",))
     assert read(node("Not", some)) is None

@@ -1,4 +1,4 @@
-"""ORDER BY and LIMIT of a query reach the files of a table, and the rows stay the first ones."""
+"""ORDER BY and LIMIT of a query prune the files of a table and return the right rows."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ INDEXES = {
 
 
 def rows(number: int, chance: random.Random) -> pa.Table:
-    """Prices of file n lie around 100 * n; some are null."""
+    """Return rows of file n with prices around 100 * n; some are null."""
     columns = [
         [number * ROWS + i for i in range(ROWS)],
         [None if chance.random() < 0.04 else 100 * number + chance.randrange(150) for _ in range(ROWS)],
@@ -47,7 +47,7 @@ def table_of(lake: TestLake, name: str, **options: str) -> None:
 
 
 def limits(frame: Any) -> list[str]:
-    """The first rows that the query needs of each table; empty text for all."""
+    """Return the limit that the query needs of each table; an empty text for all rows."""
     assert isinstance(frame, TableFrame)
     needs = [need for _, need in needs_of(frame._session, frame._plain._jdf, frame._scans)]
     return ["" if need.limit is None else str(need.limit) for need in needs]
@@ -57,7 +57,7 @@ def notes(frame: Any) -> list[str]:
     return [line.partition(": ")[2] for line in frame._resolved[1] if "LIMIT" in line]
 
 
-def test_a_query_for_the_first_rows_reads_the_files_that_may_have_them(lake: TestLake) -> None:
+def test_a_query_with_a_limit_reads_only_files_that_may_have_the_first_rows(lake: TestLake) -> None:
     table_of(lake, "a", append="1")
     sql = lake.lake.sql
     for text, limit, note in (
@@ -87,7 +87,7 @@ def test_a_query_for_the_first_rows_reads_the_files_that_may_have_them(lake: Tes
     assert limits(frame.orderBy(F.col("price").asc_nulls_last()).limit(4)) == ["ORDER BY price ASC NULLS LAST LIMIT 4"]
 
 
-def test_what_may_need_other_rows_than_the_first_is_not_limited(lake: TestLake) -> None:
+def test_queries_that_may_need_more_than_the_first_rows_are_not_limited(lake: TestLake) -> None:
     table_of(lake, "a", append="1")
     for text in (
         "SELECT id FROM s.a ORDER BY price",
@@ -111,7 +111,7 @@ KINDS: dict[str, dict[str, str]] = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_first_rows_are_those_that_spark_finds_in_all_rows(lake: TestLake, kind: str) -> None:
+def test_a_limited_read_returns_the_same_first_rows_as_a_full_read(lake: TestLake, kind: str) -> None:
     table_of(lake, "t", **KINDS[kind])
     if kind != "append":
         lake.table().append(rows(2, random.Random(11)))
@@ -119,7 +119,7 @@ def test_the_first_rows_are_those_that_spark_finds_in_all_rows(lake: TestLake, k
     everything = lake.spark.createDataFrame(lake.lake.table("s.t").collect(), lake.lake.table("s.t").schema)
     everything.createOrReplaceTempView("all_rows_of_t")
     chance = random.Random(kind)
-    # Rows to merge are read by tasks of Python, which take their time.
+    # Python tasks read rows to merge, which is slower.
     for _ in range(2 if kind == "merged" else 5):
         where = chance.choice(
             ["", "WHERE kind = 'b'", "WHERE id BETWEEN 40 AND 170", "WHERE price > 120 OR kind = 'a'"]

@@ -1,4 +1,4 @@
-"""What is put on a frame after it was made reaches the files, and the rows stay those that Spark finds by itself."""
+"""Operations on a DataFrame are pushed down to the files, and the rows are those that Spark finds itself."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def rows(numbers: Any, chance: random.Random) -> pa.Table:
 
 
 def merged_table(lake: TestLake, **options: str) -> TestLake:
-    """A table whose rows have to be merged."""
+    """Create a table whose rows must be merged."""
     table = lake.create(schema=SCHEMA, **options)
     chance = random.Random(1)
     table.append(rows(range(60), chance))
@@ -65,19 +65,19 @@ def merged_table(lake: TestLake, **options: str) -> TestLake:
 
 
 def needs(frame: Any) -> list[Need]:
-    """What the query needs of each of its scans."""
+    """Return the needs of the query from each of its scans."""
     assert isinstance(frame, TableFrame)
     return [need for _, need in needs_of(frame._session, frame._plain._jdf, frame._scans)]
 
 
 def pushed(frame: Any) -> Predicate | None:
     (need,) = needs(frame)
-    # Spark adds that columns which are compared are not null.
+    # Spark adds the condition that compared columns are not null.
     tests = [p for p in conjuncts(need.condition) if not (isinstance(p, Not) and isinstance(p.part, IsNull))]
     return And(tuple(tests)) if len(tests) > 1 else (tests[0] if tests else None)
 
 
-def test_columns_and_conditions_put_on_a_frame_reach_the_rows_that_are_merged(lake: TestLake) -> None:
+def test_columns_and_conditions_on_a_frame_are_pushed_down_to_merged_rows(lake: TestLake) -> None:
     frame = merged_table(lake).lake.table("s.t")
     assert isinstance(frame, DataFrame)
     found = frame.where("id = 20").select("v", "n")
@@ -124,13 +124,13 @@ CONDITIONS: list[tuple[str, Predicate | None]] = [
 ]
 
 
-def test_only_conditions_that_mean_the_same_are_understood(lake: TestLake) -> None:
+def test_only_equivalent_conditions_are_pushed_down(lake: TestLake) -> None:
     frame = merged_table(lake).lake.table("s.t")
     found = [(condition, pushed(frame.where(condition))) for condition, _ in CONDITIONS]
     assert found == CONDITIONS
 
 
-def test_the_values_of_a_long_in_are_understood(lake: TestLake) -> None:
+def test_a_long_in_is_pushed_down(lake: TestLake) -> None:
     frame = merged_table(lake).lake.table("s.t")
     found = pushed(frame.where(F.col("id").isin(*range(15))))
     assert isinstance(found, In)
@@ -142,7 +142,7 @@ def test_the_values_of_a_long_in_are_understood(lake: TestLake) -> None:
     assert pushed(frame.where(F.col("id").isin(*range(2_000)))) is None
 
 
-def test_all_frames_of_a_frame_read_the_snapshot_that_it_found(lake: TestLake) -> None:
+def test_derived_frames_read_the_same_snapshot(lake: TestLake) -> None:
     frame = merged_table(lake).lake.table("s.t")
     before = frame.where("id >= 0").select("id")
     lake.table().delete("id >= 5")
@@ -150,7 +150,7 @@ def test_all_frames_of_a_frame_read_the_snapshot_that_it_found(lake: TestLake) -
     assert lake.lake.table("s.t").count() == 5
 
 
-def test_the_columns_of_a_frame_are_those_of_the_frames_derived_from_it(lake: TestLake) -> None:
+def test_columns_of_a_frame_are_valid_in_derived_frames(lake: TestLake) -> None:
     frame = merged_table(lake).lake.table("s.t")
     few = frame.where(frame.id < 3)
     assert rows_of(few.select(frame.id, frame["v"])) == lake.rows(columns=["id", "v"], filter="id < 3")
@@ -170,7 +170,7 @@ def test_the_columns_of_a_frame_are_those_of_the_frames_derived_from_it(lake: Te
         frame.select("nothing")
 
 
-def test_a_column_that_may_belong_to_either_side_of_a_join_is_refused_as_by_spark(lake: TestLake) -> None:
+def test_an_ambiguous_column_of_a_join_is_refused_as_in_spark(lake: TestLake) -> None:
     frame = merged_table(lake).lake.table("s.t")
     plain = lake.spark.createDataFrame(frame.toArrow())
     shapes: list[Callable[[Any], Any]] = [
@@ -193,7 +193,7 @@ def test_a_column_that_may_belong_to_either_side_of_a_join_is_refused_as_by_spar
                 assert outcome(left(frame), right(frame), test) == expected
 
 
-def test_what_hands_a_frame_to_spark_hands_over_its_rows(lake: TestLake) -> None:
+def test_operations_that_pass_a_frame_to_spark_pass_its_rows(lake: TestLake) -> None:
     frame = merged_table(lake).lake.table("s.t").where("id < 5").select("id", "n")
     expected = lake.rows(columns=["id", "n"], filter="id < 5")
     frame.createOrReplaceTempView("few")
@@ -212,7 +212,7 @@ def test_what_hands_a_frame_to_spark_hands_over_its_rows(lake: TestLake) -> None
     assert lake.rows("copy") == expected
 
 
-def test_what_is_kept_in_memory_is_used(lake: TestLake) -> None:
+def test_a_cached_frame_is_used(lake: TestLake) -> None:
     frame = merged_table(lake).lake.table("s.t").where("id < 10")
     kept = frame.select("id", "n").cache()
     try:
@@ -267,7 +267,7 @@ def conditions(chance: random.Random) -> Iterator[str]:
 
 
 @pytest.mark.parametrize(("ansi", "zone"), [("true", "Europe/Berlin"), ("false", "UTC")])
-def test_random_conditions_leave_the_rows_that_spark_leaves(lake: TestLake, ansi: str, zone: str) -> None:
+def test_random_conditions_select_the_same_rows_as_in_spark(lake: TestLake, ansi: str, zone: str) -> None:
     chance = random.Random(f"{ansi} {zone}")
     settings = {"spark.sql.ansi.enabled": ansi, "spark.sql.session.timeZone": zone}
     before = {key: lake.spark.conf.get(key) for key in settings}

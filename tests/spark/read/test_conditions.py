@@ -1,4 +1,4 @@
-"""Conditions of ``filter=`` as Spark evaluates them: the same values as in one process."""
+"""Conditions of ``filter=`` on Spark select the same rows as in a single process."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def dated_rows() -> pa.Table:
 
 
 def ids_by_condition(frames: dict[str, Any]) -> dict[str, list[int]]:
-    """The ids of the rows of each frame, in one job."""
+    """Return the ids of the rows of each DataFrame, in one job."""
     union = None
     for name, frame in frames.items():
         tagged = frame.select(F.lit(name).alias("c"), "id")
@@ -43,7 +43,7 @@ def ids_by_condition(frames: dict[str, Any]) -> dict[str, list[int]]:
 
 
 @pytest.mark.parametrize("zone", ["UTC", "America/New_York"])
-def test_days_and_instants_before_the_gregorian_calendar_are_the_same_to_spark(lake: TestLake, zone: str) -> None:
+def test_dates_and_timestamps_before_the_gregorian_calendar_are_the_same_in_spark(lake: TestLake, zone: str) -> None:
     table = lake.create("d", DATED, primary_keys=())
     table.append(dated_rows())
     conditions = [
@@ -63,7 +63,7 @@ def test_days_and_instants_before_the_gregorian_calendar_are_the_same_to_spark(l
 
 
 @pytest.mark.parametrize("day", [dt.date(999, 1, 1), dt.date(1582, 10, 10), dt.date(9999, 12, 31)])
-def test_a_partition_of_an_early_day_is_overwritten(lake: TestLake, day: dt.date) -> None:
+def test_a_partition_with_an_early_date_is_overwritten(lake: TestLake, day: dt.date) -> None:
     schema = pa.schema([("d", pa.date32()), ("id", pa.int64())])
     lake.create("p", schema, primary_keys=(), partition_keys=("d",))
     for count in (3, 2):

@@ -1,4 +1,4 @@
-"""The number of rows that metadata give is the number of rows that a scan reads."""
+"""The row count from metadata equals the row count of a scan."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KINDS: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
     "computed": (("id",), {"bucket": "2", "write-only": "true", "merge-engine": "partial-update"}),
 }
 KNOWN = ("append", "append with vectors", "compacted", "vectors")
-"""Of these, metadata say it all: no data file is opened."""
+"""Cases for which metadata is sufficient and no data file is opened."""
 
 
 def counts(lake: TestLake) -> list[int]:
@@ -37,7 +37,7 @@ def counts(lake: TestLake) -> list[int]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_count_of_metadata_is_the_count_of_a_scan(lake: TestLake, kind: str) -> None:
+def test_a_count_from_metadata_equals_the_count_of_a_scan(lake: TestLake, kind: str) -> None:
     keys, options = KINDS[kind]
     table = lake.create(primary_keys=keys, **options)
     for first in (0, 30, 40):

@@ -1,4 +1,4 @@
-"""Deletion vectors applied by Spark itself: every reader of a file leaves the same rows."""
+"""Deletion vectors applied by Spark's reader: all readers return the same rows."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def rows(part: str, start: int, count: int) -> pa.Table:
 
 
 def positions(chance: random.Random, file: DataFileMeta) -> list[int]:
-    """Few rows, many, a run, all, or the last one."""
+    """Return positions of few rows, many, a range, all, or the last one."""
     count = file.row_count
     start = chance.randrange(count)
     return chance.choice(
@@ -65,7 +65,7 @@ def filters(chance: random.Random) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_spark_leaves_out_what_one_process_leaves_out(lake: TestLake, seed: int) -> None:
+def test_spark_skips_the_same_rows_as_a_single_process(lake: TestLake, seed: int) -> None:
     chance = random.Random(seed)
     sizes = {"file.block-size": "16 kb"} if seed else {}
     table = lake.create(schema=SCHEMA, primary_keys=(), partition_keys=("p",), **MARKED, **sizes)
@@ -88,11 +88,11 @@ def test_spark_leaves_out_what_one_process_leaves_out(lake: TestLake, seed: int)
     assert frame.count() == len(left)
     for text in filters(chance):
         expected = lake.rows(columns=["id", "p"], filter=text)
-        # A condition that Spark is given later leaves out row groups and pages itself.
+        # Spark skips row groups and pages for a condition that is added later.
         assert rows_of(frame.where(text).select("id", "p")) == expected
 
 
-def test_a_filter_on_a_frame_with_vectors_reaches_the_files(lake: TestLake) -> None:
+def test_a_filter_on_a_frame_with_deletion_vectors_is_pushed_down_to_the_files(lake: TestLake) -> None:
     table = marked_table(lake)
     frame = lake.lake.table("s.t").where("id > 590").select("v")
     plan = plan_of(frame)
@@ -105,7 +105,7 @@ def test_a_filter_on_a_frame_with_vectors_reaches_the_files(lake: TestLake) -> N
 
 
 def marked_table(lake: TestLake) -> Table:
-    """A table of one partition whose two files have deleted rows."""
+    """Create a table with one partition and two files with deleted rows."""
     table = lake.create(schema=SCHEMA, primary_keys=(), **MARKED)
     table.append(rows("a", 0, 300))
     table.append(rows("b", 300, 300))
@@ -113,7 +113,7 @@ def marked_table(lake: TestLake) -> Table:
     return table
 
 
-def test_columns_may_have_the_names_that_the_frame_would_use(lake: TestLake) -> None:
+def test_columns_may_have_the_names_of_internal_columns(lake: TestLake) -> None:
     schema = pa.schema([("_metadata", pa.string()), ("_MARK_file", pa.int64()), ("a.b", pa.int64())])
     table = lake.create(schema=schema, primary_keys=(), **MARKED)
     table.append(pa.table({"_metadata": ["x", "y", "z"], "_MARK_file": [1, 2, 3], "a.b": [4, 5, 6]}, schema=schema))
@@ -123,7 +123,7 @@ def test_columns_may_have_the_names_that_the_frame_would_use(lake: TestLake) -> 
 
 
 @pytest.mark.parametrize("changed", [{"file_size": 7}, {"row_count": 64}])
-def test_a_row_that_no_vector_speaks_of_fails_the_query(lake: TestLake, changed: dict[str, int]) -> None:
+def test_a_row_of_an_unknown_file_fails_the_query(lake: TestLake, changed: dict[str, int]) -> None:
     path, file = _a_file(lake)
     told = lake.spark.read.parquet(path)
     for vector in (DeletionVector.of([1]), None if "file_size" in changed else DeletionVector.of()):
@@ -132,7 +132,7 @@ def test_a_row_that_no_vector_speaks_of_fails_the_query(lake: TestLake, changed:
             without_deleted_rows(lake.spark, told, [other]).select("id").collect()
 
 
-def test_files_of_one_size_are_told_apart_by_their_names(lake: TestLake) -> None:
+def test_files_of_equal_size_are_distinguished_by_name(lake: TestLake) -> None:
     path, file = _a_file(lake)
     told = lake.spark.read.parquet(path)
     twin = FileWithDeletedRows("", replace(file, file_name="data-twin.parquet"), None)
@@ -151,7 +151,7 @@ def _a_file(lake: TestLake) -> tuple[str, DataFileMeta]:
     return without_scheme(table.store.paths.data_file("", split.bucket, file)), file
 
 
-def test_files_are_scanned_together_up_to_so_many_rows_and_files(lake: TestLake) -> None:
+def test_a_scan_has_a_maximum_of_rows_and_files(lake: TestLake) -> None:
     table = marked_table(lake)
     table.append(rows("c", 600, 100))
     (found,) = divide(table.scan().plan(), table.facts).with_deletions.values()
@@ -166,13 +166,13 @@ def test_files_are_scanned_together_up_to_so_many_rows_and_files(lake: TestLake)
     assert scans() == [3]
     assert scans(count=2) == [2, 1]
     assert sorted(scans(rows=599)) == [1, 2]
-    # A file that is too large for the bound is read all the same.
+    # A file that exceeds the limit is read, too.
     assert len(scans(rows=0)) >= 2
     assert list(scans_of([])) == []
 
 
 @pytest.mark.parametrize("count", [1, 2, 200])
-def test_however_many_scans_there_are_conditions_are_not_tested_on_deleted_rows(
+def test_conditions_are_not_tested_on_deleted_rows_in_several_scans(
     lake: TestLake, monkeypatch: pytest.MonkeyPatch, count: int
 ) -> None:
     monkeypatch.setattr(spark_parquet, "scans_of", partial(scans_of, count=count))
@@ -210,7 +210,7 @@ def test_conditions_are_not_tested_on_superseded_rows(lake: TestLake) -> None:
     assert frame.where("id < 10").where("100 / cast(v AS int) > 1").select("id").count() == 10
 
 
-def test_only_so_many_rows_and_files_are_left_to_spark_and_none_with_names_that_may_mislead(lake: TestLake) -> None:
+def test_spark_reads_a_limited_number_of_rows_and_files_with_distinct_names(lake: TestLake) -> None:
     first, second = live_data_files(marked_table(lake))
     budget = DeletionVectorBudget()
     assert [budget.takes(file) for file in (first, first, second)] == [True, False, True]
@@ -223,7 +223,9 @@ def test_only_so_many_rows_and_files_are_left_to_spark_and_none_with_names_that_
 
 
 @pytest.mark.parametrize("mode", ["delta", "auto"])
-def test_changes_between_states_with_vectors_are_those_of_one_process(lake: TestLake, mode: str) -> None:
+def test_changes_between_states_with_deletion_vectors_equal_those_of_a_single_process(
+    lake: TestLake, mode: str
+) -> None:
     table = lake.create(schema=SCHEMA, primary_keys=(), **MARKED)
     table.append(rows("a", 0, 30))
     table.append(rows("b", 30, 30))

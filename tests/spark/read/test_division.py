@@ -1,6 +1,6 @@
-"""The files that Spark reads, with the rows that it leaves out, and what Python reads: together the rows of a merge.
+"""The files that Spark reads, without the rows to skip, and the files that Python reads together give the merged rows.
 
-No session is needed: what Spark does with files and bits is done here by hand.
+No session is needed: this test does what Spark would do with files and bits.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def _nothing_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def a_table(root: Path, chance: random.Random) -> Table:
-    """A few commits of random rows and deletes, perhaps a compaction and a change of the schema."""
+    """Create a table with a few commits of random rows and deletes, maybe a compaction and a schema change."""
     catalog = load_catalog({"warehouse": str(root)})
     catalog.create_database("d", ignore_if_exists=True)
     options = {"bucket": chance.choice(["1", "2"]), **chance.choice(OPTIONS)}
@@ -69,7 +69,7 @@ def a_table(root: Path, chance: random.Random) -> Table:
 
 
 def rows_of(table: Table, plan: Plan, division: Division) -> Iterator[tuple[Any, ...]]:
-    """What Spark and Python would read."""
+    """Yield the rows that Spark and Python would read."""
     facts = table.facts
     reader = DataFileReader(facts.store, plan.schemas, plan.schema, facts.options)
     files = {
@@ -95,7 +95,7 @@ def rows_of(table: Table, plan: Plan, division: Division) -> Iterator[tuple[Any,
 
 
 @pytest.mark.parametrize("seed", range(16))
-def test_spark_and_python_together_read_the_rows_of_a_merge(
+def test_spark_and_python_together_read_the_merged_rows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
     chance = random.Random(seed)
@@ -109,7 +109,7 @@ def test_spark_and_python_together_read_the_rows_of_a_merge(
         plan = scan.plan()
         choice, found = chosen_way(None, table.facts, plan, is_limited=False)  # type: ignore[arg-type]
         assert way == "auto" or choice is None or found is not None
-        # Rows that the filter does not select are left out of what is stored, as Spark does.
+        # Rows that the filter does not select are removed from the stored rows, like in Spark.
         shown = [row for row in rows_of(table, plan, divide(plan, table.facts, found)) if _is_selected(row, text)]
         expected = zip(*(column.to_pylist() for column in scan.to_arrow().columns), strict=True)
         assert sorted(shown, key=repr) == sorted(expected, key=repr)

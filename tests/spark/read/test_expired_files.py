@@ -1,4 +1,4 @@
-"""What Spark says of a missing file, looked up among the snapshots that frames were planned of; without a session."""
+"""Spark's errors about missing files are matched with the snapshots of planned DataFrames; without a session."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def expire(known: PlannedSnapshots) -> None:
     store.io.delete(store.paths.snapshot(1))
 
 
-def test_a_missing_file_of_an_expired_snapshot_is_told_as_that() -> None:
+def test_a_missing_file_of_an_expired_snapshot_is_reported_as_expired() -> None:
     known, path = planned_and_replaced()
-    assert known.explained(MISSING.format(path)) is None  # its snapshot is retained: that is damage
+    assert known.explained(MISSING.format(path)) is None  # its snapshot is retained, so this is damage
     expire(known)
     assert isinstance(known.explained(MISSING.format(path)), SnapshotExpired)
     assert isinstance(known.explained(f"[PATH_NOT_FOUND] Path does not exist: file:{path}."), SnapshotExpired)
@@ -41,20 +41,20 @@ def test_a_missing_file_of_an_expired_snapshot_is_told_as_that() -> None:
     assert known.explained(f"division by zero near {path}") is None
 
 
-def test_what_a_task_was_told_is_raised_as_what_it_is() -> None:
+def test_an_expiry_error_of_a_task_is_raised_with_its_own_class() -> None:
     text = 'Traceback\n  File "x"\ntable_format.errors.SnapshotExpired: snapshot 3 was expired\n\n'
     found = PlannedSnapshots().explained(text)
     assert str(found) == "snapshot 3 was expired"
 
 
-def test_old_plans_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_remembered_plans_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(expired_files, "_PLANS", 0)
     known, path = planned_and_replaced()
     assert not known._known
     assert known.explained(MISSING.format(path)) is None
 
 
-def test_the_errors_of_a_session_are_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_installing_expiry_errors_twice_has_no_effect(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
 
     def convert(error: str) -> str:

@@ -1,4 +1,4 @@
-"""Files of a frame are listed without a job, and the session keeps its own setting."""
+"""Files of a DataFrame are listed without a job, and the session keeps its setting."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.spark
 THRESHOLD = "spark.sql.sources.parallelPartitionDiscovery.threshold"
 
 
-def test_a_frame_of_many_files_is_made_without_a_job(lake: TestLake) -> None:
+def test_a_frame_of_many_files_is_created_without_a_job(lake: TestLake) -> None:
     lake.create(schema=DATED, primary_keys=(), partition_keys=("dt",))
     lake.table().append(pa_rows(40))
     found: list[str] = []
@@ -28,7 +28,7 @@ def pa_rows(days: int) -> pa.Table:
     return pa.table({"dt": [f"d{i}" for i in range(days)], "id": range(days), "v": ["x"] * days}, schema=DATED)
 
 
-def test_the_setting_of_the_session_is_restored_whatever_happens(lake: TestLake) -> None:
+def test_the_setting_of_the_session_is_restored_after_an_error(lake: TestLake) -> None:
     conf = lake.spark.conf
     default = conf.get(THRESHOLD)
 
@@ -49,7 +49,7 @@ def test_the_setting_of_the_session_is_restored_whatever_happens(lake: TestLake)
         conf.unset(THRESHOLD)
 
 
-def test_threads_that_overlap_leave_the_setting_as_it_was(lake: TestLake) -> None:
+def test_overlapping_threads_restore_the_setting(lake: TestLake) -> None:
     conf = lake.spark.conf
     default = conf.get(THRESHOLD)
     entered, may_leave = Event(), Event()

@@ -1,4 +1,4 @@
-"""Tables become frames: what is pruned, who reads which file, and which state is seen."""
+"""Tables as DataFrames: pruning, the reader of each file, and the state that is read."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _rows(ids: Any, value: str, date: str | None = None) -> pa.Table:
     return pa.table({**columns, "id": pa.array(ids, pa.int64()), "v": [value] * len(ids)})
 
 
-def test_compacted_files_go_to_sparks_own_reader_and_overlapping_ones_are_merged(lake: TestLake) -> None:
+def test_spark_reads_compacted_files_and_overlapping_files_are_merged(lake: TestLake) -> None:
     table = lake.create(bucket="1")
     table.append(_rows(range(10), "a"))
     table.compact(full=True)
@@ -35,7 +35,7 @@ def test_compacted_files_go_to_sparks_own_reader_and_overlapping_ones_are_merged
     assert "ReadSchema: struct<id:bigint,v:string>" in plan
     assert rows_of(settled) == [("a",), ("a",)]
     table.append(_rows([5, 30], "b"))
-    # Keys that overlap are merged; a key range of its own stays a file as it is.
+    # Overlapping keys are merged; a file with a separate key range is read unmerged.
     mixed = lake.lake.table("s.t")
     assert "MapInArrow" in plan_of(mixed)
     assert lake.rows(filter="id >= 5 AND id < 8") == [(5, "b"), (6, "a"), (7, "a")]
@@ -45,7 +45,7 @@ def test_compacted_files_go_to_sparks_own_reader_and_overlapping_ones_are_merged
     assert lake.rows(filter="v <> 'a'") == [(100, "c"), (30, "b"), (5, "b"), (7, "d")]
 
 
-def test_a_plan_whose_filter_names_columns_that_it_leaves_out_is_a_frame_of_its_columns(lake: TestLake) -> None:
+def test_a_filter_may_use_columns_that_the_plan_leaves_out(lake: TestLake) -> None:
     table = lake.create(schema=DATED, primary_keys=(), partition_keys=("dt",))
     for date in ("2026-01-01", "2026-01-02"):
         table.append(_rows(range(5), "a", date))
@@ -56,7 +56,7 @@ def test_a_plan_whose_filter_names_columns_that_it_leaves_out_is_a_frame_of_its_
     assert rows_of(lake.lake.table("s.t", columns=["dt"], filter="id = 4")) == [("2026-01-01",), ("2026-01-02",)]
 
 
-def test_buckets_of_both_kinds_make_one_frame(lake: TestLake) -> None:
+def test_merged_and_unmerged_buckets_form_one_frame(lake: TestLake) -> None:
     table = lake.create(bucket="4")
     table.append(_rows(range(100), "a"))
     table.compact(full=True)
@@ -70,7 +70,7 @@ def test_buckets_of_both_kinds_make_one_frame(lake: TestLake) -> None:
     assert frame.count() == 100
 
 
-def test_small_splits_are_merged_by_as_many_tasks_as_there_are_cores(lake: TestLake) -> None:
+def test_small_splits_are_read_by_one_task_per_core(lake: TestLake) -> None:
     table = lake.create(schema=DATED, primary_keys=("dt", "id"), partition_keys=("dt",), bucket="1")
     for value in "ab":
         table.append(pa.concat_tables([_rows(range(5), value, f"d{day:02}") for day in range(12)]))
@@ -118,7 +118,7 @@ def test_old_states_are_read_by_snapshot_tag_and_schema(lake: TestLake) -> None:
         lake.lake.table("s.nothing")
 
 
-def test_files_of_older_schemas_are_read_by_field_id_natively_and_merged(lake: TestLake) -> None:
+def test_files_with_older_schemas_are_read_by_field_id(lake: TestLake) -> None:
     schema = pa.schema([*KEYED, ("n", pa.int32()), ("d", pa.decimal128(6, 2)), ("s", pa.struct([("x", pa.int32())]))])
     lake.create(schema=schema, bucket="1")
     ddl = "id long, v string, n int, d decimal(6, 2), s struct<x: int>"
@@ -152,7 +152,7 @@ def test_files_of_older_schemas_are_read_by_field_id_natively_and_merged(lake: T
     assert found() == merged
 
 
-def test_an_empty_table_and_an_empty_plan_are_frames_without_rows(lake: TestLake) -> None:
+def test_an_empty_table_and_an_empty_plan_give_frames_without_rows(lake: TestLake) -> None:
     lake.create()
     assert lake.rows() == []
     assert lake.lake.table("s.t").columns == ["id", "v"]
@@ -160,7 +160,7 @@ def test_an_empty_table_and_an_empty_plan_are_frames_without_rows(lake: TestLake
     assert lake.rows() == []
 
 
-def test_a_snapshot_is_shown_in_the_schema_it_was_made_with(lake: TestLake) -> None:
+def test_a_snapshot_is_read_with_its_own_schema(lake: TestLake) -> None:
     lake.create()
     lake.write([(1, "a"), (2, "b")])
     lake.lake.catalog.alter_table("s.t", [RenameColumn("v", "w"), AddColumn("n", BigIntType())])
@@ -171,7 +171,7 @@ def test_a_snapshot_is_shown_in_the_schema_it_was_made_with(lake: TestLake) -> N
     assert rows_of(lake.lake.table("s.t")) == [(1, "a", None), (2, "c", 5)]
 
 
-def test_system_tables_show_metadata_as_frames(lake: TestLake) -> None:
+def test_system_tables_return_metadata_as_frames(lake: TestLake) -> None:
     lake.create()
     lake.write([(1, "a")])
     lake.write([(2, "b")])

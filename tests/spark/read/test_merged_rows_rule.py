@@ -1,4 +1,4 @@
-"""Who reads files whose rows are merged: the rule."""
+"""The rule that decides which reader reads files whose rows are merged."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ MANY = MergedFiles(
         ({}, POSITIONS, "the live rows are found by their keys"),
         ({"columns": 3}, MERGE, "few columns are read"),
         ({"columns": 1, "rows_to_compare": 0}, POSITIONS, "the positions are known"),
-        ({"has_key_value": True, "rows_to_compare": 0}, MERGE, "a condition on the key leaves few rows"),
-        ({"rows_of_small_files": 600_000}, MERGE, "most rows lie in small files"),
+        ({"has_key_value": True, "rows_to_compare": 0}, MERGE, "a condition on the key selects few rows"),
+        ({"rows_of_small_files": 600_000}, MERGE, "most rows are in small files"),
         ({"rows_of_small_files": 400_000}, POSITIONS, "the live rows are found by their keys"),
         ({"is_limited": True}, MERGE, "a limit needs few of the rows"),
         ({"is_costly_to_compare": True}, MERGE, "a client would have to compare too many keys"),
     ],
 )
-def test_what_costs_less_is_chosen(changed: dict[str, int], way: MergedRead, reason: str) -> None:
+def test_the_rule_selects_the_cheaper_reader(changed: dict[str, int], way: MergedRead, reason: str) -> None:
     assert choose(AUTO, replace(MANY, **changed)) == Choice(way, reason)
 
 
 @pytest.mark.parametrize("way", [POSITIONS, MERGE])
-def test_the_option_decides_unless_the_way_is_impossible(way: MergedRead) -> None:
-    option = Choice(way, "the option spark.read.merged-rows says so")
+def test_the_option_decides_if_it_is_possible(way: MergedRead) -> None:
+    option = Choice(way, "the option spark.read.merged-rows selects it")
     for files in (MANY, replace(MANY, columns=1), replace(MANY, has_key_value=True)):
         assert choose(way, files) == option
         assert reconsidered(way, option, live=1, stored=100) == option

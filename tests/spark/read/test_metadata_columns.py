@@ -1,4 +1,4 @@
-"""Hidden columns that say where a row lies."""
+"""Hidden columns with the location of a row."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def rows(frame: Any) -> list[tuple[Any, ...]]:
     return sorted((tuple(row) for row in frame.collect()), key=repr)
 
 
-def test_every_row_says_where_it_lies(dated: TestLake) -> None:
+def test_metadata_columns_give_the_location_of_every_row(dated: TestLake) -> None:
     frame = dated.lake.table("s.t", columns=["k", *HIDDEN])
     assert [(f.name, f.dataType.simpleString()) for f in frame.schema.fields[1:]] == [
         (FILE_PATH, "string"),
@@ -69,7 +69,7 @@ def test_conditions_on_metadata_columns_select_rows(dated: TestLake) -> None:
     assert frame.count() == 3
 
 
-def test_a_query_names_them_and_a_star_leaves_them_out(dated: TestLake) -> None:
+def test_a_query_can_name_metadata_columns_but_a_star_leaves_them_out(dated: TestLake) -> None:
     query = dated.lake.sql("SELECT __paimon_bucket, *, t.* FROM t WHERE k = 3")
     assert query.columns == [BUCKET, "k", "dt", "k", "dt"]
     joined = dated.lake.sql(
@@ -83,7 +83,7 @@ def test_a_query_names_them_and_a_star_leaves_them_out(dated: TestLake) -> None:
         dated.lake.sql("SELECT __paimon_bucket FROM (SELECT * FROM t)").collect()
 
 
-def test_a_query_sees_the_metadata_of_the_snapshot_that_it_travels_to(dated: TestLake) -> None:
+def test_metadata_columns_work_with_time_travel(dated: TestLake) -> None:
     dated.lake.sql("INSERT INTO t VALUES (9, 'a')")
     files = dated.lake.sql("SELECT count(DISTINCT __paimon_file_path) FROM t VERSION AS OF 1")
     assert files.collect()[0][0] == dated.lake.sql("SELECT count(*) FROM `t$files` VERSION AS OF 1").collect()[0][0]
@@ -94,7 +94,7 @@ def test_clauses_that_read_all_columns_without_a_star_are_refused(dated: TestLak
         dated.lake.sql("SELECT a.__paimon_bucket FROM t a NATURAL JOIN t b")
 
 
-def test_rows_that_have_to_be_merged_lie_in_no_file(lake: TestLake) -> None:
+def test_rows_that_must_be_merged_have_no_metadata_columns(lake: TestLake) -> None:
     lake.create(bucket="1")
     lake.write([(1, "a")])
     frame = lake.lake.table("s.t", columns=["id", FILE_PATH])
@@ -103,14 +103,14 @@ def test_rows_that_have_to_be_merged_lie_in_no_file(lake: TestLake) -> None:
     with pytest.raises(UnsupportedFeature, match=r"files with overlapping keys, .*; compact it"):
         lake.lake.table("s.t", columns=["id", FILE_PATH]).collect()
     merged = lake.lake.sql("SELECT a.v, b.__paimon_bucket FROM s.t a, s.t VERSION AS OF 1 b")
-    with pytest.raises(UnsupportedFeature, match="metadata column where rows of files are merged"):
+    with pytest.raises(UnsupportedFeature, match="metadata column of rows that are merged from several files"):
         lake.lake.table("s.t", columns=[BUCKET]).collect()
     assert rows(merged) == [("b", 0)]
     lake.lake.compact("s.t", full=True)
     assert [tuple(row) for row in lake.lake.table("s.t", columns=["v", ROW_INDEX]).collect()] == [("b", 0)]
 
 
-def test_keys_with_deletion_vectors_lie_in_files(lake: TestLake) -> None:
+def test_primary_key_tables_with_deletion_vectors_have_metadata_columns(lake: TestLake) -> None:
     lake.create(bucket="1", **DELETION_VECTORS)
     lake.write([(1, "a"), (2, "a")])
     lake.write([(1, "b")])
@@ -119,20 +119,20 @@ def test_keys_with_deletion_vectors_lie_in_files(lake: TestLake) -> None:
     assert len({row[2:] for row in found}) == 2
 
 
-def test_a_table_without_rows_has_the_columns(lake: TestLake) -> None:
+def test_an_empty_table_has_metadata_columns(lake: TestLake) -> None:
     lake.create()
     assert lake.lake.table("s.t", columns=["id", *HIDDEN]).columns == ["id", *HIDDEN]
     assert lake.lake.table("s.t", columns=HIDDEN).collect() == []
 
 
-def test_a_column_of_the_table_hides_the_metadata_of_its_name(lake: TestLake) -> None:
+def test_a_table_column_takes_precedence_over_a_metadata_column(lake: TestLake) -> None:
     lake.lake.sql("USE s; CREATE TABLE t (__paimon_bucket STRING, k INT); INSERT INTO t VALUES ('mine', 1)")
     found = lake.lake.sql("SELECT *, __paimon_row_index FROM t").collect()
     assert [tuple(row) for row in found] == [("mine", 1, 0)]
     assert lake.lake.table("s.t", columns=[BUCKET, ROW_INDEX, FILE_PATH]).collect()[0][0] == "mine"
 
 
-def test_changes_and_limited_reads_have_no_metadata(dated: TestLake) -> None:
+def test_changes_and_limited_reads_have_no_metadata_columns(dated: TestLake) -> None:
     with pytest.raises(UnsupportedFeature, match="metadata column of changes"):
         dated.lake.table("s.t", columns=[BUCKET], **CHANGES)
     with pytest.raises(UnsupportedFeature, match="metadata column of a read with a limit"):

@@ -1,4 +1,4 @@
-"""A condition on the key reads the bucket of the key and no other, wherever the condition is put."""
+"""A condition on the key reads only the bucket of the key, wherever the condition is added."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MODES = {"fixed": {"bucket": "4"}, "dynamic": {"bucket": "-1", "dynamic-bucket.t
 
 
 def merged_table(lake: TestLake, **options: str) -> Table:
-    """Four buckets of two files each, all of whose rows are to be merged and whose key ranges say nothing."""
+    """Create four buckets of two files each, whose rows must be merged and whose key ranges cannot prune."""
     table = lake.create(**options, **{"write-only": "true"})
     order = list(range(KEYS))
     random.Random(1).shuffle(order)
@@ -37,7 +37,7 @@ def merged_table(lake: TestLake, **options: str) -> Table:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_the_files_of_other_buckets_are_not_opened(lake: TestLake, mode: str) -> None:
+def test_a_condition_on_the_key_opens_only_files_of_its_bucket(lake: TestLake, mode: str) -> None:
     table = merged_table(lake, **MODES[mode])
     [split] = table.scan(filter="id = 17").plan().splits
     assert len(split.files) == 2

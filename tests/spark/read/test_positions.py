@@ -1,4 +1,4 @@
-"""Merged rows read by Spark's own reader, once the live rows are known: the rows of a merge, whatever the way."""
+"""Merged rows read by Spark's own reader, after the live rows are known: both readers return the same rows."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def rows(ids: Any, value: str, part: str | None = None) -> pa.Table:
 
 
 def merged_table(lake: TestLake, **options: str) -> Table:
-    """A thousand keys, some superseded, some deleted."""
+    """Create a table with a thousand keys, some superseded, some deleted."""
     table = lake.create(schema=WIDE, **options)
     table.append(rows(range(1_000), "?"))
     table.append(rows(range(500, 1_300, 3), "7"))
@@ -63,7 +63,7 @@ def _nothing_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_every_way_reads_what_one_process_reads(lake: TestLake, seed: int) -> None:
+def test_both_readers_return_the_rows_of_a_single_process(lake: TestLake, seed: int) -> None:
     chance = random.Random(seed)
     options = {"sequence.field": "a"} if seed == 2 else {}
     vectors = {"deletion-vectors.enabled": "true", "deletion-vectors.merge-on-read": "true"} if seed == 1 else {}
@@ -94,7 +94,7 @@ def test_every_way_reads_what_one_process_reads(lake: TestLake, seed: int) -> No
     assert "MapInArrow" not in plan_of(lake.lake.table("s.t", **way("positions")))
 
 
-def test_first_rows_are_found_by_their_keys_too(lake: TestLake) -> None:
+def test_first_rows_are_also_found_by_positions(lake: TestLake) -> None:
     table = lake.create(schema=WIDE, merge_engine="first-row")
     table.append(rows(range(100), "first"))
     table.append(rows(range(50, 150), "second"))
@@ -127,14 +127,14 @@ def test_conditions_are_not_tested_on_rows_that_pruned_files_supersede(lake: Tes
     assert rows_of(frame.select("id")) == [(45,)]
 
 
-def test_conditions_and_columns_put_on_a_frame_reach_the_files(lake: TestLake) -> None:
+def test_conditions_and_columns_on_a_frame_are_pushed_down_to_the_files(lake: TestLake) -> None:
     merged_table(lake)
     plan = plan_of(lake.lake.table("s.t", **way("positions")).where("n > 3").select("v"))
     assert "GreaterThan(n,3)" in plan
     assert "ReadSchema: struct<v:string,n:int," in plan
 
 
-def test_many_small_files_are_read_by_python_and_large_ones_by_spark(
+def test_python_reads_many_small_files_and_spark_reads_large_files(
     lake: TestLake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(merged_rows, "MIN_SMALL_FILES", 2)
@@ -149,11 +149,11 @@ def test_many_small_files_are_read_by_python_and_large_ones_by_spark(
     assert rows_of(frame.where("v = '8'").select("id")) == lake.rows(columns=["id"], filter="v = '8'")
 
 
-def test_what_was_found_is_kept_within_a_bound(lake: TestLake, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cache_of_positions_is_limited(lake: TestLake, monkeypatch: pytest.MonkeyPatch) -> None:
     table = merged_table(lake, bucket="1")
     found = lake.rows(**way("positions"))
     monkeypatch.setattr(positions, "_by_driver", None)
-    # Even two columns are not merged then.
+    # Even two columns are not merged in this case.
     known = lake.lake.table("s.t").select("v", "n")
     assert "MapInArrow" not in plan_of(known)
     assert lake.rows(**way("positions")) == found
@@ -192,7 +192,7 @@ def test_rows_are_counted_without_reading_values(lake: TestLake) -> None:
 
 
 @pytest.mark.parametrize("engine", ["partial-update", "aggregation"])
-def test_merged_values_are_those_of_columns_that_are_asked_for(lake: TestLake, engine: str) -> None:
+def test_only_requested_columns_are_merged(lake: TestLake, engine: str) -> None:
     merged = {"merge-engine": engine, "fields.b.aggregate-function": "sum"} if engine == "aggregation" else {}
     table = lake.create(schema=WIDE, **{"merge-engine": engine, **merged})
     table.append(rows(range(40), "a"))
@@ -205,11 +205,11 @@ def test_merged_values_are_those_of_columns_that_are_asked_for(lake: TestLake, e
     assert lake.lake.table("s.t").count() == 60
 
 
-def test_explain_names_the_way_and_why(lake: TestLake, capsys: pytest.CaptureFixture[str]) -> None:
+def test_explain_names_the_reader_and_the_reason(lake: TestLake, capsys: pytest.CaptureFixture[str]) -> None:
     merged_table(lake)
     lake.lake.table("s.t").where("id = 3").explain()
     assert (
-        "s.t: files to merge are read with 'merge', because a condition on the key leaves few rows"
+        "s.t: files to merge are read with 'merge', because a condition on the key selects few rows"
         in capsys.readouterr().out
     )
     lake.lake.table("s.t").explain()

@@ -1,4 +1,4 @@
-"""What Spark's reader is given: neither names of columns nor settings of a session change a row."""
+"""Neither column names nor session settings change the rows that Spark's reader returns."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.spark
 @pytest.mark.parametrize("name", ["_tmp_metadata_row_index", "_metadata", "_METADATA", "ID"])
 @pytest.mark.parametrize("keys", [("id",), ()], ids=["keyed", "append"])
 @pytest.mark.parametrize("cases", ["false", "true"], ids=["case ignored", "case-sensitive"])
-def test_a_column_with_a_name_that_spark_uses_has_its_own_values(
+def test_a_column_with_a_reserved_name_of_spark_has_its_own_values(
     lake: TestLake, name: str, keys: tuple[str, ...], cases: str
 ) -> None:
     schema = pa.schema([pa.field("id", pa.int64(), nullable=not keys), pa.field(name, pa.int64())])
@@ -42,7 +42,7 @@ SETTINGS = {
 
 
 @pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
-def test_settings_of_a_session_change_no_row(lake: TestLake, settings: dict[str, str]) -> None:
+def test_session_settings_do_not_change_rows(lake: TestLake, settings: dict[str, str]) -> None:
     schema = pa.schema([("id", pa.int64()), ("d", pa.date32())])
     table = lake.create("t", schema, primary_keys=(), **{"deletion-vectors.enabled": "true"})
     days = pa.array([-200_000, -141_427, 0, None], pa.int32()).cast(pa.date32())
@@ -54,7 +54,7 @@ def test_settings_of_a_session_change_no_row(lake: TestLake, settings: dict[str,
 
 
 @pytest.mark.parametrize("keys", [("id",), ()], ids=["merged", "read by Spark"])
-def test_a_file_that_vanished_fails_the_query_whatever_the_session_ignores(
+def test_a_missing_file_fails_the_query_even_if_the_session_ignores_missing_files(
     lake: TestLake, keys: tuple[str, ...]
 ) -> None:
     schema = pa.schema([pa.field("id", pa.int64(), nullable=not keys), ("v", pa.string())])

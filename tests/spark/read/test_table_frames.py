@@ -1,4 +1,4 @@
-"""What a caller may name in ``columns=``."""
+"""Values of ``columns=``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.spark.lakes import TestLake, rows_of
 pytestmark = pytest.mark.spark
 
 
-def test_a_column_that_is_named_twice_is_there_twice(lake: TestLake) -> None:
+def test_a_column_may_be_requested_twice(lake: TestLake) -> None:
     table = lake.create()
     table.append(pa.table({"id": [1, 2], "v": ["a", "b"]}))
     for columns in (["id", "id"], ["v", "id", "v"]):
@@ -21,7 +21,7 @@ def test_a_column_that_is_named_twice_is_there_twice(lake: TestLake) -> None:
     assert rows_of(lake.lake.table("s.t", columns=["id", "id"], order_by="id", limit=1)) == [(1, 1)]
 
 
-def test_a_text_is_the_name_of_one_column(lake: TestLake) -> None:
+def test_a_single_string_names_one_column(lake: TestLake) -> None:
     lake.create().append(pa.table({"id": [1, 2], "v": ["a", "b"]}))
     assert rows_of(lake.lake.table("s.t", columns="id", filter="v = 'b'")) == [(2,)]
     assert lake.lake.table("s.t$snapshots", columns="snapshot_id").columns == ["snapshot_id"]

@@ -1,4 +1,4 @@
-"""What Spark's optimizer sees of the size of tables: it broadcasts what is small, and nothing else."""
+"""Size estimates of tables for Spark's optimizer: only small tables are broadcast."""
 
 from __future__ import annotations
 
@@ -49,10 +49,10 @@ def test_a_large_table_is_not_broadcast_and_a_small_one_is(lake: TestLake, thres
     assert large.join(small, "id").count() == 101
 
 
-def test_what_tasks_return_is_estimated_by_the_rows_that_they_read(lake: TestLake) -> None:
+def test_the_size_of_task_results_is_estimated_from_the_rows_to_read(lake: TestLake) -> None:
     columns = StructType.fromDDL("id long, v string")
     size = estimated_size(columns, 5_000_000)
-    # A row of a number and a text is reckoned as 8 + 8 + 20 bytes.
+    # A row of a number and a string is estimated at 8 + 8 + 20 bytes.
     assert size == 5_000_000 * 36
     numbers = task_numbers(lake.spark, 7, size=size)
     assert sorted(row.id for row in numbers.collect()) == list(range(7))

@@ -62,7 +62,7 @@ CHANGES: dict[str, tuple[SchemaChange, ...]] = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_an_earlier_snapshot_has_the_columns_that_it_had(lake: TestLake, change: str) -> None:
+def test_an_earlier_snapshot_has_its_earlier_columns(lake: TestLake, change: str) -> None:
     schema = pa.schema([pa.field("id", pa.int64(), nullable=False), ("v", pa.string()), ("n", pa.int32())])
     table = lake.create("t", schema, bucket="1")
     table.append(pa.table({"id": [1, 2], "v": ["a", "b"], "n": [3, 4]}, schema=schema))
@@ -79,7 +79,7 @@ def test_an_earlier_snapshot_has_the_columns_that_it_had(lake: TestLake, change:
             assert rows_of(frame.where("v = 'a'")) == rows_of(same.where("v = 'a'"))
 
 
-def test_days_and_instants_before_the_gregorian_calendar_prune_no_file(lake: TestLake) -> None:
+def test_dates_and_timestamps_before_the_gregorian_calendar_do_not_prune_files(lake: TestLake) -> None:
     table = lake.create("d", DATES, primary_keys=(), partition_keys=("d",), bucket="-1")
     table.append(dated_rows())
     frame = lake.spark.read.format("paimon").load(_path(lake, "d"))
@@ -97,7 +97,7 @@ def test_days_and_instants_before_the_gregorian_calendar_prune_no_file(lake: Tes
             assert (found[f"{column} = {text}"], found[f"{column} < {text}"]) == ([n], before)
 
 
-def test_every_type_comes_out_as_spark_wants_it(lake: TestLake) -> None:
+def test_every_type_is_returned_with_its_spark_type(lake: TestLake) -> None:
     from tests.spark.test_types import SCHEMA, _table
 
     table = lake.create("all", SCHEMA, primary_keys=("k",), bucket="1")
@@ -110,7 +110,7 @@ def test_every_type_comes_out_as_spark_wants_it(lake: TestLake) -> None:
     assert lake.spark.read.format("paimon").load(_path(lake, "more")).where("k < 0").collect() == []
 
 
-def test_a_failing_write_leaves_nothing(lake: TestLake) -> None:
+def test_a_failed_write_leaves_nothing(lake: TestLake) -> None:
     lake.create(schema=pa.schema([*DATED]), primary_keys=("dt", "id"), partition_keys=("dt",))
     path = _path(lake)
     with pytest.raises(AnalysisException, match="missing: dt"):
@@ -123,7 +123,7 @@ def test_a_failing_write_leaves_nothing(lake: TestLake) -> None:
         lake.spark.read.format("paimon").load("nowhere").schema  # noqa: B018
 
 
-def test_keys_that_may_change_their_partition_are_not_written_without_a_shuffle(lake: TestLake) -> None:
+def test_cross_partition_tables_are_refused(lake: TestLake) -> None:
     lake.create(schema=DATED, partition_keys=("dt",), bucket="-1")
     with pytest.raises(AnalysisException, match=r"write with Lake\.write"):
         lake.frame([("a", 1, "x")], DDL).write.format("paimon").mode("append").save(_path(lake))
@@ -144,7 +144,7 @@ def test_an_abort_after_the_commit_deletes_nothing(lake: TestLake) -> None:
     assert lake.rows() == [("a", 1, "x")]
 
 
-def test_conditions_on_one_frame_do_not_meet_each_other(lake: TestLake) -> None:
+def test_several_conditions_on_one_frame_are_independent(lake: TestLake) -> None:
     """Spark keeps one reader for all uses of a frame: no file may be left out for one of them."""
     lake.create(schema=DATED, primary_keys=("dt", "id"), partition_keys=("dt",))
     lake.write([(day, 1, "x") for day in "abc"], DDL)

@@ -21,7 +21,7 @@ from tests.spark.lakes import TestLake
         "CREATE EXTERNAL TABLE t LIKE u USING paimon",
     ],
 )
-def test_what_makes_an_empty_entry_is_refused(text: str) -> None:
+def test_statements_that_create_an_empty_entry_are_refused(text: str) -> None:
     with pytest.raises(UnsupportedFeature, match=r"use lake\.sql with the same text"):
         check_plain_statement(text)
 
@@ -37,16 +37,16 @@ def test_what_makes_an_empty_entry_is_refused(text: str) -> None:
         "CREATE TABLE t (a INT) USING paimon COMMENT 'not closed",
     ],
 )
-def test_other_statements_are_left_to_spark(text: str) -> None:
+def test_other_statements_are_passed_to_spark(text: str) -> None:
     check_plain_statement(text)
 
 
 @pytest.mark.spark
-def test_spark_makes_no_entry(lake: TestLake) -> None:
+def test_spark_creates_no_entry(lake: TestLake) -> None:
     spark: Any = lake.spark
-    with pytest.raises(UnsupportedFeature, match=r"USING paimon by spark\.sql"):
+    with pytest.raises(UnsupportedFeature, match=r"USING paimon in spark\.sql"):
         spark.sql("CREATE TABLE made (a INT) USING paimon")
-    with pytest.raises(UnsupportedFeature, match=r"USING paimon by spark\.sql"):
+    with pytest.raises(UnsupportedFeature, match=r"USING paimon in spark\.sql"):
         spark.newSession().sql("CREATE TABLE made USING paimon AS SELECT 1 AS a")
     with pytest.raises(Exception, match="name the table"):
         spark.sql("CREATE TABLE made USING paimon")

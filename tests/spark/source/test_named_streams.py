@@ -24,7 +24,7 @@ def attached(lake: TestLake) -> Iterator[TestLake]:
     lake.spark.sql("DROP DATABASE s CASCADE")
 
 
-def test_an_attached_table_is_streamed_by_its_name(attached: TestLake, tmp_path: Path) -> None:
+def test_an_attached_table_is_streamed_by_name(attached: TestLake, tmp_path: Path) -> None:
     path = attached.table("b").store.paths.root
     for row in ((2, "x"), (3, "y")):
         attached.write([row], name="a")
@@ -34,7 +34,7 @@ def test_an_attached_table_is_streamed_by_its_name(attached: TestLake, tmp_path:
     assert rows_of(attached.lake.table("s.b")) == [(1, "a"), (2, "x"), (3, "y")]
 
 
-def test_a_stream_into_a_table_by_its_name_is_refused_and_writes_nothing(attached: TestLake, tmp_path: Path) -> None:
+def test_a_stream_into_a_table_by_name_is_refused(attached: TestLake, tmp_path: Path) -> None:
     def started(rows: Any, number: int) -> Any:
         return rows.writeStream.trigger(availableNow=True).toTable(
             "s.b", checkpointLocation=str(tmp_path / str(number))

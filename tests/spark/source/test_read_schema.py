@@ -25,7 +25,7 @@ FIELDS = (
 )
 
 
-def test_a_schema_with_fewer_and_wider_columns_shows_the_rows_of_a_keyed_table(lake: TestLake) -> None:
+def test_a_schema_with_fewer_and_wider_columns_reads_a_primary_key_table(lake: TestLake) -> None:
     lake.create().append(pa.table({"id": [1, 2], "v": ["a", "b"]}))
     path = lake.table().store.paths.root
     reader = lake.spark.read.format("paimon")
@@ -39,14 +39,14 @@ def test_a_schema_with_fewer_and_wider_columns_shows_the_rows_of_a_keyed_table(l
     "wanted",
     ["id int", "id long, v string", "n decimal(12,3)", "f double", "a array<int>", "v string, id int NOT NULL"],
 )
-def test_schemas_that_hold_all_values_are_taken(wanted: str) -> None:
+def test_schemas_that_can_represent_all_values_are_accepted(wanted: str) -> None:
     check_read_schema(_schema(wanted), FIELDS)
 
 
 @pytest.mark.parametrize(
     ("wanted", "words"),
     [
-        ("id short", "type smallint, which does not hold all values of the table's int"),
+        ("id short", "type smallint, which cannot represent all values of the table's int"),
         ("ID int", "names a column 'ID'; the table has id, v, n, f, a"),
         ("id int, id int", "'id' more than once"),
         ("v int", "'v' the type int"),
@@ -55,7 +55,7 @@ def test_schemas_that_hold_all_values_are_taken(wanted: str) -> None:
         ("f float, a array<long>", "'a' the type array<bigint>"),
     ],
 )
-def test_schemas_that_do_not_are_refused_with_the_column(wanted: str, words: str) -> None:
+def test_the_error_names_the_column_of_an_unsuitable_schema(wanted: str, words: str) -> None:
     with pytest.raises(InvalidInputError, match=words):
         check_read_schema(_schema(wanted), FIELDS)
 

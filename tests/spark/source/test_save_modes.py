@@ -29,7 +29,7 @@ def frame(lake: TestLake, *rows: tuple[object, ...]) -> Any:
     return lake.frame(rows, DDL)
 
 
-def test_a_path_without_table_becomes_one_by_append_and_by_overwrite(lake: TestLake) -> None:
+def test_append_and_overwrite_create_a_missing_table(lake: TestLake) -> None:
     for mode in ("append", "overwrite"):
         path = f"{lake.warehouse}/s.db/{mode}"
         writer = frame(lake, (1, "a"), (1, "b")).coalesce(1).write.format("paimon").mode(mode)
@@ -65,7 +65,7 @@ def test_attached_tables_are_written_by_name(attached: TestLake) -> None:
     assert attached.rows() == [(6, "f")]
 
 
-def test_rows_of_one_attached_table_are_never_written_to_it_in_place_of_another(attached: TestLake) -> None:
+def test_rows_of_an_attached_table_are_never_written_back_to_it_by_mistake(attached: TestLake) -> None:
     with pytest.raises(Exception, match=r"rows come unchanged from another table of the lake"):
         attached.spark.sql("INSERT INTO s.u SELECT * FROM s.t")
     with pytest.raises(Exception, match=r"rows come unchanged from another table of the lake"):
@@ -76,7 +76,7 @@ def test_rows_of_one_attached_table_are_never_written_to_it_in_place_of_another(
     assert attached.rows("u") == [(1, "A"), (1, "a")]
 
 
-def test_a_table_without_text_is_read_but_not_written_by_its_name(attached: TestLake) -> None:
+def test_a_table_without_a_string_column_can_be_read_but_not_written_by_name(attached: TestLake) -> None:
     attached.lake.sql("USE s; CREATE TABLE n (a INT); INSERT INTO n VALUES (1)")
     assert rows_of(attached.spark.table("s.n")) == [(1,)]
     with pytest.raises(Exception, match="no column of type STRING"):
@@ -85,8 +85,8 @@ def test_a_table_without_text_is_read_but_not_written_by_its_name(attached: Test
 
 
 @pytest.mark.parametrize("mode", ["append", "overwrite", "errorifexists"])
-def test_spark_makes_no_table_by_name(attached: TestLake, mode: str) -> None:
-    with pytest.raises(Exception, match=r"this names no table.*lake\.sql"):
+def test_save_as_table_with_a_new_name_is_refused(attached: TestLake, mode: str) -> None:
+    with pytest.raises(Exception, match=r"no table is named.*lake\.sql"):
         frame(attached, (1, "a")).write.format("paimon").mode(mode).saveAsTable("s.made")
     with pytest.raises(Exception, match="another table of the lake"):
         attached.spark.table("s.t").write.format("paimon").mode(mode).saveAsTable("s.made")
@@ -94,7 +94,7 @@ def test_spark_makes_no_table_by_name(attached: TestLake, mode: str) -> None:
     assert attached.rows() == [(1, "a")]
 
 
-def test_a_location_makes_an_entry_of_a_table_that_exists(attached: TestLake) -> None:
+def test_create_table_with_location_adds_an_entry_for_an_existing_table(attached: TestLake) -> None:
     path = attached.table().store.paths.root
     attached.spark.sql(f"CREATE TABLE s.here USING paimon LOCATION '{path}'")
     assert rows_of(attached.spark.table("s.here")) == [(1, "a")]

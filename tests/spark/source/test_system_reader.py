@@ -42,7 +42,7 @@ def test_a_system_table_is_read_by_name_and_with_some_columns(written: TestLake)
     assert rows_of(read(written, "$audit_log", **{"incremental-between": "1,2"}).select("rowkind", "id")) == [("-D", 1)]
 
 
-def test_a_system_table_is_not_written(written: TestLake) -> None:
+def test_writing_a_system_table_is_refused(written: TestLake) -> None:
     path = written.table().store.paths.root
     frame = written.spark.createDataFrame([(1,)], "snapshot_id long")
     with pytest.raises(Exception, match="is a system table, which is read-only"):

@@ -1,4 +1,4 @@
-"""SQL through Spark Connect, in a process of its own: a process has one kind of session."""
+"""SQL through Spark Connect, in a separate process, because a process has only one kind of session."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ STATEMENTS = (
 
 
 class Recording(Lake):
-    """Shows with which filter tables are read."""
+    """Records the filter with which tables are read."""
 
     def table(self, name: str, **arguments: Any) -> Any:
         print(name, arguments["filter"])

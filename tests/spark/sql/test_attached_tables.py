@@ -1,4 +1,4 @@
-"""Tables in Spark's own catalog."""
+"""Attached tables in Spark's session catalog."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def rows(lake: TestLake, text: str) -> list[tuple[Any, ...]]:
 
 
 def entries(lake: TestLake) -> list[str]:
-    """The entries of the database; Spark lists the temporary views of the session with them."""
+    """Return the entries of the database, without the temporary views that Spark also lists."""
     return [entry.name for entry in lake.spark.catalog.listTables("shop") if not entry.isTemporary]
 
 
@@ -46,7 +46,7 @@ def test_spark_reads_and_writes_an_attached_table(attached: TestLake) -> None:
     assert entries(attached) == ["t"]
 
 
-def test_entries_follow_statements_that_make_change_and_drop_tables(attached: TestLake) -> None:
+def test_statements_that_create_change_and_drop_tables_update_entries(attached: TestLake) -> None:
     attached.lake.sql("CREATE TABLE u AS SELECT 1 AS a; ALTER TABLE t ADD COLUMN w INT; ALTER TABLE u RENAME TO x")
     assert rows(attached, "SELECT a FROM shop.x") == [(1,)]
     assert rows(attached, "SELECT w FROM shop.t") == [(None,), (None,)]
@@ -56,13 +56,13 @@ def test_entries_follow_statements_that_make_change_and_drop_tables(attached: Te
     assert not attached.spark.catalog.databaseExists("shop")
 
 
-def test_another_attachment_sees_what_others_have_changed(attached: TestLake) -> None:
+def test_attaching_again_applies_changes_of_other_programs(attached: TestLake) -> None:
     attached.lake.catalog.rename_table("shop.t", "shop.u")
     assert attached.lake.attach("shop") == ("u",)
     assert entries(attached) == ["u"]
 
 
-def test_dropping_an_entry_leaves_the_table(attached: TestLake) -> None:
+def test_dropping_an_entry_keeps_the_table(attached: TestLake) -> None:
     root = Path(attached.lake.catalog.load_table("shop.t").store.paths.root)  # type: ignore[union-attr]
     attached.spark.sql("DROP TABLE shop.t")
     assert list(root.rglob("data-*"))
@@ -79,19 +79,19 @@ def test_another_table_of_spark_is_not_replaced(attached: TestLake) -> None:
     assert attached.lake.catalog.list_tables("shop") == ("t",)
 
 
-def test_a_database_that_does_not_exist_is_not_attached(lake: TestLake) -> None:
+def test_attaching_a_missing_database_is_refused(lake: TestLake) -> None:
     with pytest.raises(DatabaseNotFound):
         lake.lake.attach("nope")
 
 
-def test_a_table_that_spark_alone_has_made_is_refused_when_it_is_used(attached: TestLake) -> None:
+def test_an_empty_entry_that_spark_created_is_refused_when_it_is_used(attached: TestLake) -> None:
     attached.spark.catalog.createTable("shop.made", source="paimon", schema=MADE)
     for text in ("SELECT * FROM shop.made", "INSERT INTO shop.made VALUES (1)"):
-        with pytest.raises(Exception, match=r"an empty entry of Spark: drop it, make the table by lake\.sql"):
+        with pytest.raises(Exception, match=r"an empty entry of Spark: drop it, create the table with lake\.sql"):
             rows(attached, text)
 
 
-def test_a_table_that_spark_made_of_the_rows_of_an_entry_is_no_entry(attached: TestLake) -> None:
+def test_a_table_that_spark_created_from_the_rows_of_an_entry_is_not_an_entry(attached: TestLake) -> None:
     attached.spark.sql("CREATE TABLE shop.copy USING parquet AS SELECT * FROM shop.t")
     assert attached.lake.attach("shop") == ("t",)
     assert rows(attached, "SELECT * FROM shop.copy") == [(1, "a"), (2, "b")]

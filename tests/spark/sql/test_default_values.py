@@ -1,4 +1,4 @@
-"""DEFAULT of columns: in the place of a null that is written, and of a column that an INSERT leaves out."""
+"""DEFAULT of columns: it replaces written nulls and columns that an INSERT leaves out."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def rows(lake: TestLake) -> list[tuple[Any, ...]]:
     return sorted(map(tuple, lake.lake.sql("SELECT * FROM t").collect()), key=repr)
 
 
-def test_columns_that_are_left_out_nulls_and_the_word_default_give_the_default(lake_with_defaults: TestLake) -> None:
+def test_missing_columns_nulls_and_the_keyword_default_give_the_default_value(lake_with_defaults: TestLake) -> None:
     sql = lake_with_defaults.lake.sql
     sql("INSERT INTO t (k) VALUES (1); INSERT INTO t VALUES (2, NULL, 0, 1), (3, 'x', DEFAULT, DEFAULT)")
     sql("INSERT INTO t (r, k, v) VALUES (DEFAULT, 4, DEFAULT); INSERT INTO t BY NAME SELECT 5 AS k")
@@ -41,7 +41,7 @@ def test_columns_that_are_left_out_nulls_and_the_word_default_give_the_default(l
         sql("INSERT INTO t VALUES (1, 'a', 1, NULL)")
 
 
-def test_a_default_is_changed_for_later_rows_and_removed(lake_with_defaults: TestLake) -> None:
+def test_a_default_value_is_changed_for_later_rows_and_removed(lake_with_defaults: TestLake) -> None:
     sql = lake_with_defaults.lake.sql
     sql("INSERT INTO t (k) VALUES (1); ALTER TABLE t ALTER COLUMN n SET DEFAULT 3; INSERT INTO t (k) VALUES (2)")
     sql("ALTER TABLE t ALTER COLUMN n DROP DEFAULT; INSERT INTO t (k) VALUES (3)")
@@ -51,7 +51,7 @@ def test_a_default_is_changed_for_later_rows_and_removed(lake_with_defaults: Tes
     assert lake_with_defaults.table().schema.field("n").default_value is None
 
 
-def test_rows_of_one_process_and_of_frames_get_defaults_too(lake: TestLake) -> None:
+def test_writes_with_and_without_spark_apply_default_values(lake: TestLake) -> None:
     lake.lake.sql("USE s; CREATE TABLE t (id INT PRIMARY KEY NOT ENFORCED, v STRING DEFAULT 'd') WITH ('bucket' = '1')")
     lake.table().append(pa.table({"id": pa.array([1, 2], pa.int32()), "v": [None, "x"]}))
     lake.write([(3, None)], "id int, v string")
@@ -63,7 +63,7 @@ def test_rows_of_one_process_and_of_frames_get_defaults_too(lake: TestLake) -> N
     assert rows(lake) == [(1, "d"), (2, "d"), (3, "d"), (9, "d")]
 
 
-def test_defaults_that_no_column_can_have_are_refused(lake_with_defaults: TestLake) -> None:
+def test_invalid_default_values_are_refused(lake_with_defaults: TestLake) -> None:
     sql = lake_with_defaults.lake.sql
     for text in ("CREATE TABLE u (a DATE DEFAULT current_date())", "ALTER TABLE t ALTER COLUMN n SET DEFAULT 'x'"):
         with pytest.raises(InvalidSchema, match="unsupported default value"):
@@ -86,7 +86,7 @@ def test_defaults_that_no_column_can_have_are_refused(lake_with_defaults: TestLa
         "'bucket' = '1', 'primary-key' = 'k'",
     ],
 )
-def test_an_update_and_a_merge_give_the_default_for_the_word_and_for_null(lake: TestLake, options: str) -> None:
+def test_update_and_merge_write_the_default_value_for_default_and_null(lake: TestLake, options: str) -> None:
     # As the reference documents it for INSERT, UPDATE and MERGE; in Spark alone a NULL that is written stays one.
     sql = lake.lake.sql
     sql(f"USE s; CREATE TABLE t (k INT NOT NULL, v STRING, n INT) TBLPROPERTIES ({options})")

@@ -19,7 +19,7 @@ FIELDS = (
 )
 
 
-def test_conditions_become_a_filter_that_the_library_understands() -> None:
+def test_conditions_are_converted_to_a_filter() -> None:
     found = filter_of(
         FIELDS,
         (
@@ -36,7 +36,7 @@ def test_conditions_become_a_filter_that_the_library_understands() -> None:
     assert bound_filter(found, FIELDS) is not None
 
 
-def test_a_condition_that_may_mean_something_else_to_spark_is_left_out() -> None:
+def test_a_condition_with_another_meaning_in_spark_is_left_out() -> None:
     conditions = (
         Condition("i", "=", (300,)),
         Condition("i", "=", ("1",)),

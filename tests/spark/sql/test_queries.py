@@ -22,7 +22,7 @@ pytestmark = pytest.mark.spark
 
 @pytest.fixture
 def shop(lake: TestLake) -> TestLake:
-    """``t`` with three snapshots, ``u`` without key, both in the current database."""
+    """Create ``t`` with three snapshots and ``u`` without a key, both in the current database."""
     lake.lake.sql(
         "USE s; CREATE TABLE t (k INT NOT NULL, v STRING) TBLPROPERTIES ('primary-key' = 'k', 'bucket' = '2');"
         "INSERT INTO t VALUES (1, 'a'), (2, 'b'); INSERT INTO t VALUES (2, 'c'), (3, '{d}');"
@@ -82,16 +82,16 @@ QUERIES: dict[str, list[tuple[Any, ...]]] = {
 
 
 @pytest.mark.parametrize("text", QUERIES)
-def test_a_query_gives_its_rows(shop: TestLake, text: str) -> None:
+def test_queries_return_the_expected_rows(shop: TestLake, text: str) -> None:
     assert rows(shop, text) == QUERIES[text]
 
 
-def test_parameters_are_values_and_never_text(shop: TestLake) -> None:
+def test_parameters_are_values_and_are_never_parsed_as_sql(shop: TestLake) -> None:
     found = rows(shop, "SELECT v, :x FROM t VERSION AS OF :version WHERE k = :k", k=2, x="' OR {t}", version=1)
     assert found == [("b", "' OR {t}")]
 
 
-def test_a_time_is_one_of_the_time_zone_of_the_session(shop: TestLake) -> None:
+def test_a_timestamp_is_in_the_time_zone_of_the_session(shop: TestLake) -> None:
     millis = shop.table().snapshots()[0].time_millis
     counted = "SELECT count(*) FROM t TIMESTAMP AS OF "
     for zone in ("UTC", "Asia/Tokyo"):
@@ -109,21 +109,21 @@ def test_a_time_before_the_first_snapshot_is_an_error(shop: TestLake) -> None:
         shop.lake.sql("SELECT * FROM t TIMESTAMP AS OF '2000-01-01'")
 
 
-def test_what_is_no_time_is_an_error(shop: TestLake) -> None:
-    with pytest.raises(InvalidInputError, match="this is no time"):
+def test_an_invalid_timestamp_is_an_error(shop: TestLake) -> None:
+    with pytest.raises(InvalidInputError, match="this is not a time"):
         shop.lake.sql("SELECT * FROM t TIMESTAMP AS OF :time", time=None)
 
 
-def test_a_version_is_the_tag_of_that_name_before_the_snapshot_of_that_id(shop: TestLake) -> None:
+def test_a_version_is_first_the_name_of_a_tag_then_a_snapshot_id(shop: TestLake) -> None:
     shop.lake.sql("CALL sys.create_tag('t', 'x', 3)")
-    # Other writers make tags whose names are numbers.
+    # Other writers create tags whose names are numbers.
     tags = Path(shop.table().store.paths.root) / "tag"
     of_snapshot = rows(shop, "SELECT * FROM t VERSION AS OF 1")
     (tags / "tag-x").rename(tags / "tag-1")
     assert rows(shop, "SELECT * FROM t VERSION AS OF 1") == rows(shop, "SELECT * FROM t VERSION AS OF 3") != of_snapshot
 
 
-def test_an_expired_snapshot_is_read_by_its_tag(shop: TestLake) -> None:
+def test_a_tag_reads_an_expired_snapshot(shop: TestLake) -> None:
     shop.lake.sql(
         "CALL sys.create_tag('t', 'first', 1);"
         "CALL sys.expire_snapshots(table => 't', retain_max => 1, retain_min => 1, retain_floor => '0 s')"
@@ -133,12 +133,12 @@ def test_an_expired_snapshot_is_read_by_its_tag(shop: TestLake) -> None:
         shop.lake.sql("SELECT * FROM t VERSION AS OF 1")
 
 
-def test_what_the_query_needs_is_all_that_is_read(shop: TestLake) -> None:
+def test_only_the_columns_and_rows_that_a_query_needs_are_read(shop: TestLake) -> None:
     assert "ReadSchema: struct<k:int>" in plan_of(shop.lake.sql("SELECT max(k) FROM u"))
     assert "1 paths" in plan_of(shop.lake.sql("SELECT k FROM u WHERE dt = 'x'"))
 
 
-def test_a_view_shows_the_table_as_it_is_now(shop: TestLake) -> None:
+def test_a_view_shows_the_current_state_of_its_table(shop: TestLake) -> None:
     shop.lake.sql(
         "CREATE TEMPORARY VIEW w (n, text) AS SELECT k + 10, v FROM t;"
         "CREATE TEMP VIEW x AS SELECT * FROM w WHERE n > 13"
@@ -150,49 +150,49 @@ def test_a_view_shows_the_table_as_it_is_now(shop: TestLake) -> None:
     assert rows(shop, "SELECT * FROM w") == [(7,)]
 
 
-def test_tables_and_views_of_the_session_are_sparks(shop: TestLake) -> None:
+def test_spark_resolves_tables_and_views_of_the_session(shop: TestLake) -> None:
     shop.spark.range(3).createOrReplaceTempView("numbers")
     assert rows(shop, "SELECT t.v FROM numbers JOIN t ON id = k") == [("a",), ("c",)]
     shop.spark.catalog.dropTempView("numbers")
 
 
-def test_an_explanation_shows_the_plan_that_is_run(shop: TestLake) -> None:
+def test_explain_shows_the_plan_that_runs(shop: TestLake) -> None:
     ((text,),) = rows(shop, "EXPLAIN SELECT k FROM u WHERE dt = 'x'")
     assert "FileScan parquet" in text
     assert "1 paths" in text
 
 
-def test_a_script_gives_the_frames_of_all_its_statements(shop: TestLake) -> None:
+def test_run_script_returns_a_frame_for_each_statement(shop: TestLake) -> None:
     frames = shop.lake.run_script("SELECT 1 AS a; INSERT INTO u VALUES (5, 'z'); SELECT max(k) FROM u WHERE dt = 'z'")
     assert [[tuple(row) for row in frame.collect()] for frame in frames] == [[(1,)], [], [(5,)]]
 
 
-def test_no_statement_runs_if_one_cannot_be_read(shop: TestLake) -> None:
+def test_no_statement_runs_if_one_cannot_be_parsed(shop: TestLake) -> None:
     with pytest.raises(InvalidSql, match="line 2, column 14"):
         shop.lake.sql("INSERT INTO u VALUES (5, 'z');\nDROP TABLE u v")
     assert rows(shop, "SELECT max(k) FROM u") == [(9,)]
 
 
 def test_text_without_a_statement_is_an_error(lake: TestLake) -> None:
-    with pytest.raises(InvalidSql, match="there is no statement"):
+    with pytest.raises(InvalidSql, match="the text contains no statement"):
         lake.lake.sql("-- nothing")
 
 
-def test_a_table_that_does_not_exist_is_named(shop: TestLake) -> None:
+def test_the_error_names_a_table_that_does_not_exist(shop: TestLake) -> None:
     with pytest.raises(TableNotFound, match=r"table 's\.nope' does not exist"):
         shop.lake.sql("SELECT * FROM s.nope")
     with pytest.raises(AnalysisException, match="nope"):
         shop.lake.sql("SELECT * FROM nope")
 
 
-def test_a_query_that_cannot_be_read_is_sparks_unless_it_names_a_table(shop: TestLake) -> None:
+def test_a_query_that_cannot_be_parsed_is_passed_to_spark_unless_it_names_a_table(shop: TestLake) -> None:
     with pytest.raises(InvalidSql, match="line 1, column "):
         shop.lake.sql("SELECT * FROM t WHERE = 1")
     with pytest.raises(AnalysisException):
         shop.lake.sql("SELECT 1 WHERE = 1")
 
 
-def test_a_statement_of_spark_is_refused_for_a_table_of_the_catalog(shop: TestLake) -> None:
+def test_a_statement_that_only_spark_supports_is_refused_for_a_table_of_the_catalog(shop: TestLake) -> None:
     with pytest.raises(UnsupportedFeature, match="CACHE TABLE is not supported for 't', a table of the catalog"):
         shop.lake.sql("CACHE TABLE t")
     assert rows(shop, "SET spark.sql.shuffle.partitions = 2") == [("spark.sql.shuffle.partitions", "2")]
@@ -201,16 +201,16 @@ def test_a_statement_of_spark_is_refused_for_a_table_of_the_catalog(shop: TestLa
 @pytest.mark.parametrize(
     "text", ["SELECT sys.max_pt('t')", "CREATE TABLE p (a INT, b INT) PARTITIONED BY (b); SELECT sys.max_pt('p')"]
 )
-def test_the_largest_partition_of_a_table_without_one_is_an_error(shop: TestLake, text: str) -> None:
+def test_max_pt_of_a_table_without_partitions_is_an_error(shop: TestLake, text: str) -> None:
     with pytest.raises(InvalidInputError, match="max_pt: s"):
         shop.lake.sql(text)
 
 
-def test_options_of_tables_in_the_settings_of_a_session_are_refused(lake: TestLake) -> None:
+def test_table_options_in_session_settings_are_refused(lake: TestLake) -> None:
     with pytest.raises(UnsupportedFeature, match="use a hint"):
         lake.lake.sql("SET spark.paimon.scan.snapshot-id = 1")
 
 
-def test_an_error_of_spark_has_the_line_of_the_script(lake: TestLake) -> None:
+def test_an_error_of_spark_has_the_line_in_the_script(lake: TestLake) -> None:
     with pytest.raises(AnalysisException, match="line 3"):
         lake.lake.sql("SELECT 1;\n\nSELECT 1 FRM x y z")

@@ -1,4 +1,4 @@
-"""Scripts of the literature on Paimon as they are printed there, in Flink's spelling, with the results they print."""
+"""Published scripts about Paimon, in Flink syntax, with their published results."""
 
 from __future__ import annotations
 
@@ -223,13 +223,13 @@ SCRIPTS: dict[str, list[list[tuple[Any, ...]]]] = {
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.split("CREATE TABLE ")[-1].split()[0])
-def test_a_script_gives_the_rows_that_are_printed(lake: TestLake, script: str) -> None:
+def test_a_published_script_gives_the_published_rows(lake: TestLake, script: str) -> None:
     shown = [frame for frame in lake.lake.run_script("USE s;" + script) if frame.columns]
-    # A query is about the table as it was when the query was reached.
+    # A query reads the table as it was at this point of the script.
     assert [sorted(map(tuple, frame.collect())) for frame in shown] == SCRIPTS[script]
 
 
-def test_options_of_the_modes_of_a_table_are_altered_as_printed(lake: TestLake) -> None:
+def test_published_alter_table_statements_change_options(lake: TestLake) -> None:
     lake.lake.sql("USE s; CREATE TABLE orders (id BIGINT PRIMARY KEY NOT ENFORCED, v STRING)")
     lake.lake.sql("ALTER TABLE orders SET ('full-compaction.delta-commits' = '1')")
     assert lake.table("orders").schema.options["full-compaction.delta-commits"] == "1"
@@ -264,7 +264,7 @@ SYSTEM_TABLES = (
 )
 
 
-def test_system_tables_are_read_as_printed(lake: TestLake) -> None:
+def test_published_queries_of_system_tables_run(lake: TestLake) -> None:
     lake.lake.sql(
         "USE s; CREATE TABLE my_table (product_id BIGINT NOT NULL, price INT, PRIMARY KEY (product_id) NOT ENFORCED) "
         "WITH ('bucket' = '1', 'merge-engine' = 'aggregation', 'fields.price.aggregate-function' = 'sum');"

@@ -1,6 +1,6 @@
-"""What statements mean where engines differ: as Paimon's Spark connector has it, or refused where that loses rows.
+"""The meaning of statements where engines differ: as in Paimon's Spark connector, or refused if rows would be lost.
 
-Others are tested beside their statements: assignments of key columns, DELETE by merge engine and warnings in
+Other cases are tested with their statements: assignments of key columns, DELETE by merge engine and warnings in
 ``dml/test_statements.py``, versions and times in ``test_queries.py``, renamed columns, rollback and expiry in
 ``test_statements.py``.
 """
@@ -30,7 +30,7 @@ def rows(lake: TestLake) -> list[tuple[Any, ...]]:
     return sorted(map(tuple, lake.lake.sql("SELECT * FROM s.t").collect()), key=repr)
 
 
-def test_a_merge_is_ambiguous_even_if_the_condition_of_a_clause_holds_for_one_row_only(table: TestLake) -> None:
+def test_a_merge_is_ambiguous_even_if_a_clause_condition_is_true_for_only_one_row(table: TestLake) -> None:
     with pytest.raises(InvalidData, match="2 rows of the source match the row with id = 1"):
         table.lake.sql(
             "MERGE INTO t USING (VALUES (1, 'x'), (1, 'y') AS s(id, v)) s ON t.id = s.id "
@@ -39,7 +39,7 @@ def test_a_merge_is_ambiguous_even_if_the_condition_of_a_clause_holds_for_one_ro
     assert rows(table) == [(1, "a"), (2, None)]
 
 
-def test_all_rows_without_a_match_are_inserted_though_they_are_alike(table: TestLake) -> None:
+def test_all_unmatched_rows_are_inserted_even_if_they_are_equal(table: TestLake) -> None:
     table.lake.sql(
         "MERGE INTO t USING (VALUES (9, 'x'), (9, 'x') AS s(id, v)) s ON t.id = s.id WHEN NOT MATCHED THEN INSERT *"
     )
@@ -52,7 +52,7 @@ def test_a_condition_that_is_null_deletes_nothing(table: TestLake) -> None:
     assert rows(table) == [(2, None)]
 
 
-def test_the_key_is_assigned_by_no_clause(lake: TestLake) -> None:
+def test_clauses_that_assign_the_key_are_refused(lake: TestLake) -> None:
     lake.lake.sql("USE s; CREATE TABLE t (id INT PRIMARY KEY NOT ENFORCED, v STRING); INSERT INTO t VALUES (1, 'a')")
     for text in (
         "UPDATE t SET id = 2",
@@ -63,7 +63,7 @@ def test_the_key_is_assigned_by_no_clause(lake: TestLake) -> None:
     assert rows(lake) == [(1, "a")]
 
 
-def test_the_merge_engine_changes_before_the_first_snapshot_only(lake: TestLake) -> None:
+def test_the_merge_engine_can_change_only_before_the_first_snapshot(lake: TestLake) -> None:
     lake.lake.sql("USE s; CREATE TABLE t (id INT PRIMARY KEY NOT ENFORCED, v STRING, w INT) WITH ('bucket' = '1')")
     lake.lake.sql("ALTER TABLE t SET TBLPROPERTIES ('merge-engine' = 'partial-update')")
     lake.lake.sql("INSERT INTO t VALUES (1, 'a', NULL); INSERT INTO t VALUES (1, NULL, 5)")
@@ -81,14 +81,14 @@ def test_a_replaced_table_keeps_neither_snapshots_nor_tags_nor_options(table: Te
     assert table.table().schema.primary_keys == ()
 
 
-def test_a_fast_forward_puts_the_snapshots_of_the_branch_in_the_place_of_those_of_main(table: TestLake) -> None:
+def test_a_fast_forward_replaces_the_snapshots_of_main_by_those_of_the_branch(table: TestLake) -> None:
     table.lake.sql("ALTER TABLE t CREATE TAG x; ALTER TABLE t CREATE BRANCH b AS OF TAG x")
     table.lake.sql("INSERT INTO t VALUES (3, 'main'); INSERT INTO `t$branch_b` VALUES (4, 'branch')")
     table.lake.sql("CALL sys.fast_forward('s.t', 'b')")
     assert rows(table) == [(1, "a"), (2, None), (4, "branch")]
 
 
-def test_tags_are_made_by_statements_and_by_procedures(table: TestLake) -> None:
+def test_statements_and_procedures_create_tags(table: TestLake) -> None:
     table.lake.sql("ALTER TABLE t CREATE TAG `by-text` AS OF VERSION 1; CALL sys.create_tag('s.t', 'by-call', 1)")
     assert [row[0] for row in table.lake.sql("SHOW TAGS t").collect()] == ["by-call", "by-text"]
     with pytest.raises(Exception, match="PARSE_SYNTAX_ERROR"):

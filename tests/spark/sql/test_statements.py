@@ -1,4 +1,4 @@
-"""Statements that make, change and show tables."""
+"""Statements that create, change and show tables."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def rows(lake: TestLake, text: str, **parameters: object) -> list[tuple[Any, ...
     return sorted(map(tuple, lake.lake.sql(text, **parameters).collect()), key=repr)
 
 
-def test_databases_are_made_used_shown_and_dropped(lake: TestLake) -> None:
+def test_databases_are_created_used_shown_and_dropped(lake: TestLake) -> None:
     lake.lake.sql("CREATE DATABASE d; CREATE DATABASE IF NOT EXISTS d; USE d")
     assert rows(lake, "SHOW CURRENT DATABASE") == [("paimon", "d")]
     lake.lake.sql("CREATE TABLE t (a INT)")
@@ -54,12 +54,12 @@ def test_databases_are_made_used_shown_and_dropped(lake: TestLake) -> None:
         lake.lake.sql("USE d")
 
 
-def test_the_database_default_is_made_for_its_first_table(lake: TestLake) -> None:
+def test_the_database_default_is_created_for_its_first_table(lake: TestLake) -> None:
     lake.lake.sql("CREATE TABLE t (a INT)")
     assert lake.lake.catalog.list_tables("default") == ("t",)
 
 
-def test_a_table_that_is_there_is_kept_unless_it_is_to_be_replaced(shop: TestLake) -> None:
+def test_an_existing_table_is_kept_unless_it_is_replaced(shop: TestLake) -> None:
     shop.lake.sql("CREATE TABLE t (a INT); INSERT INTO t VALUES (1); CREATE TABLE IF NOT EXISTS t (b INT)")
     with pytest.raises(AlreadyExistsError, match="CREATE OR REPLACE TABLE"):
         shop.lake.sql("CREATE TABLE t (a INT)")
@@ -70,7 +70,7 @@ def test_a_table_that_is_there_is_kept_unless_it_is_to_be_replaced(shop: TestLak
         shop.lake.sql("REPLACE TABLE u (b INT)")
 
 
-def test_a_table_of_a_query_has_its_columns_and_rows(shop: TestLake) -> None:
+def test_create_table_as_select_stores_the_columns_and_rows_of_the_query(shop: TestLake) -> None:
     shop.lake.sql(
         "CREATE TABLE t (k INT NOT NULL, v STRING, d DATE); INSERT INTO t VALUES (1, 'a', DATE '2026-01-01');"
         "CREATE TABLE u PARTITIONED BY (d) TBLPROPERTIES ('primary-key' = 'k,d', 'bucket' = '1')"
@@ -85,13 +85,13 @@ def test_a_table_of_a_query_has_its_columns_and_rows(shop: TestLake) -> None:
     assert rows(shop, "SELECT k, w FROM u") == [(1, 2)]
 
 
-def test_a_table_can_be_replaced_by_a_query_of_itself(shop: TestLake) -> None:
+def test_a_table_can_be_replaced_by_a_query_that_reads_it(shop: TestLake) -> None:
     shop.lake.sql("CREATE TABLE t AS SELECT 1 AS a; CREATE OR REPLACE TABLE t AS SELECT a + 1 AS b FROM t")
     assert rows(shop, "SELECT b FROM t") == [(2,)]
     assert rows(shop, "SHOW TABLES IN s") == [("s", "t", False)]
 
 
-def test_a_table_of_a_query_that_fails_leaves_nothing(shop: TestLake) -> None:
+def test_a_failed_create_table_as_select_leaves_nothing(shop: TestLake) -> None:
     with pytest.raises(Exception, match="DIVIDE_BY_ZERO"):
         shop.lake.sql("CREATE TABLE t AS SELECT id / (id - 2) AS a FROM range(4)")
     assert rows(shop, "SHOW TABLES IN s") == []
@@ -102,7 +102,7 @@ def test_a_table_of_a_query_that_fails_leaves_nothing(shop: TestLake) -> None:
     assert rows(shop, "SHOW TABLES IN s") == [("s", "t", False)]
 
 
-def test_a_table_like_another_has_no_rows_of_it(shop: TestLake) -> None:
+def test_create_table_like_copies_no_rows(shop: TestLake) -> None:
     shop.lake.sql(
         "CREATE TABLE t (k INT, v STRING COMMENT 'x', PRIMARY KEY (k) NOT ENFORCED) COMMENT 'c' WITH ('bucket' = '2');"
         "INSERT INTO t VALUES (1, 'a'); CREATE TABLE u LIKE t"
@@ -130,7 +130,7 @@ def test_a_table_like_another_has_no_rows_of_it(shop: TestLake) -> None:
         ("DROP TABLE nope", TableNotFound),
     ],
 )
-def test_what_no_table_can_have_is_refused_and_leaves_nothing(
+def test_invalid_definitions_are_refused_and_create_nothing(
     shop: TestLake, text: str, error: type[TableFormatError]
 ) -> None:
     with pytest.raises(error):
@@ -156,7 +156,7 @@ def test_columns_are_added_changed_moved_and_dropped(shop: TestLake) -> None:
         shop.lake.sql("ALTER TABLE t ALTER COLUMN text TYPE ARRAY<INT>")
 
 
-def test_a_key_column_is_renamed_in_the_key_and_a_partition_column_is_not_renamed(shop: TestLake) -> None:
+def test_a_key_column_can_be_renamed_but_a_partition_column_cannot(shop: TestLake) -> None:
     shop.lake.sql("CREATE TABLE t (k INT, dt STRING, PRIMARY KEY (k, dt) NOT ENFORCED) PARTITIONED BY (dt)")
     shop.lake.sql("ALTER TABLE t RENAME COLUMN k TO id")
     assert shop.table().schema.primary_keys == ("id", "dt")
@@ -181,7 +181,7 @@ def test_options_and_the_comment_are_set_and_removed(shop: TestLake) -> None:
     assert (shop.table().schema.options.get("write-buffer-size"), shop.table().schema.comment) == (None, None)
 
 
-def test_a_table_gets_another_name(shop: TestLake) -> None:
+def test_a_table_is_renamed(shop: TestLake) -> None:
     shop.lake.sql(
         "CREATE TABLE t AS SELECT 1 AS a; ALTER TABLE t RENAME TO u; CREATE DATABASE d; ALTER TABLE s.u RENAME TO d.w"
     )
@@ -203,7 +203,7 @@ def test_partitions_are_shown_dropped_and_truncated(shop: TestLake) -> None:
     assert rows(shop, "SELECT a FROM t") == []
 
 
-def test_tags_are_made_replaced_renamed_and_deleted(shop: TestLake) -> None:
+def test_tags_are_created_replaced_renamed_and_deleted(shop: TestLake) -> None:
     shop.lake.sql("CREATE TABLE t (a INT); INSERT INTO t VALUES (1); INSERT INTO t VALUES (2)")
     shop.lake.sql("ALTER TABLE t CREATE TAG a AS OF VERSION 1 RETAIN 7 DAYS; ALTER TABLE t CREATE TAG IF NOT EXISTS a")
     assert rows(shop, "SELECT count(*) FROM t VERSION AS OF 'a'") == [(1,)]
@@ -217,7 +217,7 @@ def test_tags_are_made_replaced_renamed_and_deleted(shop: TestLake) -> None:
         shop.lake.sql("ALTER TABLE t REPLACE TAG a")
 
 
-def test_branches_are_made_written_and_deleted(shop: TestLake) -> None:
+def test_branches_are_created_written_and_deleted(shop: TestLake) -> None:
     shop.lake.sql(
         "CREATE TABLE t (a INT); INSERT INTO t VALUES (1); ALTER TABLE t CREATE TAG x;"
         "ALTER TABLE t CREATE BRANCH b AS OF TAG x; INSERT INTO t$branch_b VALUES (2)"
@@ -247,12 +247,12 @@ def test_a_table_is_described(shop: TestLake) -> None:
     assert rows(shop, "DESCRIBE t K") == [("col_name", "k"), ("comment", "key"), ("data_type", "int")]
 
 
-def test_a_column_that_spark_has_no_type_for_is_described(shop: TestLake) -> None:
+def test_a_column_with_a_type_that_spark_lacks_is_described(shop: TestLake) -> None:
     shop.lake.sql("CREATE TABLE t (a INT, b TIME(3))")
     assert rows(shop, "DESCRIBE t") == [("a", "int", None), ("b", "time(3)", None)]
 
 
-def test_the_shown_create_table_makes_the_same_table(shop: TestLake) -> None:
+def test_show_create_table_creates_an_equal_table(shop: TestLake) -> None:
     shop.lake.sql(
         "CREATE TABLE t (k BIGINT, s STRUCT<a: INT NOT NULL, b: ARRAY<STRING>> COMMENT 'it''s', n DECIMAL(10, 2),"
         " dt DATE, PRIMARY KEY (k, dt) NOT ENFORCED) PARTITIONED BY (dt) COMMENT 'c' WITH ('bucket' = '2')"
@@ -285,7 +285,7 @@ def test_rows_are_inserted_by_position_by_names_and_with_columns_left_out(shop: 
     assert rows(shop, "SELECT * FROM t") == [(1, "x", 2.5), (2, None, None), (3, None, 4.0), (5, "y", None)]
 
 
-def test_values_are_cast_as_spark_casts_what_it_stores(shop: TestLake) -> None:
+def test_values_are_cast_by_store_assignment(shop: TestLake) -> None:
     shop.lake.sql("CREATE TABLE t (a TINYINT, s STRUCT<x: BIGINT, y: STRING>, d DATE)")
     shop.lake.sql("INSERT INTO t SELECT 7, named_struct('p', 1, 'q', 'z'), TIMESTAMP '2026-01-02 03:04:05'")
     assert [tuple(row.s) for row in shop.lake.sql("SELECT s FROM t").collect()] == [(1, "z")]
@@ -300,10 +300,10 @@ def test_values_are_cast_as_spark_casts_what_it_stores(shop: TestLake) -> None:
     ("text", "message"),
     [
         ("INSERT INTO t VALUES (1)", r"expected 2 columns \(a, dt\), found 1"),
-        ("INSERT INTO t (a, nope) VALUES (1, 2)", "there is no column 'nope' to fill"),
-        ("INSERT INTO t (a, A) VALUES (1, 2)", "column 'a' is there twice"),
+        ("INSERT INTO t (a, nope) VALUES (1, 2)", "column 'nope' does not exist; the columns are"),
+        ("INSERT INTO t (a, A) VALUES (1, 2)", "column 'a' is given twice"),
         ("INSERT INTO t PARTITION (a = 1) VALUES ('x')", "'a' is not a partition column"),
-        ("INSERT INTO t BY NAME SELECT 1 AS b", "there is no column 'b' to fill"),
+        ("INSERT INTO t BY NAME SELECT 1 AS b", "column 'b' does not exist; the columns are"),
     ],
 )
 def test_rows_that_do_not_fit_are_refused(shop: TestLake, text: str, message: str) -> None:
@@ -312,13 +312,13 @@ def test_rows_that_do_not_fit_are_refused(shop: TestLake, text: str, message: st
         shop.lake.sql(text)
 
 
-def test_a_null_in_a_column_that_takes_none_is_refused(shop: TestLake) -> None:
+def test_a_null_in_a_not_null_column_is_refused(shop: TestLake) -> None:
     shop.lake.sql("CREATE TABLE t (a INT NOT NULL, b INT)")
     with pytest.raises(InvalidData, match="column 'a' is INT NOT NULL"):
         shop.lake.sql("INSERT INTO t (b) VALUES (1)")
 
 
-def test_an_overwrite_is_static_unless_the_session_says_dynamic(shop: TestLake) -> None:
+def test_an_overwrite_is_static_unless_the_session_sets_dynamic(shop: TestLake) -> None:
     shop.lake.sql("CREATE TABLE t (id INT, pt STRING) PARTITIONED BY (pt)")
     two, then_shown = "INSERT OVERWRITE t VALUES (1, 'p1'), (2, 'p2');", "; SELECT * FROM t"
     assert rows(shop, "".join([two, "INSERT OVERWRITE t VALUES (3, 'p1')", then_shown])) == [(3, "p1")]
@@ -332,7 +332,7 @@ def test_an_overwrite_is_static_unless_the_session_says_dynamic(shop: TestLake) 
         shop.lake.sql("SET spark.sql.sources.partitionOverwriteMode = static")
 
 
-def test_a_partition_is_given_its_value_by_the_statement(shop: TestLake) -> None:
+def test_the_partition_clause_sets_the_value_of_partition_columns(shop: TestLake) -> None:
     shop.lake.sql("CREATE TABLE t (a INT, dt DATE, b STRING, hh INT) PARTITIONED BY (dt, hh)")
     shop.lake.sql("INSERT INTO t PARTITION (dt = '2026-01-01', hh) SELECT 1, 'x', 7")
     shop.lake.sql("INSERT INTO t PARTITION (hh = :hh, dt = DATE '2026-01-02') VALUES (2, 'y')", hh=8)
@@ -342,12 +342,12 @@ def test_a_partition_is_given_its_value_by_the_statement(shop: TestLake) -> None
     ]
 
 
-def test_an_overwrite_may_read_what_it_replaces(shop: TestLake) -> None:
+def test_an_overwrite_may_read_the_rows_that_it_replaces(shop: TestLake) -> None:
     shop.lake.sql("CREATE TABLE t AS SELECT id FROM range(3); INSERT OVERWRITE t SELECT id * 10 FROM t WHERE id > 0")
     assert rows(shop, "SELECT * FROM t") == [(10,), (20,)]
 
 
-def test_a_hint_of_options_holds_for_one_insert(shop: TestLake) -> None:
+def test_an_options_hint_applies_to_one_insert(shop: TestLake) -> None:
     shop.lake.sql(
         "CREATE TABLE t (a INT); INSERT INTO t /*+ OPTIONS('file.format' = 'orc') */ VALUES (1);"
         "INSERT INTO t VALUES (2)"
@@ -358,7 +358,7 @@ def test_a_hint_of_options_holds_for_one_insert(shop: TestLake) -> None:
 # --- the rest ---------------------------------------------------------------------------------------------------------
 
 
-def test_procedures_take_arguments_by_position_and_by_name_and_give_rows(shop: TestLake) -> None:
+def test_procedures_accept_positional_and_named_arguments_and_return_rows(shop: TestLake) -> None:
     shop.lake.sql(
         "CREATE TABLE t (k INT PRIMARY KEY NOT ENFORCED) WITH ('bucket' = '1');"
         "INSERT INTO t VALUES (1); INSERT INTO t VALUES (2)"
@@ -372,13 +372,13 @@ def test_procedures_take_arguments_by_position_and_by_name_and_give_rows(shop: T
         shop.lake.sql("CALL compact('t')")
 
 
-def test_a_rollback_drops_later_tags(shop: TestLake) -> None:
+def test_a_rollback_deletes_later_tags(shop: TestLake) -> None:
     shop.lake.sql("CREATE TABLE t (a INT); INSERT INTO t VALUES (1); INSERT INTO t VALUES (2)")
     shop.lake.sql("CALL sys.create_tag('t', 'late', 2); CALL sys.rollback('t', '1')")
     assert rows(shop, "SHOW TAGS t") == []
 
 
-def test_retain_max_below_the_minimum_of_the_table_needs_retain_min(shop: TestLake) -> None:
+def test_retain_max_below_the_minimum_of_the_table_requires_retain_min(shop: TestLake) -> None:
     shop.lake.sql("CREATE TABLE t (a INT); INSERT INTO t VALUES (1); INSERT INTO t VALUES (2)")
     with pytest.raises(InvalidInputError, match="retain"):
         shop.lake.sql("CALL sys.expire_snapshots(table => 't', retain_max => 1)")
@@ -427,7 +427,7 @@ def test_subqueries_of_changes_read_tables_of_the_catalog(shop: TestLake) -> Non
     assert not [view for view in shop.spark.catalog.listTables() if view.name.startswith("__paimon")]
 
 
-def test_a_column_that_is_given_two_values_is_refused(shop: TestLake) -> None:
+def test_two_values_for_a_column_are_refused(shop: TestLake) -> None:
     shop.lake.sql(APPEND)
     shop.lake.sql("INSERT INTO t VALUES (1, 'a')")
     with pytest.raises(InvalidInputError, match="column 'v' is given two values"):
@@ -437,7 +437,7 @@ def test_a_column_that_is_given_two_values_is_refused(shop: TestLake) -> None:
     assert len(shop.lake.catalog.load_table("s.t").snapshots()) == 1  # type: ignore[union-attr]  # a data table
 
 
-def test_a_program_adds_a_statement_of_its_own(shop: TestLake) -> None:
+def test_a_program_can_register_its_own_statement(shop: TestLake) -> None:
     def read(reader: Reader) -> None:
         reader.expect("COUNT", "TABLES")
         reader.end()

@@ -1,4 +1,4 @@
-"""Streaming queries of Spark whose processes are killed: what they wrote is what their sources hold.
+"""Streaming queries of Spark whose processes are killed: their targets equal their sources.
 
     python -m tests.spark.stream.killed_queries --count 60 --seed 1
 
@@ -36,11 +36,11 @@ QUERIES: Final = (CHANGES, "rows")
 PER_SESSION: Final = 9
 KEYS: Final = 40
 LIFE_S: Final = 300.0
-"""A session that takes longer is taken to hang."""
+"""A session that takes longer is assumed to hang."""
 
 
 class Sources:
-    """The two tables that are read, and what is written to them."""
+    """The two source tables, and the rows that are written to them."""
 
     def __init__(self, directory: Path, chance: random.Random) -> None:
         self.random = chance
@@ -55,7 +55,7 @@ class Sources:
         self.next_id = 0
 
     def write(self) -> None:
-        """Some rows into both tables."""
+        """Write some rows to both tables."""
         count = self.random.randrange(1, 20)
         rows = [(self.next_id + n, "d", self.random.randrange(1000)) for n in range(count)]
         self.next_id += count
@@ -66,7 +66,7 @@ class Sources:
         self.tables[CHANGES].append(changes.append_column("_row_kind", pa.array(kinds)))
 
     def compare(self) -> None:
-        """Both copies hold what their sources hold."""
+        """Check that both copies equal their sources."""
         for name in QUERIES:
             copy = self.warehouse.catalog.load_table(f"db.copy_{name}")
             assert isinstance(copy, Table)
@@ -75,7 +75,7 @@ class Sources:
 
 
 def live(directory: Path, sources: Sources, seed: int, kills: int) -> Counter[str]:
-    """One session with so many kills, the last of which strikes it itself; what was struck."""
+    """Run one session with a number of kills, the last of which kills the session. Return what was killed."""
     struck: Counter[str] = Counter()
     log = (directory / f"log-{seed}").open("w")
     with (
@@ -113,7 +113,7 @@ def live(directory: Path, sources: Sources, seed: int, kills: int) -> Counter[st
 
 
 def main() -> int:
-    """Kill, and print what was struck."""
+    """Kill processes, and print which ones were killed."""
     parser = argparse.ArgumentParser(prog="python -m tests.spark.stream.killed_queries", description=__doc__)
     parser.add_argument("--count", type=int, default=60, help="kills in all")
     parser.add_argument("--seed", type=int, default=1)

@@ -27,9 +27,9 @@ from tests.support.spark_session import local_session
 READ = {"read.stream.maxFilesPerTrigger": "1", "scan.mode": "latest-full", "consumer-id": "query"}
 ONCE = ("lookup_data_sources", "create_data_source")
 START_S = 30.0
-"""A query that has read nothing after so long is struck as it is."""
+"""A query that has read nothing after this time is killed anyway."""
 END_S = 60.0
-"""Until the session ends by itself, which is an error of the process that is to kill it."""
+"""The time after which the session ends itself, which means that the killing process failed."""
 
 
 class Queries:
@@ -40,7 +40,7 @@ class Queries:
         self.running: list[Any] = []
 
     def start(self, **trigger: bool) -> None:
-        """Start both where they stopped."""
+        """Start both queries where they stopped."""
         self.running = [self._started(name, trigger or {"processingTime": "0 seconds"}) for name in QUERIES]
 
     def _started(self, name: str, trigger: dict[str, Any]) -> Any:
@@ -64,12 +64,12 @@ class Queries:
         time.sleep(self.random.random() * 2)
 
     def stop(self) -> None:
-        """Stop both, dead or alive."""
+        """Stop both queries, dead or alive."""
         for query in self.running:
             query.stop()
 
     def ends(self) -> bool:
-        """Whether one of them fails within a moment."""
+        """Return whether one of the queries fails soon."""
         try:
             return any(query.awaitTermination(0.3) for query in self.running)
         except StreamingQueryException:
@@ -77,7 +77,7 @@ class Queries:
 
 
 def python_processes() -> Iterator[tuple[int, str]]:
-    """Spark's Python processes below this one, and what each does."""
+    """Yield Spark's Python processes below this one, and what each does."""
     for process in process_tree(os.getpid()):
         try:
             words = Path(f"/proc/{process}/cmdline").read_bytes().decode().split("\0")
@@ -88,7 +88,7 @@ def python_processes() -> Iterator[tuple[int, str]]:
 
 
 def kill_one(chance: random.Random) -> str:
-    """Kill one of Spark's Python processes; what it did."""
+    """Kill one of Spark's Python processes. Return what it did."""
     kinds: dict[str, list[int]] = {}
     for process, kind in python_processes():
         kinds.setdefault(kind, []).append(process)

@@ -1,4 +1,4 @@
-"""Spark's order of the steps of a streaming query, without Spark: source, sink and checkpoint, and a death at any step.
+"""Simulates the steps of a streaming query in Spark's order: source, sink and checkpoint, with a crash at any step.
 
 A ``Run`` is one life of the query's processes. The checkpoint outlives it. Everything that Spark sends to a process is
 packed and unpacked here too, and offsets are texts.
@@ -34,17 +34,17 @@ Step = Callable[[str], None]
 
 
 class KilledError(Exception):
-    """The processes of the query are gone."""
+    """The processes of the query were killed."""
 
 
 def unpacked(value: Any) -> Any:
-    """A value as it arrives in another process."""
+    """Return a value as it arrives in another process."""
     return pickle.loads(pickle.dumps(value))  # noqa: S301 - packed here
 
 
 @contextmanager
 def in_task(number: int) -> Iterator[None]:
-    """As Spark's tasks know their number."""
+    """Set the number of the task as in Spark tasks."""
     context = TaskContext._getOrCreate()
     context._partitionId = number
     try:
@@ -55,12 +55,12 @@ def in_task(number: int) -> Iterator[None]:
 
 @dataclass
 class Checkpoint:
-    """What Spark keeps in the directory of a checkpoint: the id of the query, offsets and finished batches."""
+    """The content of a checkpoint: the id of the query, offsets and finished micro-batches."""
 
     place: Path
     offsets: list[str] = field(default_factory=list)
     committed: int = 0
-    """So many batches are finished."""
+    """The number of finished micro-batches."""
 
     def __post_init__(self) -> None:
         self.place.mkdir(parents=True, exist_ok=True)
@@ -68,7 +68,7 @@ class Checkpoint:
 
 
 def source_of(table: Table, options: Mapping[str, str] | None = None, *, tasks: int = 2) -> PaimonStreamReader:
-    """The reader of a query, as the data source makes it of the options."""
+    """Return the reader of a query, as the data source creates it from the options."""
     source = PaimonDataSource(CaseInsensitiveDict({"path": table.store.paths.root, **(options or {})}))
     source.parallelism = tasks  # type: ignore[misc]  # that of a session
     return source.streamReader(source.schema())
@@ -104,7 +104,7 @@ class Sink:
 
 @dataclass
 class Run:
-    """One life of a query; ``step`` is called at each step and may kill it."""
+    """One run of a query. ``step`` is called at each step and may kill it."""
 
     source: PaimonStreamReader
     checkpoint: Checkpoint

@@ -75,18 +75,18 @@ class Search:
         return self.warehouse.reopened(self.source)
 
     def write(self) -> None:
-        """Some rows, now and then a compaction, or an expiry of all that the query has read."""
+        """Write some rows, and sometimes compact, or expire everything that the query has read."""
         chance = self.random.random()
         if chance < 0.15:
             self.opened().compact(full=True)
         elif chance < 0.3 and next_snapshot(self.source.store, CONSUMER) is not None:
-            # No consumer keeps a state that is half read.
+            # No consumer keeps a partially read state.
             self.opened().expire_snapshots(retain_min=1, retain_max=1, older_than_ms=FUTURE, retain_floor_ms=0)
         else:
             self.append()
 
     def append(self) -> None:
-        """Rows of new keys and of old ones, and deletes."""
+        """Append rows with new and old keys, and deletes."""
         ids = (
             sorted(self.random.sample(range(30), self.random.randrange(1, 12)))
             if self.is_keyed
@@ -100,7 +100,7 @@ class Search:
         self.opened().append(rows)
 
     def live(self, chance_to_die: float) -> None:
-        """One life of the query, until it has nothing more to do or dies."""
+        """Run the query until it has nothing more to do or dies."""
 
         def step(name: str) -> None:
             if self.random.random() < chance_to_die:
@@ -123,7 +123,7 @@ class Search:
                 self.log += rows
 
     def compare(self) -> None:
-        """The copy, and the folded log, are the table."""
+        """Check that the copy and the folded changes equal the table."""
         expected = rows_of(self.opened())
         assert rows_of(self.warehouse.reopened(self.copy)) == expected, self.describe()
         assert self.folded() == expected, self.describe()
@@ -151,7 +151,7 @@ def search(seed: int, deaths: int, scratch: Path) -> Counter[str]:
 
 
 def main() -> int:
-    """Search, and print the deaths by step."""
+    """Search, and print the crashes by step."""
     parser = argparse.ArgumentParser(prog="python -m tests.spark.stream.restarts", description=__doc__)
     parser.add_argument("--count", type=int, default=500, help="deaths in all")
     parser.add_argument("--seed", type=int, default=1, help="the first table")

@@ -14,13 +14,13 @@ def limits(**options: str) -> Limits:
 
 
 @pytest.mark.parametrize("limit", ["maxFilesPerTrigger", "maxBytesPerTrigger", "maxRowsPerTrigger"])
-def test_a_split_is_left_for_the_next_batch_when_it_would_exceed_a_limit(limit: str) -> None:
+def test_a_split_that_would_exceed_a_limit_is_left_for_the_next_micro_batch(limit: str) -> None:
     taken, bound = Size(5, 5, 5), limits(**{limit: "8"})
     assert bound.admits(taken, Size(3, 3, 3))
     assert not bound.admits(taken, Size(4, 4, 4))
 
 
-def test_the_first_split_is_taken_however_large_it_is() -> None:
+def test_the_first_split_is_always_taken() -> None:
     assert limits(maxRowsPerTrigger="1").admits(Size(), Size(9, 900, 900))
 
 
@@ -30,6 +30,6 @@ def test_without_limits_everything_is_taken() -> None:
 
 
 @pytest.mark.parametrize("given", ["minRowsPerTrigger", "maxTriggerDelayMs"])
-def test_a_minimum_of_rows_needs_a_delay_and_a_delay_a_minimum(given: str) -> None:
-    with pytest.raises(InvalidOption, match="give both or none"):
+def test_a_minimum_of_rows_and_a_delay_require_each_other(given: str) -> None:
+    with pytest.raises(InvalidOption, match="set both or none"):
         limits(**{given: "5"})

@@ -33,7 +33,7 @@ def ended(query: Any) -> None:
 NOW = {"availableNow": True}
 
 
-def test_a_lake_streams_a_branch_into_a_branch(branched: TestLake, tmp_path: Path) -> None:
+def test_a_branch_is_streamed_into_a_branch(branched: TestLake, tmp_path: Path) -> None:
     checkpoint = str(tmp_path / "checkpoint")
 
     def run() -> None:
@@ -52,7 +52,7 @@ def test_a_lake_streams_a_branch_into_a_branch(branched: TestLake, tmp_path: Pat
     assert not branched.lake.table("s.s$consumers").collect()
 
 
-def test_readers_and_writers_of_spark_take_a_branch_by_path_and_by_option(branched: TestLake, tmp_path: Path) -> None:
+def test_spark_streams_name_a_branch_by_path_and_by_option(branched: TestLake, tmp_path: Path) -> None:
     source, target = (branched.table(name).store.paths.root for name in ("s", "d"))
     read = branched.spark.readStream.format("paimon")
     for number, frame in enumerate((read.load(f"{source}$branch_dev"), read.option("branch", "dev").load(source))):

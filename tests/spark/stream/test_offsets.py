@@ -12,19 +12,19 @@ from table_format.spark.stream.offsets import Offset, Origin
 from tests.support.tables import disk_warehouse, keyed
 
 
-def test_an_offset_of_a_checkpoint_is_the_offset_that_was_written() -> None:
+def test_an_offset_is_preserved_in_a_checkpoint() -> None:
     for origin in (None, Origin(snapshot=3, is_state=True), Origin(snapshot=1, is_state=False)):
         offset = Offset.beginning("t", origin)
         assert Offset.of(json.loads(json.dumps(offset.to_json()))) == offset
 
 
 @pytest.mark.parametrize("json", [{}, {"snapshotId": 1, "index": 0, "scanSnapshot": False}, {"version": 2}])
-def test_what_is_no_offset_of_this_version_is_refused(json: dict[str, object]) -> None:
+def test_an_invalid_offset_is_refused(json: dict[str, object]) -> None:
     with pytest.raises(InvalidInputError, match="new checkpoint"):
         Offset.of(json)
 
 
-def test_an_offset_says_how_much_of_a_snapshot_was_read(tmp_path: Path) -> None:
+def test_an_offset_records_how_much_of_a_snapshot_was_read(tmp_path: Path) -> None:
     table = disk_warehouse(tmp_path).table(primary_keys=["id"])
     table.append(keyed([(n, "a", n) for n in range(9)]))
     snapshot, splits = table.latest_snapshot(), table.scan().plan().splits

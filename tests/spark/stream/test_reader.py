@@ -1,4 +1,4 @@
-"""The source: where queries begin, what a micro-batch takes, and what makes a query stop."""
+"""The source: where queries begin, the content of micro-batches, and errors that stop a query."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SMALL_SPLITS = {"source.split.target-size": "1 b", "source.split.open-file-cost"
 
 
 def three_commits(warehouse: Warehouse, *, compacted_before: int | None = None, **options: str) -> Table:
-    """Three snapshots of a key each; the later ones replace the row of key 0 too."""
+    """Create three snapshots with one key each. The later ones also replace the row of key 0."""
     given = {"write-only": "true", "bucket": "1", **KEEP_ALL, **{k.replace("_", "-"): v for k, v in options.items()}}
     table = warehouse.table(primary_keys=["id"], options=given)
     for number in (1, 2, 3):
@@ -43,12 +43,12 @@ def three_commits(warehouse: Warehouse, *, compacted_before: int | None = None, 
 
 
 def expire_all(table: Table) -> None:
-    """Expire what no consumer keeps, but for the latest snapshot."""
+    """Expire all snapshots that no consumer keeps, except the latest."""
     table.expire_snapshots(retain_max=1, retain_min=1, older_than_ms=1 << 60, retain_floor_ms=0)
 
 
 def run(table: Table, checkpoint: Checkpoint, options: dict[str, str] | None = None) -> list[list[tuple[Any, ...]]]:
-    """The rows of every micro-batch there is now, by a new process."""
+    """Return the rows of every available micro-batch, in a new process."""
     return [sorted(rows) for _, rows in Run(source_of(table, options), checkpoint).available_now().batches]
 
 
@@ -73,7 +73,7 @@ MODES: dict[str, tuple[dict[str, str], list[list[tuple[Any, ...]]]]] = {
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_a_query_begins_where_the_scan_mode_says_and_goes_on_with_changes(
+def test_a_query_begins_according_to_the_scan_mode_and_continues_with_changes(
     mode: str, warehouse: Warehouse, checkpoint: Checkpoint
 ) -> None:
     options, expected = MODES[mode]
@@ -103,7 +103,7 @@ def test_a_query_of_an_empty_table_waits_for_its_first_snapshot(warehouse: Wareh
     assert query.batches[0][1] == [(1, "a", 1)]
 
 
-def test_row_kinds_are_shown_with_read_changelog_and_taken_back_rows_left_out_without(
+def test_row_kinds_are_shown_with_read_changelog_and_retracts_are_left_out_without_it(
     warehouse: Warehouse, checkpoint: Checkpoint, tmp_path: Path
 ) -> None:
     table = three_commits(warehouse, changelog_producer="input")
@@ -116,7 +116,7 @@ def test_row_kinds_are_shown_with_read_changelog_and_taken_back_rows_left_out_wi
 
 
 @pytest.mark.parametrize("engine", ["partial-update", "aggregation", "first-row"])
-def test_a_merge_engine_whose_rows_come_from_several_commits_is_refused_without_a_changelog(
+def test_a_merge_engine_that_combines_rows_of_several_commits_needs_a_changelog(
     engine: str, warehouse: Warehouse
 ) -> None:
     table = warehouse.table(primary_keys=["id"], options={"merge-engine": engine})
@@ -131,7 +131,7 @@ def test_a_merge_engine_whose_rows_come_from_several_commits_is_refused_without_
 
 
 @pytest.mark.parametrize("limit", ["maxFilesPerTrigger", "maxRowsPerTrigger", "maxBytesPerTrigger"])
-def test_a_state_and_a_snapshot_are_cut_into_micro_batches_by_splits(
+def test_a_state_and_a_snapshot_are_divided_into_micro_batches_by_splits(
     limit: str, warehouse: Warehouse, checkpoint: Checkpoint
 ) -> None:
     table = warehouse.table(options={**SMALL_SPLITS, **KEEP_ALL})
@@ -154,9 +154,7 @@ def test_trigger_once_ignores_the_limits(warehouse: Warehouse, checkpoint: Check
     assert query.batches[0][0]["snapshot"] == 3
 
 
-def test_available_now_ends_with_the_snapshot_that_was_the_latest_at_its_start(
-    warehouse: Warehouse, checkpoint: Checkpoint
-) -> None:
+def test_available_now_ends_with_the_latest_snapshot_at_its_start(warehouse: Warehouse, checkpoint: Checkpoint) -> None:
     table = three_commits(warehouse)
     query = Run(source_of(table, {"scan.snapshot-id": "1", "read.stream.maxFilesPerTrigger": "1"}), checkpoint)
     query.step = lambda name: table.append(keyed([(9, "a", 9)])) and None if "before the batch" in name else None
@@ -164,7 +162,7 @@ def test_available_now_ends_with_the_snapshot_that_was_the_latest_at_its_start(
     assert [end["snapshot"] for end, _ in query.batches] == [1, 2, 3]
 
 
-def test_few_rows_wait_for_others_until_the_delay_is_over(warehouse: Warehouse, checkpoint: Checkpoint) -> None:
+def test_few_rows_wait_for_more_rows_until_the_delay_ends(warehouse: Warehouse, checkpoint: Checkpoint) -> None:
     table = three_commits(warehouse)
     waiting = {"read.stream.minRowsPerTrigger": "3", "read.stream.maxTriggerDelayMs": "3600000"}
     query = Run(source_of(table, waiting), checkpoint)
@@ -179,7 +177,7 @@ def test_few_rows_wait_for_others_until_the_delay_is_over(warehouse: Warehouse, 
     assert run(table, checkpoint, waiting) == [[(6, "a", 6)]]
 
 
-def test_there_is_no_micro_batch_when_only_a_compaction_happened(warehouse: Warehouse, checkpoint: Checkpoint) -> None:
+def test_a_compaction_starts_no_micro_batch(warehouse: Warehouse, checkpoint: Checkpoint) -> None:
     table = three_commits(warehouse)
     query = Run(source_of(table), checkpoint)
     assert query.trigger()
@@ -191,7 +189,7 @@ def test_there_is_no_micro_batch_when_only_a_compaction_happened(warehouse: Ware
 # --- restarts ---------------------------------------------------------------------------------------------------------
 
 
-def test_the_first_micro_batch_is_repeated_as_it_was_though_a_new_query_would_begin_elsewhere(
+def test_the_first_micro_batch_is_repeated_unchanged_even_if_a_new_query_would_begin_elsewhere(
     warehouse: Warehouse, checkpoint: Checkpoint
 ) -> None:
     table = three_commits(warehouse)
@@ -206,7 +204,7 @@ def test_the_first_micro_batch_is_repeated_as_it_was_though_a_new_query_would_be
     assert run(table, checkpoint) == [STATE_OF_3, CHANGES_OF_4]
 
 
-def test_a_query_goes_on_within_a_state_whose_splits_are_the_same_and_stops_when_they_are_others(
+def test_a_query_continues_within_a_state_only_if_the_splits_are_the_same(
     warehouse: Warehouse, checkpoint: Checkpoint
 ) -> None:
     table = warehouse.table(options={**SMALL_SPLITS, **KEEP_ALL})
@@ -214,14 +212,14 @@ def test_a_query_goes_on_within_a_state_whose_splits_are_the_same_and_stops_when
         table.append(keyed([(n, "a", n)]))
     options = {"read.stream.maxFilesPerTrigger": "1"}
     Run(source_of(table, options), checkpoint).trigger()
-    with pytest.raises(InvalidOption, match=r"has read 1 of 3 splits of snapshot 3, and its files make other splits"):
+    with pytest.raises(
+        InvalidOption, match=r"has read 1 of 3 splits of snapshot 3, but the files are now divided into other splits"
+    ):
         run(table, checkpoint, {"source.split.target-size": "1 gb"})
     assert len(run(table, checkpoint, options)) == 2
 
 
-def test_a_checkpoint_with_which_another_table_was_read_is_refused(
-    warehouse: Warehouse, checkpoint: Checkpoint
-) -> None:
+def test_a_checkpoint_of_another_table_is_refused(warehouse: Warehouse, checkpoint: Checkpoint) -> None:
     run(three_commits(warehouse), checkpoint)
     other = warehouse.table("other", primary_keys=["id"])
     with pytest.raises(TableReplaced, match=r"belongs to another table.*new checkpoint"):
@@ -232,14 +230,14 @@ def test_a_checkpoint_with_which_another_table_was_read_is_refused(
 
 
 def begun(warehouse: Warehouse, checkpoint: Checkpoint, **options: str) -> tuple[Table, Run]:
-    """A table with three snapshots, and a running query that has read them."""
+    """Create a table with three snapshots, and a running query that has read them."""
     table = three_commits(warehouse, **options)
     query = Run(source_of(table), checkpoint)
     assert query.trigger()
     return table, query
 
 
-def test_a_query_whose_next_snapshot_was_expired_stops(warehouse: Warehouse, checkpoint: Checkpoint) -> None:
+def test_a_query_stops_if_its_next_snapshot_has_expired(warehouse: Warehouse, checkpoint: Checkpoint) -> None:
     table, query = begun(warehouse, checkpoint)
     for number in (4, 5, 6):
         table.append(keyed([(number, "a", number)]))
@@ -249,7 +247,7 @@ def test_a_query_whose_next_snapshot_was_expired_stops(warehouse: Warehouse, che
             again.trigger()
 
 
-def test_a_consumer_keeps_what_a_query_has_still_to_read(warehouse: Warehouse, checkpoint: Checkpoint) -> None:
+def test_a_consumer_keeps_unread_snapshots(warehouse: Warehouse, checkpoint: Checkpoint) -> None:
     table = three_commits(warehouse)
     options = {"consumer-id": "query"}
     query = Run(source_of(table, options), checkpoint)
@@ -264,7 +262,7 @@ def test_a_consumer_keeps_what_a_query_has_still_to_read(warehouse: Warehouse, c
     assert run(table, checkpoint, options) == [[(4, "a", 4), (5, "a", 5), (6, "a", 6)]]
 
 
-def test_the_progress_of_a_consumer_stays_at_a_snapshot_that_is_half_read(
+def test_the_progress_of_a_consumer_stays_at_a_partially_read_snapshot(
     warehouse: Warehouse, checkpoint: Checkpoint, tmp_path: Path
 ) -> None:
     table = warehouse.table(primary_keys=["id"], options={"write-only": "true", **SMALL_SPLITS, **KEEP_ALL})
@@ -281,7 +279,7 @@ def test_the_progress_of_a_consumer_stays_at_a_snapshot_that_is_half_read(
     assert run(table, Checkpoint(tmp_path / "new"), options) == [[(10, "a", 10)]]
 
 
-def test_a_consumer_makes_no_progress_before_all_of_the_state_is_read(
+def test_a_consumer_makes_no_progress_before_the_state_is_read_completely(
     warehouse: Warehouse, checkpoint: Checkpoint
 ) -> None:
     table = warehouse.table(primary_keys=["id"])
@@ -295,9 +293,7 @@ def test_a_consumer_makes_no_progress_before_all_of_the_state_is_read(
 
 
 @pytest.mark.parametrize("commits", [0, 3])
-def test_a_query_of_a_table_that_was_rolled_back_stops(
-    commits: int, warehouse: Warehouse, checkpoint: Checkpoint
-) -> None:
+def test_a_query_stops_if_the_table_was_rolled_back(commits: int, warehouse: Warehouse, checkpoint: Checkpoint) -> None:
     table, query = begun(warehouse, checkpoint)
     table.rollback_to(1)
     for number in range(commits):
@@ -307,7 +303,7 @@ def test_a_query_of_a_table_that_was_rolled_back_stops(
             again.trigger()
 
 
-def test_a_query_of_a_table_that_was_created_again_stops(warehouse: Warehouse, checkpoint: Checkpoint) -> None:
+def test_a_query_stops_if_the_table_was_created_again(warehouse: Warehouse, checkpoint: Checkpoint) -> None:
     _, query = begun(warehouse, checkpoint)
     warehouse.catalog.drop_table("db.t")
     table = three_commits(warehouse)
@@ -320,7 +316,7 @@ def test_a_query_of_a_table_that_was_created_again_stops(warehouse: Warehouse, c
 @pytest.mark.parametrize(
     "change", [AddColumn("n", IntType()), DropColumn("v"), SetOption("changelog-producer", "input")]
 )
-def test_a_query_stops_at_the_first_snapshot_of_another_schema_and_goes_on_after_a_restart(
+def test_a_query_stops_at_a_snapshot_with_another_schema_and_continues_after_a_restart(
     change: Any, warehouse: Warehouse, checkpoint: Checkpoint
 ) -> None:
     table, query = begun(warehouse, checkpoint)
@@ -330,14 +326,12 @@ def test_a_query_stops_at_the_first_snapshot_of_another_schema_and_goes_on_after
     changed.append(pa.Table.from_pylist([{"id": 5, "dt": "a"}], schema=changed.arrow_schema))
     assert query.trigger()
     assert query.batches[-1][1] == [(4, "a", 4)]
-    with pytest.raises(SchemaChanged, match=r"start the .*query again, with the same checkpoint"):
+    with pytest.raises(SchemaChanged, match=r"restart the .*query with the same checkpoint"):
         query.trigger()
     assert [row[:2] for (row,) in run(changed, checkpoint)] == [(5, "a")]
 
 
-def test_a_change_of_the_schema_that_readers_do_not_see_stops_nothing(
-    warehouse: Warehouse, checkpoint: Checkpoint
-) -> None:
+def test_a_schema_change_that_readers_do_not_see_stops_no_query(warehouse: Warehouse, checkpoint: Checkpoint) -> None:
     table, query = begun(warehouse, checkpoint)
     warehouse.catalog.alter_table("db.t", [SetOption("target-file-size", "1 mb")])
     warehouse.reopened(table).append(keyed([(4, "a", 4)]))
@@ -348,7 +342,7 @@ def test_a_change_of_the_schema_that_readers_do_not_see_stops_nothing(
 # --- what is refused before a query starts ----------------------------------------------------------------------------
 
 
-def test_an_option_that_is_not_declared_is_refused(warehouse: Warehouse) -> None:
+def test_an_unknown_option_is_refused(warehouse: Warehouse) -> None:
     table = warehouse.table(primary_keys=["id"])
     with pytest.raises(InvalidOption, match=r"maxfiles.*is not known"):
         source_of(table, {"read.stream.maxFiles": "1"})
@@ -356,16 +350,14 @@ def test_an_option_that_is_not_declared_is_refused(warehouse: Warehouse) -> None
         source_of(table, {"read.stream.maxFilesPerTrigger": "0"})
 
 
-def test_row_kinds_are_for_streaming_queries(warehouse: Warehouse) -> None:
+def test_read_changelog_is_refused_for_a_batch_read(warehouse: Warehouse) -> None:
     table = warehouse.table(primary_keys=["id"])
     source = PaimonDataSource(CaseInsensitiveDict({"path": table.store.paths.root, "read.changelog": "true"}))
     with pytest.raises(UnsupportedFeature, match=r"read\.changelog of a batch read .*; read 'db\.t\$audit_log'"):
         source.reader(source.schema())
 
 
-def test_a_query_may_show_some_columns_and_none_that_the_table_does_not_have(
-    warehouse: Warehouse, checkpoint: Checkpoint
-) -> None:
+def test_a_query_may_select_columns_but_only_existing_ones(warehouse: Warehouse, checkpoint: Checkpoint) -> None:
     table = three_commits(warehouse)
     source = PaimonDataSource(CaseInsensitiveDict({"path": table.store.paths.root, "read.changelog": "true"}))
     reader = source.streamReader(StructType().add("v", "long").add("rowkind", "string"))
@@ -378,11 +370,14 @@ def test_a_query_may_show_some_columns_and_none_that_the_table_does_not_have(
 @pytest.mark.parametrize(
     ("wanted", "words"),
     [
-        (StructType().add("id", "long"), r"'rowkind', which the schema lacks; add 'rowkind STRING'"),
+        (
+            StructType().add("id", "long"),
+            r"'rowkind' holds the kind of each change, but the schema lacks it; add 'rowkind STRING'",
+        ),
         (StructType().add("rowkind", "binary"), "column 'rowkind' the type binary"),
     ],
 )
-def test_changes_are_not_shown_without_their_kinds(wanted: StructType, words: str, warehouse: Warehouse) -> None:
+def test_a_schema_for_changes_must_contain_the_row_kind(wanted: StructType, words: str, warehouse: Warehouse) -> None:
     table = warehouse.table(primary_keys=["id"], options={"changelog-producer": "input"})
     source = PaimonDataSource(CaseInsensitiveDict({"path": table.store.paths.root, "read.changelog": "true"}))
     with pytest.raises(InvalidInputError, match=words):

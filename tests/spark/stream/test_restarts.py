@@ -1,4 +1,4 @@
-"""A bounded part of the search of ``restarts.py``."""
+"""A limited part of the search in ``restarts.py``."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ from tests.spark.stream.restarts import search
 
 
 @pytest.mark.parametrize("seed", range(1, 7))
-def test_what_a_query_wrote_that_died_and_was_restarted_is_what_the_table_holds(seed: int, tmp_path: Path) -> None:
+def test_a_query_that_died_and_was_restarted_writes_every_row_once(seed: int, tmp_path: Path) -> None:
     assert search(seed, 4, tmp_path).total() >= 4

@@ -27,7 +27,7 @@ def finished(query: Any) -> list[dict[str, Any]]:
     return list(query.recentProgress)
 
 
-def test_the_code_of_the_page_runs(spark: Any, tmp_path: Path) -> None:
+def test_the_code_in_the_streaming_page_runs(spark: Any, tmp_path: Path) -> None:
     page = PAGE.read_text().replace('"/warehouse"', f'"{tmp_path}/warehouse"').replace('"/checkpoints', f'"{tmp_path}')
     names: dict[str, Any] = {"spark": spark, "paimon": paimon, "Update": Update, "Insert": Insert}
     for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
@@ -42,7 +42,7 @@ def test_the_code_of_the_page_runs(spark: Any, tmp_path: Path) -> None:
         lake.write_stream(names["rows"], "shop.copy", checkpoint=str(tmp_path), output_mode="some")
 
 
-def test_a_batch_that_spark_repeats_is_written_once_and_the_query_goes_on(lake: TestLake, tmp_path: Path) -> None:
+def test_a_repeated_micro_batch_is_written_once_and_the_query_continues(lake: TestLake, tmp_path: Path) -> None:
     lake.create("s")
     lake.create("d")
     checkpoint = tmp_path / "checkpoint"
@@ -67,7 +67,7 @@ def test_a_batch_that_spark_repeats_is_written_once_and_the_query_goes_on(lake: 
     assert [s.commit_identifier for s in lake.table("d").snapshots()] == [0, 1, 2]
 
 
-def test_the_error_of_a_query_says_why_it_stopped_and_what_to_do(lake: TestLake, tmp_path: Path) -> None:
+def test_the_error_of_a_stopped_query_names_the_reason_and_what_to_do(lake: TestLake, tmp_path: Path) -> None:
     lake.create("s")
     lake.write([(1, "a")], name="s")
     query = lake.lake.read_stream("s.s").writeStream.format("noop").option("checkpointLocation", str(tmp_path / "c"))
@@ -75,11 +75,13 @@ def test_the_error_of_a_query_says_why_it_stopped_and_what_to_do(lake: TestLake,
     running.processAllAvailable()
     lake.lake.catalog.alter_table("s.s", [AddColumn("n", IntType())])
     lake.write([(2, "a", 1)], "id long, v string, n int", name="s")
-    with pytest.raises(StreamingQueryException, match="start the query again, with the same checkpoint"):
+    with pytest.raises(StreamingQueryException, match="restart the query with the same checkpoint"):
         running.awaitTermination(120)
 
 
-def test_complete_output_replaces_the_table_and_update_needs_the_lake(lake: TestLake, tmp_path: Path) -> None:
+def test_complete_output_replaces_the_table_and_update_output_requires_lake_write_stream(
+    lake: TestLake, tmp_path: Path
+) -> None:
     lake.create("s")
     table = lake.create("d")
     lake.write([(1, "a"), (2, "a")], name="s")
@@ -95,7 +97,7 @@ def test_complete_output_replaces_the_table_and_update_needs_the_lake(lake: Test
         finished(update.option("checkpointLocation", str(tmp_path / "u")).start(path))
 
 
-def test_a_micro_batch_that_one_task_reads_is_written_by_that_task(lake: TestLake, tmp_path: Path) -> None:
+def test_one_task_reads_and_writes_a_small_micro_batch(lake: TestLake, tmp_path: Path) -> None:
     for name in ("s", "d"):
         lake.create(name)
     lake.write([(1, "a")], name="s")
@@ -109,5 +111,5 @@ def test_a_micro_batch_that_one_task_reads_is_written_by_that_task(lake: TestLak
     finished(query.option("checkpointLocation", str(tmp_path / "c")).trigger(availableNow=True).start())
     assert ways == [
         "exchange: shuffle, 1 writing task (one task produces all rows)",
-        "exchange: storage, 2 writing tasks (the table lies in a file system)",
+        "exchange: storage, 2 writing tasks (the table is in a file system)",
     ]

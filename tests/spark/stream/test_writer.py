@@ -1,4 +1,4 @@
-"""The sink: one commit for each micro-batch, whatever is repeated and whatever fails."""
+"""The sink: one commit for each micro-batch, despite repetitions and failures."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def data_files(warehouse: Warehouse, table: Table) -> list[str]:
     return [path for path in warehouse.files(table) if "/data-" in path]
 
 
-def test_a_micro_batch_that_is_committed_again_makes_no_snapshot_and_leaves_no_file(
+def test_a_micro_batch_that_is_committed_again_creates_no_snapshot_and_leaves_no_file(
     warehouse: Warehouse, table: Table, checkpoint: Checkpoint
 ) -> None:
     sink = Sink(table, checkpoint, with_kinds=False)
@@ -46,9 +46,7 @@ def test_a_micro_batch_that_is_committed_again_makes_no_snapshot_and_leaves_no_f
     assert rows_of(table) == [(0, "a", 1), (1, "a", 1)]
 
 
-def test_another_query_with_a_new_checkpoint_at_the_same_place_is_another_commit_user(
-    table: Table, checkpoint: Checkpoint
-) -> None:
+def test_a_new_checkpoint_in_the_same_location_has_another_commit_user(table: Table, checkpoint: Checkpoint) -> None:
     sink = Sink(table, checkpoint, with_kinds=False)
     sink.writer().commit([sink.write(batches((1, "a", 1)))], 0)
     sink = Sink(table, Checkpoint(checkpoint.place), with_kinds=False)
@@ -57,7 +55,7 @@ def test_another_query_with_a_new_checkpoint_at_the_same_place_is_another_commit
     assert len({s.commit_user for s in table.snapshots()}) == 2
 
 
-def test_nothing_of_a_micro_batch_stays_when_a_task_fails(
+def test_a_failed_task_leaves_nothing_of_a_micro_batch(
     warehouse: Warehouse, table: Table, checkpoint: Checkpoint
 ) -> None:
     sink = Sink(table, checkpoint, with_kinds=False)
@@ -70,9 +68,7 @@ def test_nothing_of_a_micro_batch_stays_when_a_task_fails(
     assert (table.snapshots(), data_files(warehouse, table)) == ((), [])
 
 
-def test_nothing_of_a_micro_batch_stays_when_its_commit_meets_a_conflict(
-    warehouse: Warehouse, checkpoint: Checkpoint
-) -> None:
+def test_a_conflict_leaves_nothing_of_a_micro_batch(warehouse: Warehouse, checkpoint: Checkpoint) -> None:
     table = warehouse.table(primary_keys=["id"])
     sink = Sink(table, checkpoint, with_kinds=False)
     messages = [sink.write(batches((1, "a", 1)))]
@@ -86,7 +82,7 @@ def test_nothing_of_a_micro_batch_stays_when_its_commit_meets_a_conflict(
     assert left < set(files)
 
 
-def test_an_abort_behind_the_commit_deletes_nothing(table: Table, checkpoint: Checkpoint) -> None:
+def test_an_abort_after_the_commit_deletes_nothing(table: Table, checkpoint: Checkpoint) -> None:
     sink = Sink(table, checkpoint, with_kinds=False)
     messages = [sink.write(batches((1, "a", 1)))]
     sink.writer().commit(messages, 0)
@@ -106,7 +102,7 @@ def test_the_row_of_the_later_task_wins(table: Table, checkpoint: Checkpoint) ->
 
 
 @pytest.mark.parametrize("keys", [["id"], []])
-def test_complete_output_replaces_all_rows_and_all_partitions_though_it_has_none(
+def test_complete_output_without_rows_deletes_all_partitions(
     keys: list[str], warehouse: Warehouse, checkpoint: Checkpoint
 ) -> None:
     keyed_by = ["dt", *keys] if keys else []
@@ -122,17 +118,17 @@ def test_complete_output_replaces_all_rows_and_all_partitions_though_it_has_none
     [
         ({}, InvalidInputError, f"needs the option '{CHECKPOINT}'"),
         ({CHECKPOINT: "s3a://bucket/c"}, UnsupportedFeature, "a checkpoint in the store 's3a'.*Lake.write_stream"),
-        ({CHECKPOINT: "/nowhere"}, BadEncoding, "/nowhere/metadata: the checkpoint does not say which query"),
+        ({CHECKPOINT: "/nowhere"}, BadEncoding, "/nowhere/metadata: the checkpoint contains no query id"),
     ],
 )
-def test_a_query_that_cannot_be_told_from_others_is_refused(
+def test_a_query_that_cannot_be_identified_is_refused(
     options: dict[str, str], error: type[Exception], text: str
 ) -> None:
     with pytest.raises(error, match=text):
         user_of_checkpoint(options)
 
 
-def test_a_checkpoint_may_be_named_as_a_path_or_as_a_uri(checkpoint: Checkpoint) -> None:
+def test_a_checkpoint_may_be_a_path_or_a_uri(checkpoint: Checkpoint) -> None:
     query_id = json.loads((checkpoint.place / "metadata").read_text())["id"]
     for place in (f"{checkpoint.place}/", f"file://{checkpoint.place}", f"file:{checkpoint.place}"):
         assert user_of_checkpoint({CHECKPOINT: place}) == f"spark-{query_id}"

@@ -9,7 +9,7 @@ from zipimport import zipimporter
 from table_format.spark.tasks.code_shipping import _archive
 
 
-def test_workers_import_what_is_compiled_and_the_source_where_that_is_needed(tmp_path: Path) -> None:
+def test_workers_import_compiled_modules_and_the_source_where_needed(tmp_path: Path) -> None:
     archive = _archive()
     types = f"{archive}/table_format/model/types"
     assert zipimporter(f"{archive}/table_format/model").get_filename("types") == f"{types}.pyc"

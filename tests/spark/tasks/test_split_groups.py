@@ -32,15 +32,15 @@ def counts(*sizes: int, parallelism: int) -> list[int]:
     return [len(group) for group in groups]
 
 
-def test_small_splits_are_read_by_as_many_tasks_as_run_side_by_side():
+def test_small_splits_are_read_by_as_many_tasks_as_run_in_parallel():
     assert counts(*[1000] * 100, parallelism=4) == [25] * 4
 
 
-def test_a_group_is_no_larger_than_a_split_may_be():
+def test_a_group_does_not_exceed_the_split_size():
     assert counts(*[60 * MIB] * 5, parallelism=1) == [2, 2, 1]
 
 
-def test_few_splits_have_a_task_each():
+def test_each_of_a_few_splits_has_its_own_task():
     assert counts(1000, 1000, parallelism=8) == [1, 1]
 
 

@@ -34,7 +34,7 @@ WANTED = {
 
 @pytest.mark.parametrize("group_by", [None, "color", "size", "n", "price", "seen"])
 @pytest.mark.parametrize("filter", [None, "color = 'red'", "n < 0"])
-def test_totals_travel_as_they_are(group_by: str | None, filter: str | None) -> None:
+def test_totals_are_preserved_between_task_and_driver(group_by: str | None, filter: str | None) -> None:
     table = memory_warehouse().table(schema=COLUMNS)
     ids = range(40)
     table.append(
@@ -61,7 +61,7 @@ class _Row:
         self.messages, self.failure = row["messages"], row["failure"]
 
 
-def test_the_error_that_stopped_a_task_is_raised_on_the_driver_as_what_it_is() -> None:
+def test_the_error_of_a_task_is_raised_on_the_driver_with_its_own_class() -> None:
     wanted = Wanted()
 
     def fail() -> Totals:

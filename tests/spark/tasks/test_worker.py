@@ -9,7 +9,7 @@ import pytest
 from table_format.spark.tasks import worker
 
 
-def test_what_lives_is_taken_out_of_the_search_for_garbage_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_existing_objects_are_excluded_from_garbage_collection_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker, "_is_settled", False)
     try:
         worker.settle()

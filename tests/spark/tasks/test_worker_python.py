@@ -22,14 +22,16 @@ def session(master: str) -> Any:
     ("master", "is_own"),
     [("local", True), ("local[2]", True), ("local-cluster[2,1,512]", False), ("spark://a:7077", False)],
 )
-def test_tasks_of_a_local_session_run_this_python(master: str, is_own: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tasks_of_a_local_session_run_the_python_of_the_driver(
+    master: str, is_own: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv("PYSPARK_PYTHON", raising=False)
     spark = session(master)
     use_own_python(spark)
     assert spark.sparkContext.pythonExec == (sys.executable if is_own else "python3")
 
 
-def test_the_python_that_is_named_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_python_set_by_the_user_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYSPARK_PYTHON", "python3")
     spark = session("local[2]")
     use_own_python(spark)
@@ -37,7 +39,7 @@ def test_the_python_that_is_named_is_kept(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.parametrize(("text", "package"), [(PYARROW, "pyarrow"), (OWN, "fastavro")])
-def test_a_package_that_tasks_lack_is_named_in_one_line(text: str, package: str) -> None:
+def test_the_error_names_a_package_that_tasks_lack(text: str, package: str) -> None:
     error = missing_package(text)
     assert error is not None
     assert f"lacks the package '{package}': set PYSPARK_PYTHON" in str(error)
@@ -45,5 +47,5 @@ def test_a_package_that_tasks_lack_is_named_in_one_line(text: str, package: str)
 
 
 @pytest.mark.parametrize("text", ["No module named 'pyarrow'", "ModuleNotFoundError: No module named 'shop'", "other"])
-def test_other_errors_stay_what_they_are(text: str) -> None:
+def test_other_errors_are_unchanged(text: str) -> None:
     assert missing_package(text) is None

@@ -46,7 +46,7 @@ def _answer(table: Table, placed: Any, rows: list[int]) -> Any:
     return SimpleNamespace(**found.to_pylist()[0])
 
 
-def test_writers_of_one_run_of_an_assigner_give_its_buckets() -> None:
+def test_rows_of_one_run_of_an_assigner_are_written_to_its_buckets() -> None:
     table = memory_warehouse().table("t", SCHEMA, primary_keys=["id"], options=OPTIONS)
     placed = _a_run(table)
     buckets = _buckets(placed)
@@ -68,7 +68,7 @@ def test_writers_of_two_runs_of_an_assigner_are_refused() -> None:
     assert "assigner 0 twice" in str(failure)
 
 
-def test_runs_of_two_assigners_are_no_two_runs_of_one() -> None:
+def test_runs_of_two_assigners_are_accepted() -> None:
     answers = [SimpleNamespace(runs=["0:a", "10:b"]), SimpleNamespace(runs=["0:a", "2:a"]), SimpleNamespace(runs=[])]
     assert repeated_assigners(answers) == ()
     assert repeated_assigners([*answers, SimpleNamespace(runs=["10:c", "2:b"])]) == ("2", "10")
@@ -82,7 +82,7 @@ def _told(table: Table) -> Any:
     return pa.record_batch([keys, pa.nulls(1, pa.string()), found], names=["id", "v", BUCKET])
 
 
-def test_a_writer_without_rows_hears_of_the_run_and_writes_nothing() -> None:
+def test_a_writer_without_rows_reports_the_run_and_writes_nothing() -> None:
     table = memory_warehouse().table("t", SCHEMA, primary_keys=["id"], options=OPTIONS)
     write = placed_writer(
         table.facts, ["id", "v", BUCKET], GivenBuckets(BUCKET, None), replacing=False, commit_user=None
@@ -94,7 +94,7 @@ def test_a_writer_without_rows_hears_of_the_run_and_writes_nothing() -> None:
     assert find_repeated_assigner(table.facts, [answer, _answer(table, placed, list(range(8)))]) is not None
 
 
-def test_what_stops_an_assigner_is_raised_by_the_writer() -> None:
+def test_the_writer_raises_the_error_of_an_assigner() -> None:
     table = memory_warehouse().table("t", SCHEMA, primary_keys=["id"], options=OPTIONS)
     keys = pa.StructArray.from_arrays([pa.nulls(2, pa.int32()), pa.array(["1", "x"])], names=["writer", "id"])
     choose = bucket_chooser(table.facts, table.schema.select(("id",)), None, replacing=False, assigners=1)
@@ -103,7 +103,7 @@ def test_what_stops_an_assigner_is_raised_by_the_writer() -> None:
     assert isinstance(gather([answer]).failure, InvalidData)
 
 
-def test_two_tasks_with_rows_of_one_bucket_are_refused() -> None:
+def test_rows_of_one_bucket_in_two_tasks_are_refused() -> None:
     table = memory_warehouse().table("t", SCHEMA, primary_keys=["id"], options=OPTIONS)
     placed = _a_run(table)
     one, other = (gather([_answer(table, placed, rows)]).messages for rows in ([0, 1], [2, 3]))

@@ -52,7 +52,7 @@ def some_rows(chance: random.Random, engine: str, turn: int, count: int) -> pa.T
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("assigners", [1, 2, 3])
-def test_several_assigners_leave_what_one_writer_leaves(warehouse: Warehouse, engine: str, assigners: int) -> None:
+def test_several_assigners_write_the_rows_of_a_single_writer(warehouse: Warehouse, engine: str, assigners: int) -> None:
     chance = random.Random(f"{engine} {assigners}")
     options = {"merge_engine": engine, "dynamic_bucket__target_row_num": "3"}
     if engine == "aggregation":
@@ -94,7 +94,7 @@ def test_the_number_of_assigners_may_change(warehouse: Warehouse) -> None:
         assert shards_content(table, assigners) == places_of(table)
 
 
-def test_what_was_placed_and_not_committed_is_in_no_index(warehouse: Warehouse) -> None:
+def test_places_of_uncommitted_rows_are_not_in_the_index(warehouse: Warehouse) -> None:
     table = moving(warehouse)
     write_shared(table, rows((1, "a", 1), (2, "a", 2)), 2)
     before = shards_content(table, 2)
@@ -133,7 +133,7 @@ def test_rows_of_two_runs_of_an_assigner_are_not_committed(warehouse: Warehouse)
     assert isinstance(find_repeated_assigner(job, answers), KeyPlacesChanged)
 
 
-def test_rows_that_were_placed_by_an_older_snapshot_are_refused(warehouse: Warehouse) -> None:
+def test_rows_that_were_placed_with_an_older_snapshot_are_refused(warehouse: Warehouse) -> None:
     table = moving(warehouse)
     write_shared(table, rows((1, "a", 1)), 2)
     data = rows((1, "b", 2))
@@ -151,7 +151,7 @@ def test_rows_that_were_placed_by_an_older_snapshot_are_refused(warehouse: Wareh
     assert rows_of(table) == [(1, "c", 3)]
 
 
-def test_an_old_key_is_a_new_one_to_each_shard(warehouse: Warehouse, tmp_path: Path) -> None:
+def test_each_shard_treats_an_expired_key_as_new(warehouse: Warehouse, tmp_path: Path) -> None:
     clock = Steps()
     runtime = Runtime(clock=clock, cache_directory=str(tmp_path / "aging"))
     table = moving(with_runtime(warehouse, runtime), cross_partition_upsert__index_ttl="1 h")
@@ -165,7 +165,7 @@ def test_an_old_key_is_a_new_one_to_each_shard(warehouse: Warehouse, tmp_path: P
     assert rows_of(table) == sorted([(i, "a", 1) for i in range(6)] + [(i, "c", 3) for i in range(6)])
 
 
-def test_rows_to_be_ignored_place_nothing(warehouse: Warehouse) -> None:
+def test_ignored_rows_do_not_place_keys(warehouse: Warehouse) -> None:
     table = moving(warehouse, merge_engine="partial-update", ignore_delete="true")
     write_shared(table, rows((1, "a", 1), (2, "a", 2)), 2)
     write_shared(table, rows((1, "b", 9), (2, "b", 3), (2, "c", 9), kinds=["-D", "+I", "-D"]), 2)
@@ -173,7 +173,7 @@ def test_rows_to_be_ignored_place_nothing(warehouse: Warehouse) -> None:
 
 
 @pytest.mark.parametrize("bad", [None, "x"])
-def test_bad_rows_are_refused_as_by_one_writer(warehouse: Warehouse, bad: str | None) -> None:
+def test_invalid_rows_are_refused_as_by_a_single_writer(warehouse: Warehouse, bad: str | None) -> None:
     table = moving(warehouse)
     data = rows((1, "a", 1), (2, "a", 2))
     bad_keys = data.set_column(0, "id", pa.array([1, None])) if bad is None else None
@@ -187,7 +187,7 @@ def test_bad_rows_are_refused_as_by_one_writer(warehouse: Warehouse, bad: str | 
     assert warehouse.files(table) == ["schema/schema-0"]
 
 
-def test_an_overwrite_begins_with_no_keys(warehouse: Warehouse) -> None:
+def test_an_overwrite_begins_without_keys(warehouse: Warehouse) -> None:
     table = moving(warehouse, dynamic_partition_overwrite="false")
     write_shared(table, rows((1, "a", 1), (2, "a", 2)), 2)
     write_shared(table, rows((1, "b", 3), (3, "a", 4), (3, "b", 5)), 3, replacing=True)
@@ -209,7 +209,7 @@ def keyed_by_id(lake: TestLake, **options: str) -> Table:
 
 @pytest.mark.spark
 @pytest.mark.parametrize("engine", ["deduplicate", "partial-update"])
-def test_spark_leaves_what_one_process_leaves(moving_lake: TestLake, warehouse: Warehouse, engine: str) -> None:
+def test_spark_writes_the_rows_of_a_single_process(moving_lake: TestLake, warehouse: Warehouse, engine: str) -> None:
     chance = random.Random(engine)
     options = {"merge-engine": engine, "dynamic-bucket.target-row-num": "3"}
     table = keyed_by_id(moving_lake, **options)

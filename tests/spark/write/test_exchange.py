@@ -1,4 +1,4 @@
-"""Which way rows take to their buckets; the parts of the exchange through storage; sequence numbers of tasks."""
+"""The choice of the exchange; the parts of the exchange through storage; sequence numbers of tasks."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def wanting(table: Table, exchange: str) -> Table:
 # --- the rule ---------------------------------------------------------------------------------------------------------
 
 
-def test_storage_is_the_way_where_several_tasks_write_a_table_in_a_file_system(tmp_path: Path) -> None:
+def test_several_tasks_exchange_rows_through_storage_in_a_file_system(tmp_path: Path) -> None:
     on_disk = disk_warehouse(tmp_path).table("t", SCHEMA, primary_keys=["id"], options=WRITE_ONLY)
     assert way_of(on_disk.facts, TASKS).exchange is Exchange.STORAGE
     assert way_of(a_table().facts, TASKS).exchange is Exchange.SHUFFLE
@@ -64,12 +64,12 @@ def test_storage_is_the_way_where_several_tasks_write_a_table_in_a_file_system(t
 
 
 @pytest.mark.parametrize("exchange", ["auto", "shuffle", "storage"])
-def test_one_task_takes_few_rows_from_where_they_are(exchange: str) -> None:
+def test_one_task_writes_few_rows_without_a_shuffle(exchange: str) -> None:
     way = way_of(wanting(a_table(), exchange).facts, WritingTasks(1, "few rows"))
     assert (way.exchange, way.tasks, way.is_small) == (Exchange.SHUFFLE, 1, True)
 
 
-def test_a_way_is_explained() -> None:
+def test_the_exchange_is_explained() -> None:
     shown = str(way_of(wanting(a_table(), "storage").facts, TASKS))
     assert shown == "exchange: storage, 3 writing tasks ('spark.write.exchange' = 'storage')"
 
@@ -81,15 +81,13 @@ def test_a_way_is_explained() -> None:
         ({"deletion-vectors.enabled": "true"}, "has deletion vectors"),
     ],
 )
-def test_tasks_do_not_write_one_bucket_where_each_would_have_to_know_the_others_rows(
-    options: dict[str, str], reason: str
-) -> None:
+def test_tasks_do_not_share_a_bucket_if_each_needs_the_rows_of_the_others(options: dict[str, str], reason: str) -> None:
     with pytest.raises(UnsupportedFeature, match=reason):
         way_of(wanting(a_table(**options), "none").facts, TASKS)
 
 
 @pytest.mark.parametrize("exchange", ["none", "storage"])
-def test_tables_that_give_keys_their_buckets_refuse_other_ways(exchange: str) -> None:
+def test_dynamic_and_cross_partition_tables_refuse_other_exchanges(exchange: str) -> None:
     table = memory_warehouse().table(
         "t", SCHEMA, primary_keys=["id"], options={"bucket": "-1", "spark.write.exchange": exchange}
     )
@@ -136,7 +134,7 @@ def rows_in(table: Table) -> list[tuple[Any, ...]]:
 
 @pytest.mark.parametrize("make", [a_table, a_partitioned_table])
 @pytest.mark.parametrize("tasks", [1, 2, 5])
-def test_rows_arrive_as_they_were_sent(make: Any, tasks: int) -> None:
+def test_rows_arrive_unchanged(make: Any, tasks: int) -> None:
     table, alone = make(), make()
     with exchange_directory(table.facts) as directory:
         job = job_of(table, directory, tasks)
@@ -151,7 +149,7 @@ def test_rows_arrive_as_they_were_sent(make: Any, tasks: int) -> None:
     assert len(buckets) == len(set(buckets))
 
 
-def test_a_later_task_s_row_of_a_key_wins(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_row_of_a_later_task_wins(monkeypatch: pytest.MonkeyPatch) -> None:
     table = a_table()
     number = [0]
     context = SimpleNamespace(partitionId=lambda: number[0])
@@ -166,7 +164,7 @@ def test_a_later_task_s_row_of_a_key_wins(monkeypatch: pytest.MonkeyPatch) -> No
     assert [row[2] for row in rows_in(table)] == ["earlier"] * 10 + ["later"] * 20
 
 
-def test_what_another_attempt_of_a_task_left_is_not_read() -> None:
+def test_files_of_another_attempt_of_a_task_are_not_read() -> None:
     table = a_table()
     io = table.store.io
     with exchange_directory(table.facts) as directory:
@@ -181,7 +179,7 @@ def test_what_another_attempt_of_a_task_left_is_not_read() -> None:
     assert len(rows_in(table)) == 40
 
 
-def test_the_directory_is_deleted_after_a_failure_too() -> None:
+def test_the_directory_is_also_deleted_after_a_failure() -> None:
     table = a_table()
 
     def fail() -> None:
@@ -195,7 +193,7 @@ def test_the_directory_is_deleted_after_a_failure_too() -> None:
     assert table.store.io.list(table.store.paths.exchange_directory) == []
 
 
-def test_a_file_that_vanished_is_named() -> None:
+def test_the_error_names_a_missing_file() -> None:
     table = a_table()
     with exchange_directory(table.facts) as directory:
         job = job_of(table, directory)
@@ -207,7 +205,7 @@ def test_a_file_that_vanished_is_named() -> None:
     assert file.name in str(found.failure)
 
 
-def test_a_value_that_is_not_the_table_s_is_refused_by_the_writer_and_leaves_no_file() -> None:
+def test_the_writer_refuses_an_invalid_value_and_leaves_no_file() -> None:
     table = a_table()
     bad = pa.RecordBatch.from_arrays([pa.array([1, None]), pa.array(["a", "b"]), pa.array(["x", "y"])], SCHEMA.names)
     with exchange_directory(table.facts) as directory:
@@ -218,7 +216,7 @@ def test_a_value_that_is_not_the_table_s_is_refused_by_the_writer_and_leaves_no_
     assert table.store.io.list(table.store.paths.bucket_directory("", 0)) == []
 
 
-def test_a_directory_that_a_dead_job_left_is_an_orphan_when_it_is_old() -> None:
+def test_an_old_directory_of_a_dead_job_is_an_orphan() -> None:
     table = a_table()
     table.append(pa.Table.from_batches([rows_from(0, 5)]))
     before = rows_in(table)
@@ -241,7 +239,7 @@ def written_by(table: Table, numbers: range, *batches: pa.RecordBatch) -> Any:
     return write.write(pa.RecordBatchReader.from_batches(SCHEMA, list(batches)))
 
 
-def test_tasks_with_ranges_of_their_own_write_one_bucket_and_the_later_task_wins() -> None:
+def test_tasks_with_separate_sequence_numbers_write_one_bucket_and_the_later_task_wins() -> None:
     table = a_table()
     table.append(pa.Table.from_batches([rows_from(0, 30, "before")]))
     later = written_by(table, range(1000, 2000), rows_from(10, 20, "later"))
@@ -255,7 +253,7 @@ def test_tasks_with_ranges_of_their_own_write_one_bucket_and_the_later_task_wins
         assert all(one[1] < other[0] for one, other in pairwise(spans))
 
 
-def test_a_task_that_leaves_its_range_fails_and_leaves_no_file() -> None:
+def test_a_task_that_exceeds_its_sequence_numbers_fails_and_leaves_no_file() -> None:
     table = a_table(bucket="1")
     with pytest.raises(InvalidInputError, match="more rows than its 10 sequence numbers"):
         written_by(table, range(10, 20), rows_from(0, 10), rows_from(10, 1))
@@ -263,7 +261,7 @@ def test_a_task_that_leaves_its_range_fails_and_leaves_no_file() -> None:
     assert len(written_by(table, range(10, 20), rows_from(0, 10))) == 1
 
 
-def test_buckets_are_those_of_one_process() -> None:
+def test_buckets_equal_those_of_a_single_process() -> None:
     table = a_partitioned_table()
     rows = rows_from(0, 200)
     job = job_of(table, "/nowhere", tasks=7)

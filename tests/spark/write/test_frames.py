@@ -1,4 +1,4 @@
-"""Frames become tables: upserts, deletes, overwrites, and writes that are repeated."""
+"""Writing of DataFrames: upserts, deletes, overwrites and repeated writes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_a_later_write_replaces_rows_by_key_and_row_kinds_delete_them(lake: Test
     assert 3 not in {key for key, _ in found}
 
 
-def test_partitions_and_composite_keys_are_routed_as_one_process_routes_them(lake: TestLake) -> None:
+def test_partitions_and_composite_keys_are_routed_as_in_a_single_process(lake: TestLake) -> None:
     schema = pa.schema([*DATED, pa.field("part", pa.string(), nullable=False)])
     lake.create(schema=schema, primary_keys=("dt", "id", "part"), partition_keys=("dt",), bucket="3")
     rows = [(f"2026-01-0{i % 3 + 1}", i % 7, f"v{i}", f"p{i}") for i in range(40)]
@@ -55,7 +55,7 @@ def test_partitions_and_composite_keys_are_routed_as_one_process_routes_them(lak
         (pa.date32(), "date", [dt.date(1, 1, 1), *(dt.date(1969, 1, 1) + dt.timedelta(i * 3) for i in range(300))]),
     ],
 )
-def test_spark_and_one_process_agree_on_the_bucket_of_whole_numbers(
+def test_spark_and_a_single_process_agree_on_the_bucket_of_integers(
     lake: TestLake, type_: pa.DataType, ddl: str, values: list[Any]
 ) -> None:
     schema = pa.schema([pa.field("k", type_, nullable=False), ("v", pa.string())])
@@ -89,7 +89,7 @@ def test_a_small_frame_is_written_by_one_task_without_a_shuffle(lake: TestLake) 
     assert len(lake.rows()) == 1999
 
 
-def test_an_append_table_takes_every_row_and_refuses_retracts(lake: TestLake) -> None:
+def test_an_append_table_accepts_every_row_and_refuses_retracts(lake: TestLake) -> None:
     lake.create(primary_keys=())
     lake.write([(1, "a"), (1, "a"), (2, None)])
     lake.write([(1, "a")], parallelism=1)
@@ -99,7 +99,7 @@ def test_an_append_table_takes_every_row_and_refuses_retracts(lake: TestLake) ->
     assert len(lake.table().snapshots()) == 2
 
 
-def test_overwrite_replaces_the_given_partition_or_those_with_rows_or_all(lake: TestLake) -> None:
+def test_overwrite_replaces_the_given_partition_or_partitions_with_rows_or_all_rows(lake: TestLake) -> None:
     lake.create(schema=DATED, primary_keys=("dt", "id"), partition_keys=("dt",))
     ddl = "dt string, id long, v string"
     lake.write([("a", 1, "x"), ("b", 1, "x"), ("c", 1, "x")], ddl)
@@ -119,7 +119,7 @@ def test_overwrite_replaces_the_given_partition_or_those_with_rows_or_all(lake: 
     assert lake.rows("u") == [(2, "y")]
 
 
-def test_a_write_with_identifier_lands_once_and_its_repetition_runs_no_job(lake: TestLake) -> None:
+def test_a_write_with_an_identifier_takes_effect_once_and_a_repetition_runs_no_job(lake: TestLake) -> None:
     lake.create()
     assert len(lake.write([(1, "a")], commit_user="loader", identifier=7, watermark=5, properties={"k": "v"})) == 1
     frame = lake.frame([(1, "b")], "id long, v string")
@@ -137,7 +137,7 @@ def test_a_write_with_identifier_lands_once_and_its_repetition_runs_no_job(lake:
     assert snapshot.watermark == 6
 
 
-def test_a_commit_that_came_too_late_leaves_no_file(lake: TestLake, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_commit_that_loses_a_race_leaves_no_file(lake: TestLake, monkeypatch: pytest.MonkeyPatch) -> None:
     from table_format.table.write.batch_commit import BatchCommit
 
     lake.create()
@@ -154,7 +154,7 @@ def test_a_commit_that_came_too_late_leaves_no_file(lake: TestLake, monkeypatch:
     assert lake.files() == before
 
 
-def test_bad_modes_are_refused(lake: TestLake) -> None:
+def test_unknown_modes_are_refused(lake: TestLake) -> None:
     lake.create()
     frame = lake.frame([(1, "a")], "id long, v string")
     with pytest.raises(InvalidInputError, match="modes are append and overwrite"):

@@ -25,7 +25,7 @@ def lake(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TestLak
     return a_lake(spark, tmp_path / "warehouse", {"local-cache.dir": str(tmp_path / "cache")})
 
 
-def test_keys_are_read_once_and_sent_to_the_shards_that_lack_them(lake: TestLake) -> None:
+def test_keys_are_read_once_and_sent_to_shards_without_an_index(lake: TestLake) -> None:
     options = {"bucket": "-1", "dynamic-bucket.target-row-num": "20"}
     table = lake.create(schema=KEYED, partition_keys=("dt",), **options)
     lake.write([(i, "abc"[i % 3], i) for i in range(90)], COLUMNS, parallelism=1)
@@ -45,7 +45,9 @@ def test_keys_are_read_once_and_sent_to_the_shards_that_lack_them(lake: TestLake
     assert shards_content(table, 3) == places_of(table)
 
 
-def test_assigners_are_asked_when_they_and_the_keys_are_many(lake: TestLake, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_indexes_of_assigners_are_checked_only_for_many_assigners_and_keys(
+    lake: TestLake, monkeypatch: pytest.MonkeyPatch
+) -> None:
     table = lake.create(schema=KEYED, partition_keys=("dt",), bucket="-1")
     assert not plan_bootstrap(lake.spark, table.facts, None, 3).shards
     lake.write([(1, "a", 1)], COLUMNS, parallelism=1)

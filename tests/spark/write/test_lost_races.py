@@ -51,7 +51,7 @@ EXPECTED = [(1, "a"), (100, "other"), (101, "other"), (2, "b"), (3, "b")]
 
 
 @pytest.mark.parametrize("parallelism", [None, 2])
-def test_a_frame_beside_a_writer_that_moves_the_hash_index_is_written_again(
+def test_a_frame_is_written_again_if_another_writer_changes_the_hash_index(
     lake: TestLake, monkeypatch: pytest.MonkeyPatch, parallelism: int | None
 ) -> None:
     table = lake.create(**DYNAMIC)
@@ -73,7 +73,7 @@ class OneSession:
         yield self._session
 
 
-def test_an_asset_on_spark_beside_a_writer_that_moves_the_hash_index_succeeds(
+def test_an_asset_on_spark_succeeds_if_another_writer_changes_the_hash_index(
     lake: TestLake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table = lake.create(**DYNAMIC)
@@ -95,7 +95,7 @@ def test_an_asset_on_spark_beside_a_writer_that_moves_the_hash_index_succeeds(
     assert_sound(table, exact=True)
 
 
-def test_a_data_source_write_that_lost_a_race_leaves_nothing(lake: TestLake) -> None:
+def test_a_data_source_write_that_loses_a_race_leaves_nothing(lake: TestLake) -> None:
     table = lake.create()
     lake.write([(1, "a")])
     writer = PaimonWriter(table, overwrite=False)

@@ -43,19 +43,19 @@ def test_without_the_option_other_columns_are_refused(narrow: TestLake) -> None:
     assert narrow.table().schema.id == 0
 
 
-def test_types_without_a_common_one_change_nothing(narrow: TestLake) -> None:
+def test_types_without_a_common_type_change_nothing(narrow: TestLake) -> None:
     with pytest.raises(InvalidData, match="column 'k' is INT, and STRING in the rows"):
         narrow.lake.write(narrow.spark.sql("SELECT 'x' AS k, 1 AS more"), "s.t", options=MERGE)
     assert narrow.table().schema.id == 0
 
 
-def test_an_explicit_cast_of_stored_values_is_refused_by_name(narrow: TestLake) -> None:
+def test_the_error_names_a_column_that_needs_an_explicit_cast_of_stored_values(narrow: TestLake) -> None:
     options = {**MERGE, "write.merge-schema.explicit-cast": "true"}
     with pytest.raises(UnsupportedFeature, match=r"write\.merge-schema\.explicit-cast"):
         narrow.lake.write(narrow.spark.sql("SELECT 1 AS k"), "s.t", options=options)
 
 
-def test_the_option_of_a_table_holds_for_all_its_writes(lake: TestLake) -> None:
+def test_the_option_of_a_table_applies_to_all_its_writes(lake: TestLake) -> None:
     lake.create(**MERGE)  # type: ignore[arg-type]  # options
     lake.write([(1, "a", 9)], "id long, v string, more int")
     lake.write([("-D", 1)], "_row_kind string, id long")
@@ -79,6 +79,6 @@ def test_an_insert_adds_columns_by_name_and_by_position(narrow: TestLake) -> Non
     assert plain(narrow) == [(1, (1,), None, None), (2, None, "x", None), (3, (3,), "y", 3.5)]
 
 
-def test_the_written_rows_are_those_of_a_plain_read(narrow: TestLake) -> None:
+def test_new_columns_can_be_selected_and_filtered(narrow: TestLake) -> None:
     narrow.lake.write(narrow.spark.sql("SELECT 2 AS k, 'x' AS v"), "s.t", options=MERGE)
     assert rows_of(narrow.lake.table("s.t", columns=["k", "v"], filter="v = 'x'")) == [(2, "x")]

@@ -1,4 +1,4 @@
-"""Names of columns mean nothing on the way from a frame to the files."""
+"""Column names have no meaning between a DataFrame and the files."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MODES: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_all_names_of_the_library_and_names_that_differ_in_case_are_written(lake: TestLake, mode: str) -> None:
+def test_columns_with_internal_names_and_names_that_differ_in_case_are_written(lake: TestLake, mode: str) -> None:
     """All at once: those that two tasks share, and those of the key."""
     names = ("id", "part", *NAMES)
     schema = pa.schema([pa.field(n, pa.int64(), nullable=n not in ("id", "part")) for n in names])
@@ -43,7 +43,7 @@ def test_all_names_of_the_library_and_names_that_differ_in_case_are_written(lake
 
 @pytest.mark.parametrize("mode", ["fixed buckets", "dynamic buckets", "keys that change their partition"])
 @pytest.mark.parametrize("key", ["__task__", "__bucket__", "ID"])
-def test_a_key_may_have_such_a_name(lake: TestLake, mode: str, key: str) -> None:
+def test_a_key_column_may_have_an_internal_name(lake: TestLake, mode: str, key: str) -> None:
     schema = pa.schema([pa.field(n, pa.int64(), nullable=n != key) for n in ("part", "id", key)])
     lake.create("t", schema, **{**MODES[mode], "primary_keys": (key,)})
     rows = lake.spark.range(7).select(
@@ -57,7 +57,7 @@ def test_a_key_may_have_such_a_name(lake: TestLake, mode: str, key: str) -> None
     assert lake.rows() == sorted(((n % 3, n + 1, n) for n in range(7)), key=repr)
 
 
-def test_a_constant_of_an_overwrite_does_not_replace_a_column_of_another_case(lake: TestLake) -> None:
+def test_a_partition_value_of_an_overwrite_does_not_replace_a_column_that_differs_in_case(lake: TestLake) -> None:
     schema = pa.schema([("dt", pa.string()), ("DT", pa.string()), ("id", pa.int64())])
     lake.create("t", schema, primary_keys=(), partition_keys=("dt",))
     rows = lake.spark.range(2).select("id", F.lit("kept").alias("DT"))

@@ -51,7 +51,7 @@ def test_the_third_commit_compacts_the_buckets_of_the_first_two(every_third: Tes
     assert [row.v for row in every_third.lake.table("s.t$ro").collect()] == ["v1"] * 3
 
 
-def test_an_insert_of_sql_counts_too_and_an_overwrite_compacts_no_other_bucket(every_third: TestLake) -> None:
+def test_sql_inserts_count_as_commits_and_an_overwrite_compacts_no_other_bucket(every_third: TestLake) -> None:
     sql = every_third.lake.sql
     sql(
         "USE s; INSERT INTO t VALUES ('a', 1, 'x'); INSERT INTO t VALUES ('b', 1, 'x');"
@@ -64,7 +64,7 @@ def test_an_insert_of_sql_counts_too_and_an_overwrite_compacts_no_other_bucket(e
     assert levels(every_third.table()) == [0, 0, 0, TOP, TOP]
 
 
-def test_nothing_of_a_write_stays_when_another_bucket_cannot_be_compacted(every_third: TestLake) -> None:
+def test_a_failed_compaction_of_another_bucket_leaves_nothing_of_the_write(every_third: TestLake) -> None:
     for dt in "ab":
         every_third.write([(dt, 1, "x")], ROWS)
     lost = next(name for name in every_third.files() if "dt=a" in name)

@@ -33,13 +33,13 @@ NUMBERS = StructType([StructField("id", LongType()), StructField("d", DecimalTyp
 STRINGS = StructType([*NUMBERS.fields, StructField("s", StringType())])
 
 
-def test_rows_of_fixed_width_keep_the_session_s_number_of_rows() -> None:
+def test_rows_of_fixed_width_keep_the_row_limit_of_the_session() -> None:
     bound = bound_of(NUMBERS, {})
     assert bound is not None
     assert (bound.rows, bound.strings) == (None, ())
 
 
-def test_strings_may_be_as_wide_as_a_batch_of_them_allows() -> None:
+def test_the_maximum_width_of_strings_depends_on_the_row_limit() -> None:
     bound = bound_of(STRINGS, {})
     assert bound is not None
     assert (bound.rows, bound.strings) == (ROWS_WITH_STRINGS, ("s",))
@@ -52,12 +52,12 @@ def test_strings_may_be_as_wide_as_a_batch_of_them_allows() -> None:
 @pytest.mark.parametrize(
     "settings", [{MAX_BYTES: "67108864"}, {MAX_BYTES: UNMEASURED}, {MAX_ROWS: "0"}, {MAX_ROWS: "1000000"}]
 )
-def test_a_bound_of_the_user_stays(settings: dict[str, str]) -> None:
+def test_a_limit_of_the_user_stays(settings: dict[str, str]) -> None:
     assert bound_of(STRINGS, settings) is None
 
 
 @pytest.mark.parametrize("kind", [BinaryType(), ArrayType(IntegerType()), StructType([StructField("a", LongType())])])
-def test_rows_that_may_be_wide_for_more_than_strings_are_measured(kind: Any) -> None:
+def test_rows_with_wide_values_other_than_strings_are_measured(kind: Any) -> None:
     assert bound_of(StructType([*NUMBERS.fields, StructField("x", kind)]), {}) is None
 
 
@@ -70,7 +70,7 @@ def _row_counts(frame: Any) -> list[int]:
 
 
 @pytest.mark.spark
-def test_batches_are_bounded_by_rows_and_other_threads_do_not_see_it(spark: Any) -> None:
+def test_batches_are_limited_by_rows_only_in_this_thread(spark: Any) -> None:
     frame = spark.range(0, 5000, 1, 1).selectExpr("id", "repeat('x', 10) AS s")
     seen: list[object] = []
 
@@ -89,7 +89,7 @@ def test_batches_are_bounded_by_rows_and_other_threads_do_not_see_it(spark: Any)
 
 
 @pytest.mark.spark
-def test_a_bound_that_the_user_sets_meanwhile_wins(spark: Any) -> None:
+def test_a_limit_that_the_user_sets_later_takes_precedence(spark: Any) -> None:
     frame = spark.range(0, 2000, 1, 1).selectExpr("id", "repeat('x', 1000) AS s")
 
     def work(rows: Any) -> list[int]:
@@ -113,7 +113,7 @@ def test_the_property_is_restored_when_the_work_fails(spark: Any) -> None:
 
 
 @pytest.mark.spark
-def test_a_wide_row_has_the_work_done_again_with_measured_batches(spark: Any) -> None:
+def test_a_wide_row_repeats_the_job_with_measured_batches(spark: Any) -> None:
     wide = spark.range(0, 30, 1, 1).selectExpr("id", "repeat('x', 300000) AS s")
     seen: list[object] = []
 
@@ -126,7 +126,7 @@ def test_a_wide_row_has_the_work_done_again_with_measured_batches(spark: Any) ->
 
 
 @pytest.mark.spark
-def test_functions_of_the_user_get_measured_batches(spark: Any) -> None:
+def test_python_functions_of_the_user_get_measured_batches(spark: Any) -> None:
     frame = spark.range(3).mapInArrow(lambda batches: batches, "id long")
     found = in_unmeasured_batches(frame, lambda _: spark.sparkContext.getLocalProperty(MAX_BYTES))
     assert found is None

@@ -1,4 +1,4 @@
-"""Every way in which rows reach their buckets makes the table that one process makes."""
+"""Every exchange of rows produces the same table as a single process."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _sequences(lake: TestLake) -> list[tuple[int, int]]:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_an_upsert_of_all_types_is_what_one_process_writes(lake: TestLake, way: str) -> None:
+def test_an_upsert_of_all_types_equals_that_of_a_single_process(lake: TestLake, way: str) -> None:
     for name in ("t", "alone"):
         lake.create(name, WIDE, primary_keys=("id", "k"), bucket="3", write_only="true")
     select = [
@@ -58,7 +58,7 @@ def test_an_upsert_of_all_types_is_what_one_process_writes(lake: TestLake, way: 
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_row_kinds_and_partitions_travel(lake: TestLake, way: str) -> None:
+def test_row_kinds_and_partitions_are_preserved(lake: TestLake, way: str) -> None:
     lake.create(schema=DATED, primary_keys=("dt", "id"), partition_keys=("dt",), write_only="true")
     rows = lake.spark.range(0, 90, 1, 3).selectExpr("concat('d', id % 3) AS dt", "id", "'a' AS v")
     lake.lake.write(rows, "s.t", parallelism=2, options={"spark.write.exchange": way})
@@ -68,7 +68,7 @@ def test_row_kinds_and_partitions_travel(lake: TestLake, way: str) -> None:
 
 
 @pytest.mark.parametrize("way", ["storage", "none"])
-def test_a_later_row_of_a_key_wins_whatever_task_it_comes_from(lake: TestLake, way: str) -> None:
+def test_the_later_row_of_a_key_wins_across_tasks(lake: TestLake, way: str) -> None:
     lake.create(write_only="true")
     frame = lake.spark.range(0, 400, 1, 4).selectExpr("id % 50 AS id", "cast(id AS string) AS v")
     lake.lake.write(frame, "s.t", parallelism=2, options={"spark.write.exchange": way})
@@ -77,7 +77,7 @@ def test_a_later_row_of_a_key_wins_whatever_task_it_comes_from(lake: TestLake, w
     assert lake.rows() == sorted(((i, str(350 + i)) for i in range(50)), key=repr)
 
 
-def test_tasks_without_an_exchange_write_with_disjoint_numbers(lake: TestLake) -> None:
+def test_tasks_without_an_exchange_use_disjoint_sequence_numbers(lake: TestLake) -> None:
     lake.create(write_only="true", bucket="1")
     frame = lake.spark.range(0, 40, 1, 4).selectExpr("id", "'a' AS v")
     work = lambda: lake.lake.write(frame, "s.t", options={"spark.write.exchange": "none"})  # noqa: E731
@@ -107,7 +107,7 @@ def test_a_value_that_does_not_fit_leaves_neither_file_nor_directory(lake: TestL
     assert _left_over(lake) == []
 
 
-def test_a_task_that_dies_leaves_no_exchange(lake: TestLake) -> None:
+def test_a_task_that_dies_leaves_no_exchange_directory(lake: TestLake) -> None:
     lake.create()
     frame = lake.spark.range(0, 60, 1, 3).selectExpr("id", "cast(raise_error('dead') AS string) AS v")
     with pytest.raises(Exception, match="dead"):
@@ -116,7 +116,7 @@ def test_a_task_that_dies_leaves_no_exchange(lake: TestLake) -> None:
     assert lake.files() == []
 
 
-def test_an_append_table_with_buckets_takes_rows_through_storage(lake: TestLake) -> None:
+def test_rows_of_an_append_table_with_buckets_are_exchanged_through_storage(lake: TestLake) -> None:
     lake.create(primary_keys=(), bucket="3", bucket_key="id")
     frame = lake.spark.range(0, 90, 1, 3).selectExpr("id", "'x' AS v")
     lake.lake.write(frame, "s.t", parallelism=2, options={"spark.write.exchange": "storage"})
@@ -140,19 +140,19 @@ def test_a_merged_table_is_copied_by_several_tasks(lake: TestLake, monkeypatch: 
     assert lake.rows("b") == lake.rows("a")
 
 
-def test_a_write_is_explained(lake: TestLake) -> None:
+def test_explain_write_describes_the_exchange(lake: TestLake) -> None:
     lake.create()
     frame = lake.spark.range(10).selectExpr("id", "'x' AS v")
     few, many = (lake.lake.explain_write(frame, "s.t", parallelism=tasks).splitlines() for tasks in (None, 2))
-    assert few[0] == "exchange: shuffle, 1 writing task (few rows, which one task takes from where they are)"
-    assert many[0] == "exchange: storage, 2 writing tasks (the table lies in a file system)"
+    assert few[0] == "exchange: shuffle, 1 writing task (there are few rows, which one task writes without a shuffle)"
+    assert many[0] == "exchange: storage, 2 writing tasks (the table is in a file system)"
     assert many[1].startswith("batches: bounded by 2000 rows, strings of a row by 134")
     raw = lake.spark.range(10).selectExpr("id", "encode('x', 'utf-8') AS v")
     lake.create("raw", pa.schema([KEYED.field("id"), ("v", pa.binary())]))
     assert "each row is measured" in lake.lake.explain_write(raw, "s.raw")
 
 
-def test_decimals_as_keys_go_to_the_bucket_of_one_process(lake: TestLake) -> None:
+def test_decimal_keys_have_the_bucket_of_a_single_process(lake: TestLake) -> None:
     schema = pa.schema([pa.field("id", pa.decimal128(20, 3), nullable=False), ("v", pa.string())])
     lake.create(schema=schema, bucket="4")
     lake.create("alone", schema, bucket="4")
