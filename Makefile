@@ -4,6 +4,9 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .PHONY: help setup demo ui test lint format interop options simulate torture dist wheels versions indexes queries restarts endtoend bench bench-planning bench-indexes structure docs site lock clean
 
+# Without the files of compiled code, each of the many processes compiles the project again.
+unexport PYTHONDONTWRITEBYTECODE
+
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -39,7 +42,7 @@ ui: setup ## Open the Dagster UI on the same history (http://localhost:3000)
 
 test: setup ## Run the tests (nothing but PyPI is needed)
 	$(BIN)/python -m tests.support.shared_classes
-	$(BIN)/python -m pytest -m "not oracle" -n 2 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -m "not oracle" -n 2 --dist loadfile --no-loadscope-reorder --durations 20 --durations-min 5
 
 lint: setup ## Style, types and import contracts
 	$(BIN)/ruff check .
@@ -53,7 +56,7 @@ format: setup ## Rewrite the code in the one style
 
 interop: setup ## Read and write side by side with the real Apache Paimon (needs a JDK and Maven)
 	$(BIN)/python -m tests.oracle.install
-	$(BIN)/python -m pytest -m oracle -n 2 --dist load tests/oracle
+	$(BIN)/python -m pytest -m oracle -n 2 --dist load --durations 20 --durations-min 5 tests/oracle
 
 options: setup ## Draw tables from the declared options: what CREATE accepts works here and in the real Paimon; SEED=1
 	$(BIN)/python -m tests.oracle.install

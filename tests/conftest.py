@@ -9,6 +9,7 @@ from __future__ import annotations
 import atexit
 import os
 import shutil
+import sys
 import tempfile
 from pathlib import Path
 from typing import Final
@@ -19,6 +20,10 @@ from hypothesis import settings
 from tests.support.shared_classes import java_options
 
 os.environ.setdefault("SPARK_SUBMIT_OPTS", java_options())
+
+# The tests start hundreds of processes; one that imports the library takes 1.3 s longer if it has to compile it.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 for _tool in ("pip", "uv"):  # Packages that were downloaded once stay where they are.
     os.environ.setdefault(f"{_tool.upper()}_CACHE_DIR", str(Path.home() / ".cache" / _tool))

@@ -12,6 +12,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 from typing import Any, Generic, TypeVar, cast
 
 from table_format.errors import InvalidOption
@@ -104,8 +105,7 @@ class OptionPattern(Generic[T]):
     @property
     def regex(self) -> re.Pattern[str]:
         """Matches the keys of the family; group 1 is the first variable part."""
-        parts = re.split(r"<[^>]*>", self.key)
-        return re.compile("(.+?)".join(map(re.escape, parts)), re.DOTALL)
+        return _regex_of(self.key)
 
     def matches(self, key: str) -> str | None:
         """Return the variable part if the key belongs to the family."""
@@ -123,6 +123,12 @@ class OptionPattern(Generic[T]):
     def field(self) -> Mapping[str, T]:
         """Return the dataclass field of a group that holds the values by variable part."""
         return cast("Mapping[str, T]", dataclasses.field(default_factory=dict, metadata={_METADATA: self}))
+
+
+@cache
+def _regex_of(key: str) -> re.Pattern[str]:
+    parts = re.split(r"<[^>]*>", key)
+    return re.compile("(.+?)".join(map(re.escape, parts)), re.DOTALL)
 
 
 AnyOption = Option[Any] | OptionPattern[Any]

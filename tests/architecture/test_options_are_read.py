@@ -6,6 +6,7 @@ import ast
 import dataclasses
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -46,13 +47,23 @@ def _tree(path: Path) -> ast.Module:
 
 
 _DECLARING = sorted(_OPTIONS.glob("*.py"))
-OUTSIDE = {path: _words(ast.walk(_tree(path))) for path in sorted(ROOT.rglob("*.py")) if path.parent != _OPTIONS}
-FUNCTIONS = [
-    (node.name, _words(ast.walk(node)).used)
-    for path in _DECLARING
-    for node in ast.walk(_tree(path))
-    if isinstance(node, ast.FunctionDef)
-]
+
+
+@cache
+def outside() -> dict[Path, Words]:
+    """What each module outside of the options names."""
+    return {path: _words(ast.walk(_tree(path))) for path in sorted(ROOT.rglob("*.py")) if path.parent != _OPTIONS}
+
+
+@cache
+def functions() -> list[tuple[str, frozenset[str]]]:
+    """The functions of the options, with what they name."""
+    return [
+        (node.name, _words(ast.walk(node)).used)
+        for path in _DECLARING
+        for node in ast.walk(_tree(path))
+        if isinstance(node, ast.FunctionDef)
+    ]
 
 
 def _members() -> Iterator[tuple[str, AnyOption]]:
@@ -68,7 +79,7 @@ def read_names(modules: Iterable[Words]) -> set[str]:
     """What code outside of the options names, and what functions of the options name for it."""
     used = {word for module in modules for word in module.used}
     while True:
-        found = used.union(*(words for name, words in FUNCTIONS if name in used))
+        found = used.union(*(words for name, words in functions() if name in used))
         if found == used:
             return used
         used = found
@@ -109,7 +120,7 @@ def _constants(modules: Iterable[Words]) -> set[str]:
 
 
 def test_each_option_is_read_or_declared_to_have_no_effect_here() -> None:
-    assert unread(OUTSIDE.values()) == []
+    assert unread(outside().values()) == []
 
 
 def test_an_option_whose_reader_is_gone_is_found() -> None:
@@ -117,5 +128,5 @@ def test_an_option_whose_reader_is_gone_is_found() -> None:
     keys = {option.key for option in TABLE_OPTIONS if option.key.startswith("spark.read")}
     assert keys
     assert SparkReadOptions in GROUPS
-    without_spark = [words for path, words in OUTSIDE.items() if "spark" not in path.relative_to(ROOT).parts]
+    without_spark = [words for path, words in outside().items() if "spark" not in path.relative_to(ROOT).parts]
     assert keys <= set(unread(without_spark))

@@ -27,6 +27,7 @@ from tests.endtoend.dagster_server import ROOT, DagsterServer, dagster_server
 from tests.oracle.compare import assert_same_at_every_snapshot
 from tests.oracle.install import VERSIONS
 from tests.oracle.peer import DIRECTORY, PaimonPeer
+from tests.support.shared_classes import java_options
 from tests.support.shop_source import expected_funnel, expected_orders, expected_revenue, expected_values
 
 INGEST: Final = "ingest"
@@ -319,7 +320,11 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="endtoend-") as directory:
         root = Path(directory)
         warehouse = root / "warehouse"
-        environment = {"LAKEHOUSE_WAREHOUSE": str(warehouse), "LAKEHOUSE_LANDING": str(warehouse / "landing")}
+        environment = {
+            "LAKEHOUSE_WAREHOUSE": str(warehouse),
+            "LAKEHOUSE_LANDING": str(warehouse / "landing"),
+            "SPARK_SUBMIT_OPTS": java_options(),
+        }
         with dagster_server(root, environment) as server:
             scenario = Scenario(server, LakehouseCatalog(warehouse=str(warehouse)), options.days, options.seed)
             scenario.say("webserver and daemon are up")

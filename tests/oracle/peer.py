@@ -8,6 +8,7 @@ from typing import Any
 
 from tests.oracle.install import DEFAULT_DIRECTORY, class_path
 from tests.oracle.json_process import JsonProcess, PeerError
+from tests.support.shared_classes import QUICK
 
 __all__ = ["DIRECTORY", "PaimonPeer", "PeerError"]
 
@@ -21,7 +22,7 @@ class PaimonPeer(JsonProcess):
     def __init__(self, version: str) -> None:
         path = ":".join(map(str, [DIRECTORY / "classes" / version, *class_path(DIRECTORY, version)]))
         opens = [f"--add-opens={module}=ALL-UNNAMED" for module in _OPENED]
-        options = ["-Xmx1g", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Duser.timezone=UTC"]
+        options = ["-Xmx1g", *QUICK.split(), "-Duser.timezone=UTC"]
         self.version = version
         super().__init__(f"the Java process of Paimon {version}", ["java", *options, *opens, "-cp", path, "PaimonPeer"])
 

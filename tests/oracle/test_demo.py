@@ -17,6 +17,7 @@ from tests.oracle.install import SPARK_CONNECTOR, VERSIONS, jar_name
 from tests.oracle.peer import DIRECTORY, PaimonPeer
 from tests.oracle.spark_reader import plain
 from tests.support.json_rows import sorted_rows
+from tests.support.shared_classes import QUICK
 
 ROOT = Path(__file__).parent.parent.parent
 DAYS, EVENTS = 9, 400
@@ -55,6 +56,7 @@ def test_spark_3_5_with_paimon_0_9_0_reads_the_latest_rows(warehouse: Path) -> N
     jar = DIRECTORY / "jars" / jar_name(SPARK_CONNECTOR)
     reader = Path(__file__).parent / "spark_reader.py"
     clean = {k: v for k, v in os.environ.items() if not k.startswith(("PYSPARK", "SPARK", "PYTHON"))}
+    clean["SPARK_SUBMIT_OPTS"] = QUICK
     command = [DIRECTORY / "spark" / "bin" / "python", reader, jar, warehouse, *names]
     answer = subprocess.run(command, env=clean, check=True, capture_output=True, text=True)
     lines = [line for line in answer.stdout.splitlines() if line.startswith("TABLE ")]

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from random import Random
 from typing import Any, Final
 
+from tests.support.shared_classes import QUICK as QUICK_JAVA
+
 CASE: Final = "spark.sql.caseSensitive"
 BATCH_ROWS: Final = "spark.sql.execution.arrow.maxRecordsPerBatch"
 _RULES: Final = (
@@ -63,7 +65,7 @@ QUICK: Final[Mapping[str, str]] = {
 QUICK_SESSION: Final[Mapping[str, str]] = {
     # Plans and tasks are small and many: the optimizing compiler and several threads that collect garbage cost more
     # than they save, and so does the line of the caller, which PySpark looks for at each call.
-    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
+    "spark.driver.extraJavaOptions": QUICK_JAVA,
     "spark.python.sql.dataFrameDebugging.enabled": "false",
 }
 """Settings of the whole session of a long run."""

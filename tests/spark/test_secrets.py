@@ -159,10 +159,11 @@ def test_secret_settings_reach_spark_and_neither_command_line_nor_log(tmp_path: 
     (tmp_path / "events").mkdir()
     hadoop, ssl = canary("hadoop"), canary("ssl")
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("SPARK_", "PYSPARK_"))}
+    own = {"SPARK_LOCAL_DIRS": str(tmp_path / "local"), "SPARK_SUBMIT_OPTS": os.environ["SPARK_SUBMIT_OPTS"]}
     done = subprocess.run(
         [sys.executable, "-c", SESSION, str(tmp_path)],
         cwd=Path(__file__).resolve().parents[2],
-        env={**environment, "SHOP_HADOOP": hadoop, "SHOP_SSL": ssl, "SPARK_LOCAL_DIRS": str(tmp_path / "local")},
+        env={**environment, "SHOP_HADOOP": hadoop, "SHOP_SSL": ssl, **own},
         capture_output=True,
         text=True,
         timeout=300,

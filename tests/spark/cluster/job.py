@@ -18,6 +18,7 @@ from dagster_paimon.resources.spark import SparkResource
 from table_format.errors import TableFormatError
 from table_format.spark import Lake, paimon
 from table_format.spark.tasks.worker import map_in_workers
+from tests.support.shared_classes import java_options
 
 ROWS = 20_000
 CONF = {
@@ -25,7 +26,7 @@ CONF = {
     "spark.driver.host": "127.0.0.1",
     "spark.executor.memory": "512m",
     "spark.executor.cores": "1",
-    "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.executor.extraJavaOptions": java_options(),
     "spark.sql.shuffle.partitions": "2",
     "spark.sql.session.timeZone": "UTC",
     "spark.task.maxFailures": "1",

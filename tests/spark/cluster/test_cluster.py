@@ -14,6 +14,7 @@ import pytest
 from tests.spark.cluster.job import ROWS
 from tests.support.canaries import canary, leaks, leaks_in
 from tests.support.connect_process import needs_connect
+from tests.support.shared_classes import java_options
 from tests.support.standalone_cluster import StandaloneCluster, bare_python, cleaned, empty_python
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -34,6 +35,7 @@ def job(module: str, directory: Path, **environment: str) -> tuple[dict[str, Any
             "SHOP_SECRET_KEY": HUSH,
             "EMPTY_PYTHON": str(empty),
             "SPARK_LOCAL_DIRS": str(directory / "driver"),
+            "SPARK_SUBMIT_OPTS": java_options(),
             **environment,
         }
         done = subprocess.run(
