@@ -10,6 +10,7 @@ import struct
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -48,7 +49,8 @@ class Entries:
 class Directory:
     """All that is known without a bitmap: the number of rows, the rows with null, and the blocks of entries.
 
-    ``null`` is a place and a length, as of an entry. ``first_keys`` has the first key of each block.
+    ``null`` is a place and a length, as of an entry. ``first_keys`` has the first key of each block. In version
+    2, ``block_bytes`` has the length of each block.
     """
 
     row_count: int
@@ -57,6 +59,7 @@ class Directory:
     first_keys: Sequence[Key]
     block: Callable[[int], Entries]
     body_start: int
+    block_bytes: Sequence[int] = ()
 
     def blocks(self, keys: KeyRange) -> range:
         """The blocks that can have a key of the range."""
@@ -98,13 +101,41 @@ def _cuts(ends: Ints, limit: int) -> Iterator[tuple[int, int]]:
         start = stop
 
 
+def has_block_size(payload: Payload, stored: KeyFormat, block_bytes: int) -> bool:
+    """Whether the blocks of an index in version 2 are those that ``encode_v2`` cuts for this size.
+
+    Raises:
+        BadEncoding: it is damaged.
+    """
+    directory = decode_directory(payload, stored)
+    if directory is None:
+        return True
+    entries = [stored.stored_length(key) + 2 * _INT.size for key in directory.first_keys]
+    lengths = directory.block_bytes
+    # A block of one key may be longer, and a block is full if the first key of the next one does not fit into it.
+    fit = all(
+        length <= block_bytes or length == _INT.size + first for length, first in zip(lengths, entries, strict=True)
+    )
+    return fit and all(length + after > block_bytes for length, after in zip(lengths, entries[1:], strict=False))
+
+
+def version_of(payload: Payload) -> int | None:
+    """The version of an index; ``None`` if it is not known here.
+
+    Raises:
+        BadEncoding: it has no bytes.
+    """
+    version = payload.read(0, 1)[0]
+    return version if version in (VERSION_1, VERSION_2) else None
+
+
 def decode_directory(payload: Payload, stored: KeyFormat) -> Directory | None:
     """The directory of an index; ``None`` for a version not known here.
 
     Raises:
         BadEncoding: it is damaged.
     """
-    if payload.read(0, 1)[0] not in (VERSION_1, VERSION_2):
+    if version_of(payload) is None:
         return None
     # How long the head is shows when it is decoded: try with more, until all of it is there.
     size = payload.first_read
@@ -185,7 +216,8 @@ class _Decoder:
                 decoded[number] = self._block(data, heads.keys[number : number + 2])
             return decoded[number]
 
-        return Directory(row_count, key_count, null, heads.keys, block, start + bounds[-1])
+        lengths = [end - begin for begin, end in pairwise(bounds)]
+        return Directory(row_count, key_count, null, heads.keys, block, start + bounds[-1], lengths)
 
     def _block(self, data: bytes, first_keys: Sequence[Key]) -> Entries:
         """Keys from the first one to before the first one of the next block."""

@@ -205,6 +205,10 @@ class BitSliceIndexes:
         """Begin the index of a column; ``settings`` are what the options say of it, by name."""
         return BsiBuilder(data_type)
 
+    def has_settings(self, payload: Payload, data_type: DataType, settings: Mapping[str, object]) -> bool:  # noqa: ARG002
+        """There are no settings."""
+        return True
+
     def reader(self, payload: Payload, data_type: DataType, row_count: int) -> BsiReader | None:  # noqa: ARG002
         """Open the index of a column of a file with that many rows; ``None`` for a version not known here.
 

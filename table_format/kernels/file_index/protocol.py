@@ -73,6 +73,14 @@ class IndexType(Protocol):
         """Begin the index of a column; ``settings`` are what the options say of it, by name."""
         ...
 
+    def has_settings(self, payload: Payload, data_type: DataType, settings: Mapping[str, object]) -> bool:
+        """Whether an index has the form that these settings give it; an index of an unknown version has.
+
+        Raises:
+            CorruptionError: what had to be decoded is damaged.
+        """
+        ...
+
     def reader(self, payload: Payload, data_type: DataType, row_count: int) -> IndexReader | None:
         """Open the index of a column of a file with that many rows; ``None`` for a version not known here.
 
