@@ -72,23 +72,29 @@ def _order(select: exp.Select, name: str) -> tuple[OrderedColumn, ...] | None:
     selected = list(_selected(select.expressions, name))
     if None in selected:
         return None
-    shown: dict[str, set[str]] = {}
-    for pair in selected:
-        if pair is not None:
-            shown.setdefault(pair[0].lower(), set()).add(pair[1])
     order = select.args.get("order")
     found = []
     for item in order.expressions if isinstance(order, exp.Order) else ():
         column = _column(item.this, name) if isinstance(item, exp.Ordered) and not item.args.get("with_fill") else None
+        if column is not None and not item.this.table:
+            column = _meant(column, [pair for pair in selected if pair is not None])
         if column is None:
             return None
-        # A name stands for what is selected under it, if there is such a thing, and else for a column of the table.
-        meant = shown.get(column.lower(), {column}) if not item.this.table else {column}
-        if len(meant) != 1:
-            return None
-        nulls_first = bool(item.args.get("nulls_first"))
-        found.append(OrderedColumn(meant.pop(), bool(item.args.get("desc")), nulls_first))
+        found.append(OrderedColumn(column, bool(item.args.get("desc")), bool(item.args.get("nulls_first"))))
     return tuple(found)
+
+
+def _meant(name: str, selected: Sequence[tuple[str, str]]) -> str | None:
+    """The column that a name in the order stands for: what is selected under it, if anything, or else the column.
+
+    ``None`` if that is not certain: several are selected under it, or whether it is one depends on upper and lower case.
+    """
+    others = {pair for pair in selected if pair[0].lower() == name.lower() and pair[1].lower() != name.lower()}
+    if not others:
+        return name
+    same = {pair for pair in selected if pair[0].lower() == name.lower()}
+    (shown, column), *more = same
+    return column if shown == name and not more else None
 
 
 def _selected(items: Sequence[exp.Expr], name: str) -> Iterator[tuple[str, str] | None]:

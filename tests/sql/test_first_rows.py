@@ -17,6 +17,7 @@ TAKEN: dict[str, RowLimit] = {
     ),
     "SELECT a AS b, b AS c FROM t ORDER BY b NULLS LAST LIMIT 3": RowLimit(3, (OrderedColumn("a", nulls_first=False),)),
     "SELECT b AS a FROM t ORDER BY t.a LIMIT 3": RowLimit(3, (A,)),
+    "SELECT A, a FROM t ORDER BY a LIMIT 3": RowLimit(3, (A,)),
     "SELECT *, a AS b FROM s.t VERSION AS OF 3 ORDER BY b DESC LIMIT 3": RowLimit(
         3, (OrderedColumn("a", descending=True, nulls_first=False),)
     ),
@@ -56,6 +57,8 @@ NOT_TAKEN = (
     "SELECT * FROM t SORT BY a LIMIT 3",
     "SELECT -a AS a FROM t ORDER BY a LIMIT 3",
     "SELECT a AS x, b AS x FROM t ORDER BY x LIMIT 3",
+    "SELECT a, b AS a FROM t ORDER BY a LIMIT 3",
+    "SELECT b AS A FROM t ORDER BY a LIMIT 3",
     "SELECT count(*) FROM t LIMIT 3",
     "SELECT explode(a) FROM t LIMIT 3",
     "SELECT rank() OVER (ORDER BY a) FROM t LIMIT 3",
