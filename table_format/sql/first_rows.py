@@ -87,7 +87,7 @@ def _order(select: exp.Select, name: str) -> tuple[OrderedColumn, ...] | None:
 def _meant(name: str, selected: Sequence[tuple[str, str]]) -> str | None:
     """The column that a name in the order stands for: what is selected under it, if anything, or else the column.
 
-    ``None`` if that is not certain: several are selected under it, or whether it is one depends on upper and lower case.
+    ``None`` if that is not certain: several are selected under it, or upper and lower case decide whether it is one.
     """
     others = {pair for pair in selected if pair[0].lower() == name.lower() and pair[1].lower() != name.lower()}
     if not others:
