@@ -160,12 +160,18 @@ def names_of_indexes(
         CorruptionError: the indexes are missing or damaged.
     """
     with opened_indexes(store, partition_text, bucket, file, checks_content=checks_content) as container:
-        return frozenset() if container is None else _pairs(container)
+        return frozenset() if container is None else indexes_in(container)
 
 
 @contextmanager
 def opened_indexes(
-    store: TableStore, partition_text: str, bucket: int, file: DataFileMeta, *, checks_content: bool = False
+    store: TableStore,
+    partition_text: str,
+    bucket: int,
+    file: DataFileMeta,
+    *,
+    checks_content: bool = False,
+    first_reads: FirstReads = FIRST_READS,
 ) -> Iterator[Container | None]:
     """Open the container with the indexes of a data file; ``None`` if it has none. See ``names_of_indexes``."""
     name = index_file(file)
@@ -177,11 +183,12 @@ def opened_indexes(
     elif checks_content and states_content(path):
         yield checked_container(store.io, path)
     else:
-        with unchecked_container(store.io, path) as container:
+        with unchecked_container(store.io, path, first_reads) as container:
             yield container
 
 
-def _pairs(container: Container) -> frozenset[tuple[str, str]]:
+def indexes_in(container: Container) -> frozenset[tuple[str, str]]:
+    """The indexes in a container, each by its column, or key of a map column, and its type."""
     return frozenset((column, index_type) for column, types in container.places.items() for index_type in types)
 
 

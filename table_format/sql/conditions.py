@@ -69,12 +69,28 @@ def _of_select(
     alone = len(places) == 1 and not select.args.get("laterals")
     parts = list(_parts(where.this))
     for table in places:
-        if not _is_plain(table):
+        if not is_plain(table):
             continue
         name = table.alias_or_name.lower()
         wanted = [c for part in parts for c in _read(part, name if not alone else None, name, parameters)]
         if wanted:
-            yield min(part.meta["start"] for part in table.parts), tuple(wanted)
+            yield start_of(table), tuple(wanted)
+
+
+def conditions_of_parts(where: exp.Expr, name: str, parameters: Mapping[str, object]) -> tuple[Condition, ...] | None:
+    """The conditions that a WHERE on the only table of a query consists of; ``None`` if there are others in it."""
+    found: list[Condition] = []
+    for part in _parts(where):
+        read = list(_read(part, None, name, parameters))
+        if len(read) != (2 if isinstance(part, exp.Between) else 1):
+            return None
+        found += read
+    return tuple(found)
+
+
+def start_of(table: exp.Expr) -> int:
+    """Where the name of a plain table begins in the text."""
+    return min(int(part.meta["start"]) for part in table.parts)
 
 
 def _is_inner(join: exp.Join) -> bool:
@@ -82,7 +98,8 @@ def _is_inner(join: exp.Join) -> bool:
     return kind in _INNER and not join.args.get("side") and not join.args.get("method")
 
 
-def _is_plain(table: exp.Expr) -> bool:
+def is_plain(table: exp.Expr) -> bool:
+    """Whether this is a table by its name, all of its rows, with the names of its own columns."""
     if not isinstance(table, exp.Table) or table.args.get("sample") or table.args.get("pivots"):
         return False
     alias = table.args.get("alias")

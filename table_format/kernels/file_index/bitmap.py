@@ -18,6 +18,8 @@ from table_format.kernels.file_index.bitmap_directory import (
     decode_directory,
     encode_v1,
     encode_v2,
+    has_block_size,
+    version_of,
 )
 from table_format.kernels.file_index.conditions import EVERYTHING, Condition, KeyRange, SoughtValues, selected_rows
 from table_format.kernels.file_index.hash_map_order import FEW_KEYS, InsertedKeys, hash_map_order
@@ -225,10 +227,26 @@ class BitmapIndexes:
 
     def builder(self, data_type: DataType, settings: Mapping[str, object]) -> BitmapBuilder:
         """Start the index of a column; ``settings`` are its options by name."""
+        version, block_bytes = self._form(settings)
+        return BitmapBuilder(data_type, version=version, block_bytes=block_bytes)
+
+    def has_settings(self, payload: Payload, data_type: DataType, settings: Mapping[str, object]) -> bool:
+        """Whether an index has the version and the blocks that these settings give it; an unknown version has.
+
+        Raises:
+            BadEncoding: it is damaged.
+        """
+        stored = key_format(data_type)
+        version, block_bytes = self._form(settings)
+        if stored is None or (found := version_of(payload)) is None:
+            return True
+        return found == version and (version == VERSION_1 or has_block_size(payload, stored, block_bytes))
+
+    def _form(self, settings: Mapping[str, object]) -> tuple[int, int]:
         settings = self.declaration.with_defaults(settings)
         version, block_bytes = settings["version"], settings["index-block-size"]
         assert isinstance(version, int) and isinstance(block_bytes, int)  # noqa: S101, PT018 - as the options declare
-        return BitmapBuilder(data_type, version=version, block_bytes=block_bytes)
+        return version, block_bytes
 
     def reader(self, payload: Payload, data_type: DataType, row_count: int) -> BitmapReader | None:
         """Open the index of a column of a file with ``row_count`` rows; ``None`` for an unknown version.

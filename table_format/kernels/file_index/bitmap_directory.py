@@ -10,6 +10,7 @@ import struct
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -48,7 +49,8 @@ class Entries:
 class Directory:
     """The head of an index: the number of rows, the place of the null rows, and the blocks of entries.
 
-    ``null`` is a place and a length, as for an entry. ``first_keys`` are the first keys of the blocks.
+    ``null`` is a place and a length, as for an entry. ``first_keys`` are the first keys of the blocks. In version 2,
+    ``block_bytes`` are the lengths of the blocks.
     """
 
     row_count: int
@@ -57,6 +59,7 @@ class Directory:
     first_keys: Sequence[Key]
     block: Callable[[int], Entries]
     body_start: int
+    block_bytes: Sequence[int] = ()
 
     def blocks(self, keys: KeyRange) -> range:
         """Return the blocks that may contain a key of the range."""
@@ -98,13 +101,41 @@ def _cuts(ends: Ints, limit: int) -> Iterator[tuple[int, int]]:
         start = stop
 
 
+def has_block_size(payload: Payload, stored: KeyFormat, block_bytes: int) -> bool:
+    """Whether the blocks of an index in version 2 are those that ``encode_v2`` cuts for this size.
+
+    Raises:
+        BadEncoding: it is damaged.
+    """
+    directory = decode_directory(payload, stored)
+    if directory is None:
+        return True
+    entries = [stored.stored_length(key) + 2 * _INT.size for key in directory.first_keys]
+    lengths = directory.block_bytes
+    # A block of one key may be longer, and a block is full if the first key of the next one does not fit into it.
+    fit = all(
+        length <= block_bytes or length == _INT.size + first for length, first in zip(lengths, entries, strict=True)
+    )
+    return fit and all(length + after > block_bytes for length, after in zip(lengths, entries[1:], strict=False))
+
+
+def version_of(payload: Payload) -> int | None:
+    """The version of an index; ``None`` if it is not known here.
+
+    Raises:
+        BadEncoding: it has no bytes.
+    """
+    version = payload.read(0, 1)[0]
+    return version if version in (VERSION_1, VERSION_2) else None
+
+
 def decode_directory(payload: Payload, stored: KeyFormat) -> Directory | None:
     """Return the directory of an index; ``None`` for an unknown version.
 
     Raises:
         BadEncoding: the directory is damaged.
     """
-    if payload.read(0, 1)[0] not in (VERSION_1, VERSION_2):
+    if version_of(payload) is None:
         return None
     # The length of the head is unknown until it is decoded: read more bytes until it is complete.
     size = payload.first_read
@@ -185,7 +216,8 @@ class _Decoder:
                 decoded[number] = self._block(data, heads.keys[number : number + 2])
             return decoded[number]
 
-        return Directory(row_count, key_count, null, heads.keys, block, start + bounds[-1])
+        lengths = [end - begin for begin, end in pairwise(bounds)]
+        return Directory(row_count, key_count, null, heads.keys, block, start + bounds[-1], lengths)
 
     def _block(self, data: bytes, first_keys: Sequence[Key]) -> Entries:
         """Decode a block, whose keys are from its first key to before that of the next block."""

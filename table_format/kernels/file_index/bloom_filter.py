@@ -149,10 +149,24 @@ class BloomFilters:
 
     def builder(self, data_type: DataType, settings: Mapping[str, object]) -> BloomBuilder:
         """Start the index of a column; ``settings`` are its options by name."""
+        items, fpp = self._size(settings)
+        return BloomBuilder(data_type, items=items, fpp=fpp)
+
+    def has_settings(self, payload: Payload, data_type: DataType, settings: Mapping[str, object]) -> bool:  # noqa: ARG002
+        """Whether a filter has the bits and hash functions that these settings give it.
+
+        Raises:
+            BadEncoding: the bytes are no filter.
+        """
+        bits, hash_count = bloom_size(*self._size(settings))
+        is_long = payload.length == _COUNT_BYTES + bits // 8
+        return is_long and int.from_bytes(payload.read(0, _COUNT_BYTES), "big") == hash_count
+
+    def _size(self, settings: Mapping[str, object]) -> tuple[int, float]:
         settings = self.declaration.with_defaults(settings)
         items, fpp = settings["items"], settings["fpp"]
         assert isinstance(items, int) and isinstance(fpp, float)  # noqa: S101, PT018 - as the options declare them
-        return BloomBuilder(data_type, items=items, fpp=fpp)
+        return items, fpp
 
     def reader(self, payload: Payload, data_type: DataType, row_count: int) -> BloomReader:  # noqa: ARG002
         """Open the index of a column.

@@ -205,6 +205,10 @@ class BitSliceIndexes:
         """Start the index of a column; ``settings`` are its options by name."""
         return BsiBuilder(data_type)
 
+    def has_settings(self, payload: Payload, data_type: DataType, settings: Mapping[str, object]) -> bool:  # noqa: ARG002
+        """There are no settings."""
+        return True
+
     def reader(self, payload: Payload, data_type: DataType, row_count: int) -> BsiReader | None:  # noqa: ARG002
         """Open the index of a column of a file with ``row_count`` rows; ``None`` for an unknown version.
 

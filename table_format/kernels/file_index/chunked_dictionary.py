@@ -121,6 +121,25 @@ class Dictionary:
         known = {code: self._key_at(code) for code in set(codes)}
         return [known[code] for code in codes]
 
+    def has_chunk_size(self, chunk_bytes: int) -> bool:
+        """Whether the chunks are those that ``encode_dictionary`` cuts for this size.
+
+        Raises:
+            CorruptionError: what had to be decoded is damaged.
+        """
+        if not self._cardinality:
+            return True
+        first_keys, chunks, _ = self._chunks
+        if self._stored.width:
+            most = chunk_bytes // self._stored.width
+            return all(chunk.size == most for chunk in chunks[:-1]) and chunks[-1].size <= most
+        most = chunk_bytes // _INT.size
+        fit = all(chunk.size <= most and chunk.second_length <= chunk_bytes for chunk in chunks)
+        return fit and all(
+            chunk.size == most or chunk.second_length + self._stored.stored_length(after) > chunk_bytes
+            for chunk, after in zip(chunks, first_keys[1:], strict=False)
+        )
+
     def _key_at(self, code: int) -> Key:
         if not 0 <= code < self._cardinality:
             message = f"a row has the code {code}, and there are {self._cardinality} keys"

@@ -152,6 +152,14 @@ class KeyFormat:
             return _exactly(data, start, end - start), end
         return int(self.from_stored(_exactly(data, at, self.width))[0]), at + self.width
 
+    def stored_length(self, key: Key) -> int:
+        """The bytes that a key takes.
+
+        >>> KeyFormat(4).stored_length(7), KeyFormat(None).stored_length(b"abc")
+        (4, 7)
+        """
+        return _INT.size + len(key) if isinstance(key, bytes) else self.width or 0
+
     def from_stored(self, data: bytes) -> Ints:
         """Decode keys of fixed width that are stored in sequence."""
         words = np.frombuffer(data, f">i{self.width}").astype(np.int64)

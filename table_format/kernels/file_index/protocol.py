@@ -73,6 +73,14 @@ class IndexType(Protocol):
         """Start the index of a column; ``settings`` are its options by name."""
         ...
 
+    def has_settings(self, payload: Payload, data_type: DataType, settings: Mapping[str, object]) -> bool:
+        """Whether an index has the form that these settings give it; an index of an unknown version has.
+
+        Raises:
+            CorruptionError: what had to be decoded is damaged.
+        """
+        ...
+
     def reader(self, payload: Payload, data_type: DataType, row_count: int) -> IndexReader | None:
         """Open the index of a column of a file with ``row_count`` rows; ``None`` for an unknown version.
 

@@ -46,8 +46,7 @@ class RangeBitmapBuilder:
 
     def __init__(self, data_type: DataType, *, chunk_bytes: int | None) -> None:
         self._type = data_type
-        default = 0 if isinstance(data_type, _UNCHUNKED) else _CHUNK_BYTES
-        self._chunk_bytes = default if chunk_bytes is None else chunk_bytes
+        self._chunk_bytes = _chunk_bytes(data_type, chunk_bytes)
         self._keys = RankedKeysBuilder(data_type)
 
     def add(self, column: pa.Array) -> None:
@@ -66,6 +65,11 @@ class RangeBitmapBuilder:
         head += _INT.pack(len(dictionary))
         slices = _stored(found.ranks, len(found.keys))
         return b"".join([_INT.pack(len(head)), head, dictionary, *slices])
+
+
+def _chunk_bytes(data_type: DataType, stated: int | None) -> int:
+    default = 0 if isinstance(data_type, _UNCHUNKED) else _CHUNK_BYTES
+    return default if stated is None else stated
 
 
 def _stored(ranks: Ranks, cardinality: int) -> Parts:
@@ -87,7 +91,7 @@ class RangeBitmapReader:
     ) -> None:
         self._row_count = row_count
         self._bounds = bounds
-        self._dictionary = dictionary
+        self.dictionary = dictionary
         self._slices = slices
 
     def evaluate(self, condition: Condition) -> IndexResult:
@@ -121,7 +125,7 @@ class RangeBitmapReader:
         """
         if rows:
             found = self._slices.slices.best(rows, count, largest=largest)
-            yield list(found), self._dictionary.keys_at(self._slices.slices.numbers(found).tolist())
+            yield list(found), self.dictionary.keys_at(self._slices.slices.numbers(found).tolist())
 
     def _not_null(self) -> BitMap:
         return self.not_null
@@ -146,10 +150,10 @@ class RangeBitmapReader:
         low, high = keys.low, keys.high
         if (low is not None and low > largest) or (high is not None and high < smallest):  # type: ignore[operator]  # one type
             return range(0)
-        start = 0 if low is None or low <= smallest else self._dictionary.first_at_least(low)  # type: ignore[operator]  # one type
+        start = 0 if low is None or low <= smallest else self.dictionary.first_at_least(low)  # type: ignore[operator]  # one type
         if high is None or high >= largest:  # type: ignore[operator]  # one type
             return range(start, self._slices.cardinality)
-        return range(start, self._dictionary.first_above(high))
+        return range(start, self.dictionary.first_above(high))
 
 
 class _StoredSlices:
@@ -237,9 +241,22 @@ class RangeBitmaps:
 
     def builder(self, data_type: DataType, settings: Mapping[str, object]) -> RangeBitmapBuilder:
         """Start the index of a column; ``settings`` are its options by name."""
+        return RangeBitmapBuilder(data_type, chunk_bytes=self._chunk_bytes(settings))
+
+    def has_settings(self, payload: Payload, data_type: DataType, settings: Mapping[str, object]) -> bool:
+        """Whether the dictionary has the chunks that these settings give it; an index of an unknown version has.
+
+        Raises:
+            CorruptionError: it is damaged.
+        """
+        stored = key_format(data_type)
+        found = None if stored is None else _opened(payload, stored, None)
+        return found is None or found.dictionary.has_chunk_size(_chunk_bytes(data_type, self._chunk_bytes(settings)))
+
+    def _chunk_bytes(self, settings: Mapping[str, object]) -> int | None:
         chunk_bytes = self.declaration.with_defaults(settings)["chunk-size"]
         assert chunk_bytes is None or isinstance(chunk_bytes, int)  # noqa: S101 - as the options declare it
-        return RangeBitmapBuilder(data_type, chunk_bytes=chunk_bytes)
+        return chunk_bytes
 
     def reader(self, payload: Payload, data_type: DataType, row_count: int) -> RangeBitmapReader | None:
         """Open the index of a column of a file with ``row_count`` rows; ``None`` for an unknown version.
@@ -251,7 +268,8 @@ class RangeBitmaps:
         return None if stored is None else _opened(payload, stored, row_count)
 
 
-def _opened(payload: Payload, stored: KeyFormat, row_count: int) -> RangeBitmapReader | None:
+def _opened(payload: Payload, stored: KeyFormat, row_count: int | None) -> RangeBitmapReader | None:
+    """The index; ``row_count`` is that of the data file, if it is to be compared."""
     (head_bytes,) = _INT.unpack(payload.read(0, _INT.size))
     if head_bytes < _HEAD.size + _INT.size:
         message = f"its head of {head_bytes} bytes is too short"
@@ -260,7 +278,7 @@ def _opened(payload: Payload, stored: KeyFormat, row_count: int) -> RangeBitmapR
     version, rows, cardinality = _HEAD.unpack_from(head)
     if version > _VERSION:
         return None
-    if version != _VERSION or rows != row_count or not 0 <= cardinality <= rows:
+    if version != _VERSION or row_count not in (None, rows) or not 0 <= cardinality <= rows:
         message = f"version {version} with {cardinality} keys of {rows} rows; the data file has {row_count}"
         raise payload.damaged(message)
     bounds, at = None, _HEAD.size

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from table_format.errors import InvalidInputError, InvalidSql, UnsupportedFeature
 from table_format.spark.read.metadata_columns import METADATA_COLUMNS
 from table_format.spark.read.queried_frames import queried
 from table_format.spark.sql.max_partition import max_partition
-from table_format.spark.sql.pushed import filter_of
+from table_format.spark.sql.pushed import filter_of, limit_arguments, limit_of
 from table_format.spark.sql.session import SqlSession
 from table_format.sql.conditions import Condition, conditions_of
 from table_format.sql.definitions import text_literal
+from table_format.sql.first_rows import FirstRows, first_rows_of
 from table_format.sql.hidden_columns import hidden_names, star_edits
 from table_format.sql.needs import named_columns
 from table_format.sql.queries import Explain, OfEngine, Query, QueryStatement
@@ -117,6 +118,17 @@ def _of_engine(session: SqlSession, text: str) -> DataFrame:
     return session.spark.sql(text, dict(session.parameters) or None)
 
 
+@dataclass(frozen=True, slots=True)
+class _Pushed:
+    """The conditions and the limit that the text of a query puts on the rows of a table."""
+
+    conditions: tuple[Condition, ...] = ()
+    first: FirstRows | None = None
+
+
+_NOTHING: Final = _Pushed()
+
+
 @dataclass(slots=True)
 class _Splicing:
     """Builds the text of a query for Spark, and the DataFrames for its placeholders.
@@ -142,28 +154,29 @@ class _Splicing:
                 raise
             return None
         edits = [*found.edits, *respellings(text)]
-        conditions = self._conditions(session, text, found.tables)
+        pushed = self._pushed(session, text, found.tables)
         hidden = self._hidden(session, text, found.tables)
         if hidden:
             edits += star_edits(text, hidden)
         for use in found.tables:
             at = use.name.start
-            edits += self._of_table(session, text, use, conditions.get(at, ()), hidden.get(at, ()))
+            edits += self._of_table(session, text, use, pushed.get(at, _NOTHING), hidden.get(at, ()))
         edits += [self._of_function(session, text, use) for use in found.functions]
         return edited(text, _with_escapes(text, edits)) if edits else None
 
-    def _conditions(
-        self, session: SqlSession, text: str, tables: Sequence[TableUse]
-    ) -> Mapping[int, tuple[Condition, ...]]:
-        """Return the conditions with which to read tables on Connect. Only for tables named once: each state is read
-        once.
+    def _pushed(self, session: SqlSession, text: str, tables: Sequence[TableUse]) -> Mapping[int, _Pushed]:
+        """Return what to push to each table on Connect, by the offset of its name.
+
+        Only for tables that are named once, because each state is read once.
         """
         if not session.is_connect or self._views or any(_view_name(use) in session.state.views for use in tables):
             return {}
         names = Counter(session.find(use.name) for use in tables)
         once = {use.name.start for use in tables if names[session.find(use.name)] == 1}
-        found = conditions_of(text, session.parameters)
-        return {start: conditions for start, conditions in found.items() if start in once}
+        conditions = conditions_of(text, session.parameters)
+        first = first_rows_of(text, session.parameters) if len(tables) == 1 else None
+        limits = {} if first is None else {first.start: first}
+        return {start: _Pushed(conditions.get(start, ()), limits.get(start)) for start in once}
 
     def _hidden(self, session: SqlSession, text: str, tables: Sequence[TableUse]) -> Mapping[int, Sequence[str]]:
         """Return the metadata columns in the query for each table that has them, by the offset of the table name."""
@@ -178,7 +191,7 @@ class _Splicing:
         return found
 
     def _of_table(
-        self, session: SqlSession, text: str, use: TableUse, conditions: Sequence[Condition], hidden: Sequence[str]
+        self, session: SqlSession, text: str, use: TableUse, pushed: _Pushed, hidden: Sequence[str]
     ) -> list[Edit]:
         alias = [] if use.has_alias else [Edit(use.alias_at, use.alias_at, f" AS {quoted(use.name.parts[-1])}")]
         view = session.state.views.get(_view_name(use))
@@ -192,7 +205,7 @@ class _Splicing:
                 )
             return []
         options = {**use.options, **_travel_options(session, use.travel)}
-        return [Edit(use.name.start, use.end, self._place(name, options, conditions, hidden)), *alias]
+        return [Edit(use.name.start, use.end, self._place(name, options, pushed, hidden)), *alias]
 
     def _of_view(self, text: str, use: TableUse, view: CreateView, database: str) -> str:
         name = use.name.parts[0].lower()
@@ -223,13 +236,13 @@ class _Splicing:
         self,
         name: str,
         options: Mapping[str, str],
-        conditions: Sequence[Condition] = (),
+        pushed: _Pushed = _NOTHING,
         hidden: Sequence[str] = (),
     ) -> str:
         key = (name, tuple(sorted(options.items())), tuple(hidden))
         if key not in self._places:
             self._places[key] = place = f"t{len(self._places)}"
-            self.frames[place] = self._frame(place, name, options, conditions, hidden)
+            self.frames[place] = self._frame(place, name, options, pushed, hidden)
         return f"{{{self._places[key]}}}"
 
     def _frame(
@@ -237,7 +250,7 @@ class _Splicing:
         place: str,
         name: str,
         options: Mapping[str, str],
-        conditions: Sequence[Condition],
+        pushed: _Pushed,
         hidden: Sequence[str],
     ) -> DataFrame:
         tables = self.session.tables
@@ -255,7 +268,10 @@ class _Splicing:
         wanted = _needed([*(field.name for field in fields), *hidden], self.named)
         if wanted is None and hidden:
             wanted = [*(field.name for field in fields), *hidden]
-        return tables.table(name, columns=wanted, filter=filter_of(fields, conditions), **options)
+        # The positions of rows are not read with a limit.
+        limit = None if pushed.first is None or hidden else limit_of(fields, pushed.first)
+        condition = filter_of(fields, pushed.conditions)
+        return tables.table(name, columns=wanted, filter=condition, **limit_arguments(limit), **options)
 
     def _columns(self, name: str, options: Mapping[str, str], hidden: Sequence[str]) -> list[str] | None:
         """Return all columns including hidden ones; ``None`` if the query names no hidden column of the table."""

@@ -8,14 +8,17 @@ has changed so that readers would not use it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Set
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Final
 
 from table_format.errors import CorruptionError, InvalidOption
 from table_format.formats.index_writer import ColumnIndex
-from table_format.indexes.file_index import INDEX_SUFFIX, names_of_indexes
+from table_format.indexes.file_index import INDEX_SUFFIX, indexes_in, opened_indexes
+from table_format.indexes.index_container import Container, FirstReads
 from table_format.kernels.file_index import INDEX_TYPES
+from table_format.limits import KIB
 from table_format.metastore.scan.file_filter import FileFilter
 from table_format.metastore.scan.file_plan import live_files
 from table_format.model.bucket_id import BucketId
@@ -26,6 +29,9 @@ from table_format.options.check_file_index import indexed_type
 from table_format.pruning.file_bounds import FileBounds
 from table_format.table.facts import TableFacts
 from table_format.table.read.index_reads import of_each_index
+
+_FIRST_READS: Final = FirstReads(container=64 * KIB)
+"""With its head, the first bytes of the indexes in a file are read, which say with which settings they were built."""
 
 
 @dataclass(frozen=True)
@@ -42,20 +48,27 @@ class DeclaredIndexes:
         return tuple(index for index in declared if not self._is_impossible(index, file))
 
     def differ(self, bucket_id: BucketId, file: DataFileMeta, *, checks_content: bool = False) -> bool:
-        """Whether a file has other indexes than it should, or damaged ones.
+        """Whether a file has other indexes than it should, indexes of other settings, or damaged ones.
 
-        At most the head of an index file is read; with ``checks_content`` all of it, where its name states its content.
+        Of an index file only the heads are read; with ``checks_content`` all of it, where its name states its content.
         """
-        wanted = {(index.name, index.index_type) for index in self.of_file(file)}
-        return not self.has(bucket_id, file, wanted, checks_content=checks_content)
+        return not self.has(bucket_id, file, self.of_file(file), checks_content=checks_content)
 
     def has(
-        self, bucket_id: BucketId, file: DataFileMeta, wanted: Set[tuple[str, str]], *, checks_content: bool = False
+        self, bucket_id: BucketId, file: DataFileMeta, wanted: Iterable[ColumnIndex], *, checks_content: bool = False
     ) -> bool:
-        """Whether a file has just these indexes, each given by its column and type, and none is damaged."""
+        """Whether a file has just these indexes, where they belong, and none is damaged."""
         text, store = self.facts.partitions.text(bucket_id.partition), self.facts.store
+        by_name = {(index.name, index.index_type): index for index in wanted}
         try:
-            return names_of_indexes(store, text, bucket_id.bucket, file, checks_content=checks_content) == wanted
+            with opened_indexes(
+                store, text, bucket_id.bucket, file, checks_content=checks_content, first_reads=_FIRST_READS
+            ) as container:
+                if container is None:
+                    return not by_name
+                if indexes_in(container) != by_name.keys():
+                    return False
+                return not by_name or (self._is_in_place(container, file) and _have_settings(container, by_name))
         except CorruptionError:
             return False
 
@@ -63,6 +76,11 @@ class DeclaredIndexes:
         """``differ`` as far as manifests alone can tell: of an index beside its file they say nothing."""
         beside = file.embedded_file_index is None and any(name.endswith(INDEX_SUFFIX) for name in file.extra_files)
         return beside or self.differ(bucket_id, file)
+
+    def _is_in_place(self, container: Container, file: DataFileMeta) -> bool:
+        """Whether the indexes are in the manifest or beside the file as their size demands."""
+        belongs_in_manifest = container.size <= self.facts.options.file_index.in_manifest_threshold
+        return (file.embedded_file_index is not None) == belongs_in_manifest
 
     def _of_schema(self, schema_id: int) -> tuple[ColumnIndex, ...]:
         found = self._by_schema.get(schema_id)
@@ -111,6 +129,16 @@ class DeclaredIndexes:
         if not index_type.declaration.supports(data_type) or not index_type.agrees(data_type, wanted):
             return None
         return ColumnIndex(name, kind, data_type, self.facts.options.file_index.settings_of(kind, column))
+
+
+def _have_settings(container: Container, indexes: Mapping[tuple[str, str], ColumnIndex]) -> bool:
+    """Whether each index has the form that its settings give it. An index of nulls alone has no form."""
+    places = [(index, container.places[name][kind]) for (name, kind), index in indexes.items()]
+    return all(
+        INDEX_TYPES[index.index_type].has_settings(container.payload(place), index.data_type, index.settings)
+        for index, place in places
+        if not place.is_empty
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -240,9 +240,10 @@ def _with_indexes(
     def read(column: str) -> Iterator[pa.RecordBatch]:
         return reader.read(work.partition, work.bucket, file, [stored.field(column)])
 
-    payloads = build_indexes(declared.of_file(file), read)
-    made_now = {(name, kind) for name, kinds in payloads.items() for kind in kinds}
-    if declared.has(work.bucket_id, file, made_now, checks_content=True):
+    wanted = declared.of_file(file)
+    payloads = build_indexes(wanted, read)
+    possible = [index for index in wanted if index.index_type in payloads.get(index.name, {})]
+    if declared.has(work.bucket_id, file, possible, checks_content=True):
         return file  # the other indexes cannot hold a value of their column
     if not payloads:
         return bare

@@ -32,13 +32,21 @@ STATEMENTS = (
     "SELECT 1 + 1",
     "SELECT __paimon_row_index AS i, *, __paimon_partition.v AS p FROM c WHERE k = 9",
 )
+LIMITED = (
+    "SELECT k AS v, v AS k FROM t ORDER BY k DESC, t.n LIMIT 1 OFFSET 1",
+    "SELECT * FROM t WHERE n >= 20 ORDER BY n LIMIT :n",
+    "SELECT k FROM t WHERE n + 1 > 20 ORDER BY n DESC LIMIT 1",
+    "SELECT sum(k) FROM t LIMIT 1",
+    "SELECT __paimon_row_index, k FROM t ORDER BY k LIMIT 1",
+)
 
 
 class Recording(Lake):
     """Records the filter with which tables are read."""
 
     def table(self, name: str, **arguments: Any) -> Any:
-        print(name, arguments["filter"])
+        limit = {key: value for key, value in arguments.items() if key in ("order_by", "limit")}
+        print(name, arguments["filter"], *limit.values())
         return super().table(name, **arguments)
 
 
@@ -60,6 +68,9 @@ def main(warehouse: Path) -> None:
             print(sorted(map(tuple, rows), key=repr))
     print("n#" in lake.sql("SELECT v FROM t WHERE k > 0")._explain_string())
     Recording(spark, lake.catalog, lake.sql_state).sql("SELECT k FROM c WHERE v = 'nothing' AND k > 3 AND k + 1 > 2")
+    recording = Recording(spark, lake.catalog, lake.sql_state)
+    for text in LIMITED:
+        print(list(map(tuple, recording.sql(text, n=1).collect())))
     lake.attach("s")
     print(sorted(map(tuple, spark.sql("SELECT k FROM s.c").collect())))
     try:

@@ -32,6 +32,16 @@ SnapshotNotFound
 [(0, 9, 'a', 'a')]
 False
 s.c "v" = 'nothing' AND "k" > 3
+s.t None ['`v` DESC NULLS LAST', '`n` ASC NULLS FIRST'] 2
+[(1, 'a')]
+s.t "n" >= 20 ['`n` ASC NULLS FIRST'] 1
+[(2, '{b}', 20)]
+s.t None
+[(3,)]
+s.t None
+[(6,)]
+s.t None
+[(0, 1)]
 [(2,), (9,)]
 UnsupportedFeature
 [(1, None), (None, 'x')]

@@ -4,9 +4,20 @@ from __future__ import annotations
 
 from datetime import date
 
-from table_format.model.types import BigIntType, CharType, DataField, DateType, DoubleType, TinyIntType, VarCharType
-from table_format.spark.sql.pushed import filter_of
+from table_format.model.row_order import OrderedColumn, RowLimit
+from table_format.model.types import (
+    ArrayType,
+    BigIntType,
+    CharType,
+    DataField,
+    DateType,
+    DoubleType,
+    TinyIntType,
+    VarCharType,
+)
+from table_format.spark.sql.pushed import filter_of, limit_of
 from table_format.sql.conditions import Condition
+from table_format.sql.first_rows import FirstRows
 from table_format.table.read.filters import bound_filter
 
 FIELDS = (
@@ -47,3 +58,17 @@ def test_a_condition_with_another_meaning_in_spark_is_left_out() -> None:
         Condition("nope", "=", (1,)),
     )
     assert filter_of(FIELDS, conditions) is None
+
+
+def test_a_limit_has_the_columns_of_the_table() -> None:
+    wanted = RowLimit(3, (OrderedColumn("F", descending=True),))
+    assert limit_of(FIELDS, FirstRows(0, wanted, (Condition("I", "=", (1,)),))) == RowLimit(
+        3, (OrderedColumn("f", descending=True),)
+    )
+
+
+def test_a_limit_over_rows_that_a_filter_does_not_select_exactly_is_none() -> None:
+    assert limit_of(FIELDS, FirstRows(0, RowLimit(3), (Condition("f", "=", (1,)),))) is None
+    assert limit_of(FIELDS, FirstRows(0, RowLimit(3, (OrderedColumn("nope"),)))) is None
+    nested = (DataField(0, "a", ArrayType(BigIntType())),)
+    assert limit_of(nested, FirstRows(0, RowLimit(3, (OrderedColumn("a"),)))) is None

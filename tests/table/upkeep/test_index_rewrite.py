@@ -187,6 +187,50 @@ def test_an_index_that_no_option_declares_any_more_goes_with_the_next_rewrite(wa
     assert rows_of(table) == before
 
 
+BLOOM_OF_ID = {"file-index.bloom-filter.columns": "id", "file-index.bloom-filter.id.items": "10"}
+RANGE_BITMAP_OF_ID = {"file-index.range-bitmap.columns": "id"}
+
+
+@pytest.mark.parametrize("place", [BESIDE, {}], ids=["beside", "in the manifest"])
+@pytest.mark.parametrize(
+    ("declared", "changed"),
+    [
+        (BLOOM_OF_ID, {"file-index.bloom-filter.id.items": "20"}),
+        (BLOOM_OF_ID, {"file-index.bloom-filter.id.fpp": "0.01"}),
+        # As many bits, and another number of hash functions.
+        (BLOOM_OF_ID, {"file-index.bloom-filter.id.items": "5", "file-index.bloom-filter.id.fpp": "0.01"}),
+        (BITMAP_OF_V, {"file-index.bitmap.v.version": "1"}),
+        (BITMAP_OF_V, {"file-index.bitmap.v.index-block-size": "1 b"}),
+        (RANGE_BITMAP_OF_ID, {"file-index.range-bitmap.id.chunk-size": "8 b"}),
+    ],
+)
+def test_indexes_with_other_settings_than_declared_are_built_again_once(
+    warehouse: Warehouse, place: dict[str, str], declared: dict[str, str], changed: dict[str, str]
+) -> None:
+    table = with_history(warehouse, options=declared | place)
+    before, read = rows_of(table), data_files(warehouse, table)
+    assert index_coverage(table.facts).is_complete
+    table = altered(warehouse, changed)
+    assert sum(index_coverage(table.facts).differing.values()) == 3
+    assert table.rewrite_file_index().rewritten == 3
+    assert index_coverage(table.facts).is_complete
+    assert all(stored == made for stored, made in stored_and_made(table))
+    assert table.rewrite_file_index().snapshots == ()
+    assert (rows_of(table), data_files(warehouse, table)) == (before, read)
+
+
+@pytest.mark.parametrize(("first", "then"), [("1 b", "1 mb"), ("1 mb", "1 b")])
+def test_indexes_move_to_where_the_threshold_puts_them(warehouse: Warehouse, first: str, then: str) -> None:
+    threshold = "file-index.in-manifest-threshold"
+    table = with_history(warehouse, options=BITMAP_OF_V | {threshold: first})
+    assert [entry.file.embedded_file_index is None for entry in live(table)] == [first == "1 b"] * 3
+    table = altered(warehouse, {threshold: then})
+    assert table.rewrite_file_index().rewritten == 3
+    assert [entry.file.embedded_file_index is None for entry in live(table)] == [then == "1 b"] * 3
+    assert pairs_of(table) == [{("v", "bitmap")}] * 3
+    assert table.rewrite_file_index().snapshots == ()
+
+
 def test_a_filter_skips_files_by_the_new_index(warehouse: Warehouse) -> None:
     table = with_history(warehouse)
     assert len(table.scan(filter="id = 11").plan().splits) > 0
