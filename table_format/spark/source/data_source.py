@@ -22,13 +22,14 @@ from table_format.errors import InvalidInputError, SnapshotNotFound, Unsupported
 from table_format.model.commit import CommitMessage
 from table_format.model.schema import TableSchema
 from table_format.model.split import DataSplit
-from table_format.options.preconditions import Reader, refuse_unread
 from table_format.options.spark_stream import READ_CHANGELOG
+from table_format.options.unread import Reader, refuse_unread
 from table_format.spark.source.entries import entry_schema, is_of_entry, options_of, target_options
 from table_format.spark.source.places import Place
 from table_format.spark.source.read_schema import check_read_schema
 from table_format.spark.source.system_reader import system_source
 from table_format.spark.source.targets import check_writable, target_of
+from table_format.spark.source.time_travel import refuse_time_travel
 from table_format.spark.stream.commit_users import user_of_checkpoint
 from table_format.spark.stream.reader import PaimonStreamReader
 from table_format.spark.stream.shown import shown_fields, with_row_kind
@@ -127,6 +128,7 @@ class PaimonDataSource(datasource.DataSource):
             UnsupportedFeature: the table cannot be written this way.
             InvalidData: the columns do not fit the table.
         """
+        refuse_time_travel(self.options, "a write", "leave it out")
         target = target_of(Place.of(target_options(self.options, schema)), schema)
         return PaimonWriter(target.table, overwrite=overwrite, made_at=target.made_at)
 
@@ -137,6 +139,9 @@ class PaimonDataSource(datasource.DataSource):
             InvalidInputError: a schema of the user's own does not fit the table.
             UnsupportedFeature: the changes of the table cannot be read as rows.
         """
+        refuse_time_travel(
+            self.options, "a stream", "use 'scan.mode' with 'scan.snapshot-id' or 'scan.timestamp-millis'"
+        )
         table = self._named_by(schema)
         refuse_unread(table.dynamic_options, Reader.SPARK_STREAM)
         check_read_schema(schema, shown_fields(table.facts, schema.names))
@@ -157,7 +162,9 @@ class PaimonDataSource(datasource.DataSource):
                 "lake.write_stream, or start(path) with the directory of the table"
             )
             raise UnsupportedFeature(feature, message)
+        refuse_time_travel(self.options, "a write", "leave it out")
         table = _table(self.options).current()
+        refuse_unread(table.dynamic_options, Reader.WRITE)
         check_writable(table)
         check_frame(schema, table.facts)
         return PaimonStreamWriter(table, user_of_checkpoint(self.options), replacing=overwrite)
