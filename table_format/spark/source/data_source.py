@@ -9,49 +9,35 @@ nothing is compacted here, and tables whose modes need that are written with ``w
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import cached_property
-from typing import ClassVar, Final
+from typing import ClassVar
 
-import pyarrow as pa
 from pyspark.sql import datasource
 from pyspark.sql.types import StructType
 
 from table_format.errors import InvalidInputError, SnapshotNotFound, UnsupportedFeature
-from table_format.model.commit import CommitMessage
 from table_format.model.schema import TableSchema
-from table_format.model.split import DataSplit
 from table_format.options.spark_stream import READ_CHANGELOG
 from table_format.options.unread import Reader, refuse_unread
 from table_format.spark.source.entries import entry_schema, is_of_entry, options_of, target_options
 from table_format.spark.source.places import Place
 from table_format.spark.source.read_schema import check_read_schema
+from table_format.spark.source.reader import PaimonReader
 from table_format.spark.source.system_reader import system_source
 from table_format.spark.source.targets import check_writable, target_of
 from table_format.spark.source.time_travel import refuse_time_travel
+from table_format.spark.source.writer import PaimonWriter
 from table_format.spark.stream.commit_users import user_of_checkpoint
 from table_format.spark.stream.reader import PaimonStreamReader
 from table_format.spark.stream.shown import shown_fields, with_row_kind
 from table_format.spark.stream.writer import PaimonStreamWriter
-from table_format.spark.tasks.split_groups import grouped_splits
-from table_format.spark.tasks.table_work import write_rows
-from table_format.spark.tasks.worker import settle
-from table_format.spark.tasks.written import commit_results, results_of, written_by
-from table_format.spark.types import in_types_of, spark_schema
+from table_format.spark.types import spark_schema
 from table_format.spark.write.frames import check_frame
-from table_format.spark.write.merged_schema import batch_with_all_columns
 from table_format.table.facts import TableFacts
-from table_format.table.read.fallback_branch import read_planned
-from table_format.table.read.plan import Plan
 from table_format.table.read.scan import shown_schema
 from table_format.table.system.table import SystemTable
 from table_format.table.table import Table
-from table_format.table.write.batch_commit import BatchCommit, fresh_user
-from table_format.table.write.table_write import TableWrite
-
-_ONLY: Final = 1
-"""The identifier of the one commit of a writer."""
 
 
 def _table(options: Mapping[str, str]) -> Table:
@@ -174,93 +160,3 @@ def data_source(parallelism: int) -> type[PaimonDataSource]:
     """The data source as a session registers it in which so many tasks run side by side."""
     own = {"parallelism": parallelism, "__module__": __name__, "__doc__": PaimonDataSource.__doc__}
     return type(PaimonDataSource.__name__, (PaimonDataSource,), own)
-
-
-@dataclass
-class _Splits(datasource.InputPartition):
-    """The splits that one task reads, one by one."""
-
-    splits: Sequence[DataSplit]
-
-
-class PaimonReader(datasource.DataSourceReader):
-    """Plans on the driver, reads splits in tasks.
-
-    It takes no filters: Spark 4 keeps one reader for all uses of a frame, and each push of filters replaces it. A frame
-    that is used with two conditions in one query, or again without one, would be read with those that came last.
-    """
-
-    def __init__(self, table: Table, shown: StructType, *, parallelism: int) -> None:
-        self._table = table
-        self._shown = shown
-        self._parallelism = parallelism
-        self._facts: TableFacts = table.facts
-
-    def __getstate__(self) -> dict[str, object]:
-        """Tasks get the splits one by one, and all other facts of the plan with the reader."""
-        state = dict(self.__dict__)
-        if "_plan" in state:
-            state["_plan"] = self._plan.without_splits
-        return state
-
-    @cached_property
-    def _plan(self) -> Plan:
-        return self._table.scan(columns=self._shown.names).plan()
-
-    def partitions(self) -> Sequence[datasource.InputPartition]:
-        """The splits, in groups of which each is for a task, as those of ``Lake.table``."""
-        scan = self._facts.options.scan
-        return [_Splits(group) for group in grouped_splits(self._plan.splits, scan, parallelism=self._parallelism)]
-
-    def read(self, partition: datasource.InputPartition) -> Iterator[pa.RecordBatch]:
-        """The rows of the splits of a task, with exactly the columns asked for."""
-        if not isinstance(partition, _Splits):
-            return  # Spark asks so when there is nothing to read
-        plan = self._plan
-        for split in partition.splits:
-            for batch in read_planned(self._facts, plan, split):
-                yield in_types_of(batch, self._shown)
-        settle()
-
-
-class PaimonWriter(datasource.DataSourceArrowWriter):
-    """Each task writes separate files for every bucket of its rows; no task compacts."""
-
-    def __init__(self, table: Table, *, overwrite: bool, made_at: Place | None = None) -> None:
-        self._made_at = made_at
-        # Several tasks write to one bucket here, and none of them may compact it.
-        self._facts = table.copy({"write-only": "true"}).facts
-        self._table = table
-        self._overwrite = overwrite
-        self._user = fresh_user(table.facts)
-
-    # As in DataSourceArrowWriter; its own base hands over rows.
-    def write(  # type: ignore[override]  # takes batches
-        self, iterator: Iterator[pa.RecordBatch]
-    ) -> datasource.WriterCommitMessage:
-        """Write the rows of a task to files; nothing is visible before ``commit``."""
-        return written_by(self._write, iterator)
-
-    def _write(self, batches: Iterator[pa.RecordBatch]) -> tuple[CommitMessage, ...]:
-        if self._facts.options.write.merge_schema:
-            batches = (batch_with_all_columns(batch, self._facts.schema) for batch in batches)
-        return write_rows(TableWrite(self._facts, replacing=self._overwrite), batches)
-
-    def commit(self, messages: Sequence[datasource.WriterCommitMessage | None]) -> None:
-        """Make the files of all tasks visible in one commit; raises what stopped one of them."""
-        results = results_of(messages)
-        if results.failure is not None:
-            raise results.failure
-        commit = self._table.new_commit(self._user)
-        commit_results(self._table, commit, results, identifier=_ONLY, overwrite=self._overwrite)
-
-    def abort(self, messages: Sequence[datasource.WriterCommitMessage | None]) -> None:
-        """Delete the files of all tasks that answered, unless the commit has taken effect."""
-        results = results_of(messages)
-        # As it was opened: what is deleted are files of this job, whatever became of the table.
-        commit = BatchCommit(self._table.facts, self._user)
-        # Spark also asks for it when the commit has taken effect and something failed after it.
-        if not commit.is_committed(_ONLY):
-            commit.abort(results.messages)
-            if self._made_at is not None:
-                self._made_at.drop()

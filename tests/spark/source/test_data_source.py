@@ -10,7 +10,7 @@ from pyspark.errors import AnalysisException, PySparkException
 
 from table_format.model.schema_change import AddColumn, AlterColumnType, DropColumn, RenameColumn, SchemaChange
 from table_format.model.types import BigIntType, VarCharType
-from table_format.spark.source.data_source import PaimonWriter
+from table_format.spark.source.writer import PaimonWriter
 from tests.spark.lakes import DATED, TestLake, rows_of
 from tests.spark.read.test_conditions import DATED as DATES
 from tests.spark.read.test_conditions import DAYS, dated_rows, ids_by_condition
