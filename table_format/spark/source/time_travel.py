@@ -11,7 +11,7 @@ from table_format.options.other_names import TIMESTAMP_AS_OF, VERSION_AS_OF
 from table_format.options.scan import TIMESTAMP_MILLIS, VERSION
 
 _NAMES: Final = {name.lower(): name for name in (VERSION_AS_OF, TIMESTAMP_AS_OF)}
-_BOTH: Final = 2
+_KEYS: Final = {VERSION_AS_OF: VERSION.key, TIMESTAMP_AS_OF: TIMESTAMP_MILLIS.key}
 
 
 def with_time_travel(options: Mapping[str, str]) -> dict[str, str]:
@@ -24,18 +24,18 @@ def with_time_travel(options: Mapping[str, str]) -> dict[str, str]:
 
     Raises:
         InvalidOption: the text is not a time with a time zone.
-        InvalidInputError: both options are given.
+        InvalidInputError: two options name a state.
     """
     given = {_NAMES[key]: value for key, value in options.items() if key in _NAMES}
-    if len(given) == _BOTH:
-        message = f"give {VERSION_AS_OF} or {TIMESTAMP_AS_OF}, not both"
-        raise InvalidInputError(message)
-    rest = {key: value for key, value in options.items() if key not in _NAMES}
-    if VERSION_AS_OF in given:
-        rest[VERSION.key] = given[VERSION_AS_OF]
-    if TIMESTAMP_AS_OF in given:
-        rest[TIMESTAMP_MILLIS.key] = str(_millis(given[TIMESTAMP_AS_OF]))
-    return rest
+    own = {key: value for key, value in options.items() if key not in _NAMES}
+    for name, key in _KEYS.items():
+        if name in given:
+            also = key if key in own else next((other for other in given if other != name), None)
+            if also is not None:
+                message = f"give {name} or {also}, not both"
+                raise InvalidInputError(message)
+            own[key] = given[name] if name == VERSION_AS_OF else str(_millis(given[name]))
+    return own
 
 
 def _millis(text: str) -> int:
