@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from pyspark.serializers import CPickleSerializer
 from pyspark.sql.datasource import CaseInsensitiveDict
 from pyspark.sql.types import StructType
 
@@ -14,7 +15,6 @@ from table_format.errors import InvalidInputError, InvalidOption, SnapshotNotFou
 from table_format.model.schema_change import AddColumn
 from table_format.model.types import IntType
 from table_format.spark.source.data_source import PaimonDataSource
-from tests.spark.stream.micro_batches import in_task
 from tests.support.tables import Warehouse, disk_warehouse, keyed
 
 COLUMNS = StructType().add("id", "long", nullable=False).add("dt", "string").add("v", "integer")
@@ -49,7 +49,8 @@ def read(table: Table, **options: str) -> tuple[list[str], list[int]]:
     schema = opened.schema()
     reader = opened.reader(schema)
     parts = reader.partitions()
-    unpickled = in_task(reader)
+    pickled = CPickleSerializer()
+    unpickled = pickled.loads(pickled.dumps(reader))
     return schema.names, sorted(i for part in parts for batch in unpickled.read(part) for i in batch["id"].to_pylist())
 
 
