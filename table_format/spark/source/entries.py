@@ -30,8 +30,9 @@ _OF_ENTRY: Final = "provider"
 
 _ADVICE: Final = (
     "give load(path) or save(path) its directory, or the options 'warehouse' and 'table'. A table that spark.sql made "
-    "by CREATE TABLE ... USING paimon is an empty entry of Spark: drop it, make the table by lake.sql, and attach its "
-    "database. To write rows whose columns are just those of an attached table use lake.sql or lake.write"
+    "by CREATE TABLE ... USING paimon is an empty entry of Spark: drop it, make the table by lake.sql or "
+    "lake.write_to, and attach its database. To write rows whose columns are just those of an attached table use "
+    "lake.sql or lake.write"
 )
 
 
@@ -51,6 +52,11 @@ def _with(field: StructField, metadata: Mapping[str, object]) -> StructField:
 def is_of_entry(options: Mapping[str, str]) -> bool:
     """Whether Spark asks for the columns of a new entry, by ``CREATE TABLE ... USING paimon LOCATION ...``."""
     return _OF_ENTRY in options and "path" in options
+
+
+def names_table(schema: StructType) -> bool:
+    """Whether these are columns of an entry, which say where its table lies."""
+    return any(TABLE_PATH in (field.metadata or {}) for field in schema.fields)
 
 
 def is_entry(schema: StructType, database: str, name: str) -> bool:

@@ -1,4 +1,7 @@
-"""The writer of a batch by ``df.write.format("paimon")``."""
+"""The writer of a batch by ``df.write.format("paimon")``.
+
+As in Spark, an overwrite replaces all rows, unless the write itself asks to replace only the partitions of its rows.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,8 @@ import pyarrow as pa
 from pyspark.sql import datasource
 
 from table_format.model.commit import CommitMessage
+from table_format.options.commit import DYNAMIC_PARTITION_OVERWRITE
+from table_format.options.compaction import WRITE_ONLY
 from table_format.spark.source.places import Place
 from table_format.spark.tasks.table_work import write_rows
 from table_format.spark.tasks.written import commit_results, results_of, written_by
@@ -26,8 +31,10 @@ class PaimonWriter(datasource.DataSourceArrowWriter):
 
     def __init__(self, table: Table, *, overwrite: bool, made_at: Place | None = None) -> None:
         self._made_at = made_at
+        if overwrite and DYNAMIC_PARTITION_OVERWRITE.key not in table.dynamic_options:
+            table = table.copy({DYNAMIC_PARTITION_OVERWRITE.key: "false"})
         # Several tasks write to one bucket here, and none of them may compact it.
-        self._facts = table.copy({"write-only": "true"}).facts
+        self._facts = table.copy({WRITE_ONLY.key: "true"}).facts
         self._table = table
         self._overwrite = overwrite
         self._user = fresh_user(table.facts)

@@ -113,3 +113,17 @@ def test_a_name_of_another_system_is_refused_with_the_name_here(table: Table, fo
         source(table, **{foreign: "true"}).writer(COLUMNS, overwrite=False)
     with pytest.raises(InvalidOption, match=f"'{foreign}': is not known; use '{own}'"):
         table.scan(options={foreign: "true"})
+
+
+@pytest.mark.parametrize(
+    ("options", "kept"), [({}, []), ({"dynamic-partition-overwrite": "true"}, [1]), ({"write-only": "true"}, [])]
+)
+def test_an_overwrite_replaces_all_rows_unless_the_write_says_otherwise(
+    warehouse: Warehouse, options: dict[str, str], kept: list[int]
+) -> None:
+    stored = {"dynamic-partition-overwrite": "true"}
+    table = warehouse.table(partition_keys=["dt"], options=stored)
+    table.append(keyed([(1, "a", 1), (2, "b", 2)]))
+    writer = source(table, **options).writer(COLUMNS, overwrite=True)
+    writer.commit([writer.write(iter(keyed([(3, "b", 3)]).to_batches()))])
+    assert read(table)[1] == [*kept, 3]
