@@ -13,57 +13,128 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from table_format import errors
-from table_format.catalog.load import load_catalog
-from table_format.catalog.protocol import Catalog
-from table_format.errors import TableFormatError
-from table_format.metastore.expiry.expire_changelogs import ChangelogExpiryReport
-from table_format.metastore.expiry.expire_snapshots import ExpiryReport
-from table_format.metastore.expiry.orphans import OrphanFile, OrphanReport
-from table_format.metastore.history.branches import Branch
-from table_format.metastore.history.fast_forward import FastForwardReport
-from table_format.metastore.history.rollback import RollbackReport
-from table_format.metastore.history.rollback_plan import CommitMatch, RollbackPlan
-from table_format.model.condition import Column, Condition, Filter, col
-from table_format.model.identifier import Identifier
-from table_format.model.predicate import Predicate
-from table_format.model.schema import Schema, TableSchema
-from table_format.model.schema_change import (
-    AddColumn,
-    AlterColumnType,
-    DropColumn,
-    MoveColumn,
-    RemoveOption,
-    RenameColumn,
-    SchemaChange,
-    SetColumnComment,
-    SetColumnDefault,
-    SetComment,
-    SetNullability,
-    SetOption,
-)
-from table_format.model.snapshot import CommitKind, Snapshot
-from table_format.model.split import DataSplit
-from table_format.model.split import DataSplit as Split
-from table_format.model.tag import Tag
-from table_format.secrets import Secret
-from table_format.table.changes.merge_into import Delete, Insert, Update
-from table_format.table.changes.row_changes import RowChanges
-from table_format.table.read.aggregates import Aggregates
-from table_format.table.read.plan import Plan
-from table_format.table.read.scan import Scan
-from table_format.table.read.stream import StreamScan
-from table_format.table.rows.input import Rows
-from table_format.table.system.table import Reading, SystemTable
-from table_format.table.table import Table
-from table_format.table.upkeep.compaction_report import CompactedBucket, CompactionReport, DroppedBucket
-from table_format.table.upkeep.due import DueWork, Upkeep
-from table_format.table.upkeep.index_rewrite import IndexRewriteReport
-from table_format.table.upkeep.partition_expiry import ExpiredPartition, PartitionExpiryReport
-from table_format.table.verify.report import Depth, Finding, Severity, VerifyReport
+from table_format.late_names import late_names
 
 if TYPE_CHECKING:
+    from table_format import errors
+    from table_format.catalog.load import load_catalog
+    from table_format.catalog.protocol import Catalog
+    from table_format.errors import TableFormatError
+    from table_format.metastore.expiry.expire_changelogs import ChangelogExpiryReport
+    from table_format.metastore.expiry.expire_snapshots import ExpiryReport
+    from table_format.metastore.expiry.orphans import OrphanFile, OrphanReport
+    from table_format.metastore.history.branches import Branch
+    from table_format.metastore.history.fast_forward import FastForwardReport
+    from table_format.metastore.history.rollback import RollbackReport
+    from table_format.metastore.history.rollback_plan import CommitMatch, RollbackPlan
+    from table_format.model.condition import Column, Condition, Filter, col
+    from table_format.model.identifier import Identifier
+    from table_format.model.predicate import Predicate
+    from table_format.model.schema import Schema, TableSchema
+    from table_format.model.schema_change import (
+        AddColumn,
+        AlterColumnType,
+        DropColumn,
+        MoveColumn,
+        RemoveOption,
+        RenameColumn,
+        SchemaChange,
+        SetColumnComment,
+        SetColumnDefault,
+        SetComment,
+        SetNullability,
+        SetOption,
+    )
+    from table_format.model.snapshot import CommitKind, Snapshot
+    from table_format.model.split import DataSplit
+    from table_format.model.split import DataSplit as Split
+    from table_format.model.tag import Tag
+    from table_format.secrets import Secret
+    from table_format.table.changes.merge_into import Delete, Insert, Update
+    from table_format.table.changes.row_changes import RowChanges
+    from table_format.table.read.aggregates import Aggregates
+    from table_format.table.read.plan import Plan
+    from table_format.table.read.scan import Scan
     from table_format.table.read.scan_dataset import ScanDataset
+    from table_format.table.read.stream import StreamScan
+    from table_format.table.rows.input import Rows
+    from table_format.table.system.table import Reading, SystemTable
+    from table_format.table.table import Table
+    from table_format.table.upkeep.compaction_report import CompactedBucket, CompactionReport, DroppedBucket
+    from table_format.table.upkeep.due import DueWork, Upkeep
+    from table_format.table.upkeep.index_rewrite import IndexRewriteReport
+    from table_format.table.upkeep.partition_expiry import ExpiredPartition, PartitionExpiryReport
+    from table_format.table.verify.report import Depth, Finding, Severity, VerifyReport
+else:
+    __getattr__, __dir__ = late_names(
+        __name__,
+        {
+            "AddColumn": "table_format.model.schema_change:AddColumn",
+            "Aggregates": "table_format.table.read.aggregates:Aggregates",
+            "AlterColumnType": "table_format.model.schema_change:AlterColumnType",
+            "Branch": "table_format.metastore.history.branches:Branch",
+            "Catalog": "table_format.catalog.protocol:Catalog",
+            "ChangelogExpiryReport": "table_format.metastore.expiry.expire_changelogs:ChangelogExpiryReport",
+            "Column": "table_format.model.condition:Column",
+            "CommitKind": "table_format.model.snapshot:CommitKind",
+            "CommitMatch": "table_format.metastore.history.rollback_plan:CommitMatch",
+            "CompactedBucket": "table_format.table.upkeep.compaction_report:CompactedBucket",
+            "CompactionReport": "table_format.table.upkeep.compaction_report:CompactionReport",
+            "Condition": "table_format.model.condition:Condition",
+            "DataSplit": "table_format.model.split:DataSplit",
+            "Delete": "table_format.table.changes.merge_into:Delete",
+            "Depth": "table_format.table.verify.report:Depth",
+            "DropColumn": "table_format.model.schema_change:DropColumn",
+            "DroppedBucket": "table_format.table.upkeep.compaction_report:DroppedBucket",
+            "DueWork": "table_format.table.upkeep.due:DueWork",
+            "ExpiredPartition": "table_format.table.upkeep.partition_expiry:ExpiredPartition",
+            "ExpiryReport": "table_format.metastore.expiry.expire_snapshots:ExpiryReport",
+            "FastForwardReport": "table_format.metastore.history.fast_forward:FastForwardReport",
+            "Filter": "table_format.model.condition:Filter",
+            "Finding": "table_format.table.verify.report:Finding",
+            "Identifier": "table_format.model.identifier:Identifier",
+            "IndexRewriteReport": "table_format.table.upkeep.index_rewrite:IndexRewriteReport",
+            "Insert": "table_format.table.changes.merge_into:Insert",
+            "MoveColumn": "table_format.model.schema_change:MoveColumn",
+            "OrphanFile": "table_format.metastore.expiry.orphans:OrphanFile",
+            "OrphanReport": "table_format.metastore.expiry.orphans:OrphanReport",
+            "PartitionExpiryReport": "table_format.table.upkeep.partition_expiry:PartitionExpiryReport",
+            "Plan": "table_format.table.read.plan:Plan",
+            "Predicate": "table_format.model.predicate:Predicate",
+            "Reading": "table_format.table.system.table:Reading",
+            "RemoveOption": "table_format.model.schema_change:RemoveOption",
+            "RenameColumn": "table_format.model.schema_change:RenameColumn",
+            "RollbackPlan": "table_format.metastore.history.rollback_plan:RollbackPlan",
+            "RollbackReport": "table_format.metastore.history.rollback:RollbackReport",
+            "RowChanges": "table_format.table.changes.row_changes:RowChanges",
+            "Rows": "table_format.table.rows.input:Rows",
+            "Scan": "table_format.table.read.scan:Scan",
+            "ScanDataset": "table_format.table.read.scan_dataset:ScanDataset",
+            "Schema": "table_format.model.schema:Schema",
+            "SchemaChange": "table_format.model.schema_change:SchemaChange",
+            "Secret": "table_format.secrets:Secret",
+            "SetColumnComment": "table_format.model.schema_change:SetColumnComment",
+            "SetColumnDefault": "table_format.model.schema_change:SetColumnDefault",
+            "SetComment": "table_format.model.schema_change:SetComment",
+            "SetNullability": "table_format.model.schema_change:SetNullability",
+            "SetOption": "table_format.model.schema_change:SetOption",
+            "Severity": "table_format.table.verify.report:Severity",
+            "Snapshot": "table_format.model.snapshot:Snapshot",
+            "Split": "table_format.model.split:DataSplit",
+            "StreamScan": "table_format.table.read.stream:StreamScan",
+            "SystemTable": "table_format.table.system.table:SystemTable",
+            "Table": "table_format.table.table:Table",
+            "TableFormatError": "table_format.errors:TableFormatError",
+            "TableSchema": "table_format.model.schema:TableSchema",
+            "Tag": "table_format.model.tag:Tag",
+            "Update": "table_format.table.changes.merge_into:Update",
+            "Upkeep": "table_format.table.upkeep.due:Upkeep",
+            "VerifyReport": "table_format.table.verify.report:VerifyReport",
+            "col": "table_format.model.condition:col",
+            "errors": "table_format.errors",
+            "load_catalog": "table_format.catalog.load:load_catalog",
+        },
+    )
 
 __all__ = [
     "AddColumn",
@@ -131,13 +202,3 @@ __all__ = [
     "errors",
     "load_catalog",
 ]
-
-
-def __getattr__(name: str) -> object:
-    if name == "ScanDataset":
-        # pyarrow.dataset takes longer to import than the rest of pyarrow, and few programs use it.
-        from table_format.table.read.scan_dataset import ScanDataset
-
-        return ScanDataset
-    message = f"module {__name__!r} has no attribute {name!r}"
-    raise AttributeError(message)

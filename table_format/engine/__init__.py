@@ -60,8 +60,8 @@ from table_format.model.row_order import OrderedColumn, RowLimit
 from table_format.model.snapshot import Snapshot
 from table_format.model.split import DataSplit, DeletionFile, SplitContent
 from table_format.options.bucket_mode import total_buckets
-from table_format.options.preconditions import Reader
 from table_format.options.table_options import TableOptions
+from table_format.options.unread import Reader
 from table_format.pruning.pruning import Pruning
 from table_format.table.changes.primary_key_tables import check_deletable
 from table_format.table.changes.row_actions import replace_rows

@@ -48,6 +48,7 @@ from table_format.options.merge import (
     ROWKIND_FIELD,
     SEQUENCE_FIELDS,
 )
+from table_format.options.other_names import own_name
 from table_format.options.preconditions import is_default, refuse_without_effect, without_effect
 from table_format.options.registry import BY_KEY, find
 from table_format.options.startup import given_starting_points, startup_mode
@@ -218,6 +219,9 @@ def _shown_honoured(option: Option[Any], honoured: Collection[Any]) -> str:
 
 
 def _unknown(key: str) -> str:
+    own = own_name(key)
+    if own is not None:
+        return f"is not known; use '{own}'"
     return f"is not known{did_you_mean(key, BY_KEY, show=repr, cutoff=0.75)}"
 
 

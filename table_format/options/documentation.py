@@ -9,9 +9,10 @@ from table_format.options.catalog import CatalogOptions
 from table_format.options.declare import AnyOption, Option, OptionPattern, declared_in
 from table_format.options.hints import HINTS
 from table_format.options.identity import PARTITION, PATH, PRIMARY_KEY
-from table_format.options.preconditions import UNREAD, shown_needs
+from table_format.options.preconditions import shown_needs
 from table_format.options.refused import REFUSED
 from table_format.options.registry import GROUPS
+from table_format.options.unread import shown_readers
 
 _INTRODUCTION = """\
 # Options
@@ -65,7 +66,7 @@ def _row(option: AnyOption) -> str:
         notes.append("Cannot be changed later.")
     if needs := shown_needs(option):
         notes.append(f"Needs {needs}.")
-    if readers := [reader.value for reader, unread in UNREAD.items() if option in unread]:
-        notes.append(f"Refused if it is set only for {' or '.join(readers)}.")
+    if readers := shown_readers(option):
+        notes.append(f"Refused if it is set only for {readers}.")
     cells = (f"`{option.key}`", default, option.parser.accepts, " ".join(notes))
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"

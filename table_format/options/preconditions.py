@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any, Final, TypeAlias
 
 from table_format.errors import InvalidOption
@@ -33,7 +32,7 @@ from table_format.options import (
     write,
 )
 from table_format.options.bucket_mode import BucketMode, CrossPartition, Dynamic, Fixed, Postponed, Unaware, bucket_mode
-from table_format.options.declare import AnyOption, Option, OptionPattern, declared_in, parse_value
+from table_format.options.declare import AnyOption, Option, OptionPattern, parse_value
 from table_format.options.file_formats import AVRO
 from table_format.options.merge import MergeEngine
 from table_format.options.registry import find
@@ -328,37 +327,6 @@ READERS: Final[Mapping[OptionPattern[Any], tuple[str, ...]]] = {
 }
 """Options of one column, and the aggregate functions of the column that read them; without one, all do."""
 
-
-class Reader(StrEnum):
-    """A reader of the options of one call."""
-
-    BATCH = "a batch read"
-    STREAM = "a stream in Python"
-    SPARK_STREAM = "a streaming query of Spark"
-
-
-_OF_STREAMS: Final[tuple[AnyOption, ...]] = (
-    stream.OVERWRITE,
-    stream.APPEND_OVERWRITE,
-    stream.DELAY,
-    stream.BOUNDED_WATERMARK,
-    stream.CONSUMER_ID,
-    stream.CONSUMER_MODE,
-    stream.IGNORE_PROGRESS,
-)
-_OF_QUERIES: Final = tuple(declared_in(spark_stream.SparkStreamOptions))
-_OF_STATES: Final[tuple[AnyOption, ...]] = (scan.FALLBACK_BRANCH, spark_read.MERGED_READ)
-
-UNREAD: Final[Mapping[Reader, tuple[AnyOption, ...]]] = {
-    Reader.BATCH: (*_OF_STREAMS, *_OF_QUERIES),
-    Reader.STREAM: (*_OF_QUERIES, *_OF_STATES),
-    # Its progress is what micro-batches have committed.
-    Reader.SPARK_STREAM: (*_OF_STATES, stream.CONSUMER_MODE),
-}
-"""The options that each reader ignores. A table may have them for other readers; as options of one call, they are
-refused.
-"""
-
 _BY_KEY: Final = {option.key: needs for needs, options in NEEDS for option in options}
 
 
@@ -406,18 +374,6 @@ def refuse_without_effect(schema: TableSchema, options: TableOptions, *, unless:
     for key, lacking in without_effect(schema, options):
         if key not in unless:
             raise InvalidOption(key, f"would have no effect: it needs {lacking}, which this table does not have")
-
-
-def refuse_unread(options: Mapping[str, str], reader: Reader) -> None:
-    """Refuse options of one read that it would ignore.
-
-    Raises:
-        InvalidOption: names the option and the reader that ignores it.
-    """
-    for key, value in options.items():
-        option = find(key)
-        if option in UNREAD[reader] and not is_default(option, key, value):
-            raise InvalidOption(key, f"would have no effect on {reader.value}; leave it out")
 
 
 def is_default(option: AnyOption, key: str, value: str | Secret) -> bool:

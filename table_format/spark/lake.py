@@ -17,7 +17,7 @@ from table_format.model.arguments import optional_whole_number
 from table_format.model.condition import Condition, Filter
 from table_format.model.snapshot import Snapshot
 from table_format.options.commit import DYNAMIC_PARTITION_OVERWRITE
-from table_format.options.preconditions import Reader
+from table_format.options.unread import Reader
 from table_format.secrets import Secret
 from table_format.spark.dml.clauses import Names
 from table_format.spark.dml.matching import MatchOn
@@ -223,7 +223,7 @@ class Lake:
             raise InvalidInputError(message)
         CommitArguments.of(identifier, watermark, properties)
         parallelism = optional_whole_number(parallelism, "parallelism", minimum=1, maximum=MAX_INT)
-        table = self._data_table(name).copy(options or {})
+        table = self._data_table(name).for_reader(Reader.WRITE, options or {})
         if table.options.write.merge_schema:
             table = self._holding(name, table, frame.schema)
             frame = with_all_columns(frame, table.schema)
@@ -297,7 +297,7 @@ class Lake:
         Raises:
             UnsupportedFeature: the mode is ``update`` and the session is Spark Connect.
         """
-        table = self._data_table(name).copy(options or {})
+        table = self._data_table(name).for_reader(Reader.WRITE, options or {})
         mode: WriteMode = "overwrite" if output_mode == "complete" else "append"
         whole = {DYNAMIC_PARTITION_OVERWRITE.key: "false"} if output_mode == "complete" else {}
 
@@ -419,7 +419,7 @@ class Lake:
             UnsupportedFeature: as for ``update`` and ``delete``.
             ConflictError, CommitOutcomeUnknown: as for ``delete``.
         """
-        table = self._data_table(name).copy(options or {})
+        table = self._data_table(name).for_reader(Reader.WRITE, options or {})
         if table.options.write.merge_schema:
             names = Names.of(self.spark)
             taken = columns_to_hold(table.current().schema, source.schema, names, when_matched, when_not_matched)

@@ -12,7 +12,7 @@ from table_format.model.predicate import columns_of
 from table_format.spark.read.frames import frame_of
 from table_format.spark.read.readable_names import first_columns
 from table_format.spark.tasks.arrow_rows import frame_of_rows
-from table_format.spark.tasks.table_work import for_spark
+from table_format.spark.tasks.read_work import for_spark
 from table_format.spark.tasks.task_inputs import TaskInputs, numbers_in
 from table_format.spark.tasks.worker import map_in_workers
 from table_format.spark.types import frame_schema

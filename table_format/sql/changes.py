@@ -136,6 +136,7 @@ def _merge(reader: Reader) -> MergeStatement:
         start = reader.offset
         reader.skip_parentheses()
         source = reader.text[start + 1 : reader.last_end - 1].strip()
+        reader.passed_on.append((start, reader.last_end))
     else:
         source = reader.qualified_name("the source")
     source_alias = _alias(reader)

@@ -32,6 +32,25 @@ def options_between(text: str, start: int, end: int) -> dict[str, str]:
     return found
 
 
+def refuse_idle_hint(reader: Reader) -> None:
+    """Refuse a hint that a statement, which the reader has read, does not heed.
+
+    Raises:
+        UnsupportedFeature: names the place, and what to use.
+    """
+    for begun in _BEGINNING.finditer(reader.text):
+        at = begun.start()
+        if any(start <= at < end for start, end in reader.passed_on):
+            continue
+        if any(word.start <= at < word.end for word in reader.words):
+            continue  # a text within quotes
+        advice = (
+            "put it right behind a table that a query reads or that INSERT writes, such as MERGE INTO t USING "
+            "(SELECT * FROM s /*+ OPTIONS(...) */) AS s; options of a table itself are set by ALTER TABLE ... SET TBLPROPERTIES"
+        )
+        reader.refuse("a hint of options here", advice, at)
+
+
 def hints_outside(text: str, used: list[tuple[int, int]]) -> int | None:
     """Return the offset of the first hint outside the ranges ``used``, or ``None`` if there is none."""
     for begun in _BEGINNING.finditer(text):

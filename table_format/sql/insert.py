@@ -52,6 +52,7 @@ def read_insert(reader: Reader) -> Insert:
     reader.take("TABLE")
     name = reader.qualified_name()
     options = options_between(reader.text, name.end, reader.offset)
+    reader.passed_on.append((name.end, reader.offset))
     partition = None
     if reader.take("PARTITION"):
         partition = dict(reader.in_parentheses(lambda: _partition_column(reader)))

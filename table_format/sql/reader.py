@@ -32,12 +32,16 @@ class SqlName:
 
 @dataclass(slots=True)
 class Reader:
-    """Reads the words of one statement in order. ``parameters`` are the values of ``:name``."""
+    """Reads the words of one statement in order. ``parameters`` are the values of ``:name``.
+
+    ``passed_on`` are the parts of the text that the statement keeps as text, and the parts whose hints it has read.
+    """
 
     text: str
     words: Sequence[Word]
     parameters: Mapping[str, object] = field(default_factory=dict)
     position: int = 0
+    passed_on: list[tuple[int, int]] = field(default_factory=list)
 
     @classmethod
     def of(cls, text: str, parameters: Mapping[str, object] | None = None) -> Reader:
@@ -232,6 +236,7 @@ class Reader:
     def rest(self) -> str:
         """Return the rest of the text, with spaces before it, so that offsets stay valid."""
         found = blank(self.text[: self.offset]) + self.text[self.offset :]
+        self.passed_on.append((self.offset, len(self.text)))
         self.position = len(self.words)
         return found
 
@@ -267,6 +272,7 @@ class Reader:
             self.position += 1
         if self.offset == start or self.last_end <= start:
             self.expected("an expression")
+        self.passed_on.append((start, self.last_end))
         return self.text[start : self.last_end]
 
 

@@ -27,9 +27,9 @@ from table_format.model.snapshot import Snapshot
 from table_format.model.types import DataField, DataType
 from table_format.options.check import check_dynamic
 from table_format.options.declare import Operation
-from table_format.options.preconditions import Reader, refuse_unread
 from table_format.options.scan import MODE, STARTING_POINTS
 from table_format.options.table_options import TableOptions
+from table_format.options.unread import Reader, refuse_unread
 from table_format.secrets import masked_repr
 from table_format.table.changes.change_methods import ChangeMethods
 from table_format.table.facts import TableFacts
@@ -154,7 +154,7 @@ class Table(ChangeMethods, UpkeepMethods, VerifyMethods, HistoryMethods):
         return Table(self.identifier, self.store, self.schema, {**kept, **options})
 
     def for_reader(self, reader: Reader, options: Mapping[str, str]) -> Table:
-        """Return the table with dynamic options for one read, and refuse options that the read ignores; ``self``
+        """Return the table with dynamic options for one call, and refuse options that the call ignores; ``self``
         without any.
 
         >>> from table_format.engine import Reader

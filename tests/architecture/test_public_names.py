@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import functools
 import importlib
@@ -164,3 +165,18 @@ def test_a_name_that_is_imported_late_is_one_of_the_list() -> None:
     assert "ScanDataset" in table_format.__all__
     with pytest.raises(AttributeError, match="module 'table_format' has no attribute 'Tabel'"):
         _ = table_format.Tabel  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("package", [table_format, table_format.spark], ids=lambda package: package.__name__)
+def test_names_that_are_imported_late_are_those_that_type_checkers_see(package: types.ModuleType) -> None:
+    branches = next(node for node in ast.parse(inspect.getsource(package)).body if isinstance(node, ast.If))
+    seen = {
+        alias.asname or alias.name: getattr(importlib.import_module(str(node.module)), alias.name)
+        for node in branches.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    places = next(node for node in ast.walk(branches.orelse[0]) if isinstance(node, ast.Dict))
+    assert set(ast.literal_eval(places)) == set(seen) == set(package.__all__)
+    assert {name: getattr(package, name) for name in seen} == seen
+    assert set(package.__all__) <= set(dir(package))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -21,12 +20,13 @@ from table_format.model.types import (
     VarCharType,
 )
 from table_format.options.check import check_alterable, check_creatable, check_dynamic
-from table_format.options.declare import AnyOption, Option, OptionPattern
+from table_format.options.declare import AnyOption, Option
 from table_format.options.documentation import options_markdown
 from table_format.options.hints import HINTS
-from table_format.options.preconditions import NEEDS, READERS, UNREAD, Need, Reader, needs_of, refuse_unread
+from table_format.options.preconditions import NEEDS, READERS, Need, needs_of
 from table_format.options.registry import TABLE_OPTIONS
 from table_format.options.table_options import TableOptions
+from tests.options.other_values import COLUMN_OF, another_value, other_values
 
 _NESTED = ArrayType(RowType(fields=(DataField(10, "x", IntType()), DataField(11, "y", IntType()))))
 _KEY_TIME = MapType(VarCharType(), RowType(fields=(DataField(12, "v", IntType()), DataField(13, "at", VarCharType()))))
@@ -42,64 +42,6 @@ _TYPES: tuple[tuple[str, DataType], ...] = (
     ("times", _KEY_TIME),
 )
 _FIELDS = tuple(DataField(i, name, data_type) for i, (name, data_type) in enumerate(_TYPES))
-
-_VALUES = {
-    "orc.row.index.stride": "5000",
-    "sequence.field": "a",
-    "rowkind.field": "kind",
-    "file.format.per.level": "0:avro",
-    "file.compression.per.level": "0:snappy",
-    "file.compression.zstd-level": "7",
-    "partial-update.remove-record-on-sequence-group": "a",
-    "fields.default-aggregate-function": "max",
-    "fields.<column>.aggregate-function": "max",
-    "fields.<columns>.sequence-group": "b",
-    "fields.<column>.nested-key": "x",
-    "fields.<column>.nested-sequence-field": "y",
-    "fields.<column>.nested-key-null-strategy": "ignore",
-    "fields.<column>.ts-field": "at",
-    "changelog-producer": "input",
-    "merge-engine": "first-row",
-    "sink.process-time-zone": "Europe/Berlin",
-    "sink.watermark-time-zone": "Europe/Berlin",
-    "changelog-file.format": "orc",
-    "changelog-file.compression": "snappy",
-    "changelog-file.stats-mode": "none",
-    "orc.compress": "snappy",
-    "avro.codec": "snappy",
-    "partition.expiration-time": "7 d",
-    "partition.expiration-strategy": "update-time",
-    "partition.timestamp-formatter": "yyyyMMdd",
-    "partition.timestamp-pattern": "$day",
-    "partition.default-name": "none",
-    "incremental-between-scan-mode": "delta",
-    "tag.creation-period": "hourly",
-    "tag.period-formatter": "without_dashes",
-    "tag.creation-delay": "10 min",
-    "tag.batch.customized-name": "nightly",
-    "lookup-compact": "gentle",
-    "changelog-producer.row-deduplicate-ignore-fields": "a",
-    "sequence.field.sort-order": "descending",
-    "cross-partition-upsert.index-ttl": "1 d",
-    "compaction.offpeak.start.hour": "22",
-    "compaction.offpeak.end.hour": "6",
-    "deletion-vector.index-file.target-size": "1 mb",
-    "data-file.external-paths": "file:/elsewhere",
-    "metadata.stats-mode.per.level": "0:none",
-    "data-file.external-paths.strategy": "round-robin",
-    "data-file.external-paths.specific-fs": "file",
-    "bucket-function.type": "hive",
-    "file.compression": "snappy",
-}
-"""A value of each option that is not its default, where none can be guessed."""
-
-_COLUMN_OF = {
-    "listagg": "text",
-    "collect": "list",
-    "nested_update": "nested",
-    "nested_partial_update": "nested",
-    "merge_map_with_keytime": "times",
-}
 
 _PRIMARY_KEY = TableSchema(0, _FIELDS, 20, primary_keys=("id",), options={"bucket": "1"})
 _APPEND = TableSchema(0, _FIELDS, 20)
@@ -170,7 +112,7 @@ _TABLES = {
                     f"fields.{column}.aggregate-function": function,
                     **({"fields.nested.nested-key": "x"} if column == "nested" else {}),
                 }
-                for function, column in _COLUMN_OF.items()
+                for function, column in COLUMN_OF.items()
             },
             "nested order": {
                 "merge-engine": "aggregation",
@@ -192,31 +134,6 @@ _TABLES = {
 _NEEDING = (*(option for _, options in NEEDS for option in options), *READERS)
 
 
-def _given(option: AnyOption) -> Iterator[dict[str, str]]:
-    """Ways to give an option a value that is not its default, one for each column that it may be about."""
-    if isinstance(option, OptionPattern):
-        columns = sorted(set(_COLUMN_OF.values())) if option in READERS else ["a"]
-        variable = "<columns>" if "<columns>" in option.key else "<column>"
-        for column in columns:
-            value = _VALUES.get(option.key) or ("1" if "count" in option.key else "true")
-            yield {option.key.replace(variable, column): value}
-        return
-    yield {option.key: _VALUES.get(option.key) or _another_value(option)}
-
-
-def _another_value(option: Option[Any]) -> str:
-    if isinstance(option.default, bool):
-        return str(not option.default).lower()
-    for text in ("3", "9", "0.5", "true", "3 mb", *option.parser.edges):
-        try:
-            parsed = option.parser(text)
-        except ValueError:
-            continue
-        if parsed != option.default:
-            return text
-    raise AssertionError(option.key)
-
-
 def _refusal(table: TableSchema, given: dict[str, str]) -> str | None:
     try:
         check_creatable(replace(table, options={**table.options, **given}))
@@ -227,7 +144,7 @@ def _refusal(table: TableSchema, given: dict[str, str]) -> str | None:
 
 @pytest.mark.parametrize("option", _NEEDING, ids=lambda option: option.key)
 def test_an_option_is_accepted_where_it_is_read_and_refused_where_it_is_not(option: AnyOption) -> None:
-    refusals = [_refusal(table, given) for table in _TABLES.values() for given in _given(option)]
+    refusals = [_refusal(table, given) for table in _TABLES.values() for given in other_values(option)]
     assert None in refusals, "no table takes it"
     words = _IN_OTHER_WORDS.get(option.key, "would have no effect: it needs")
     assert any(words in refusal for refusal in refusals if refusal is not None), "each table takes it"
@@ -239,7 +156,7 @@ def test_an_option_is_accepted_where_it_is_read_and_refused_where_it_is_not(opti
     ids=lambda given: given.words if isinstance(given, Need) else given.key,
 )
 def test_each_thing_that_an_option_needs_is_named_where_it_alone_is_missing(option: AnyOption, need: Need) -> None:
-    refusals = [_refusal(table, given) for table in _TABLES.values() for given in _given(option)]
+    refusals = [_refusal(table, given) for table in _TABLES.values() for given in other_values(option)]
     words = _IN_OTHER_WORDS.get(option.key, need.words)
     assert any(words in refusal for refusal in refusals if refusal is not None)
 
@@ -289,30 +206,13 @@ def test_one_call_may_not_give_an_option_without_effect() -> None:
 
 @pytest.mark.parametrize("option", [o for o in HINTS if isinstance(o, Option)], ids=lambda option: option.key)
 def test_one_call_may_not_give_an_option_that_tunes_other_engines(option: Option[Any]) -> None:
-    value = _another_value(option)
+    value = another_value(option)
     with pytest.raises(InvalidOption, match=rf"'{re.escape(option.key)}': tunes other engines"):
         check_dynamic(_TABLES["key, lookup"], {option.key: value})
     table = next(table for table in _TABLES.values() if _refusal(table, {option.key: value}) is None)
     check_dynamic(replace(table, options={**table.options, option.key: value}), {option.key: value})
     if option.default is not None:
         check_dynamic(_APPEND, {option.key: option.parser.show(option.default)})
-
-
-@pytest.mark.parametrize(
-    ("reader", "option"),
-    [(reader, option) for reader, options in UNREAD.items() for option in options],
-    ids=lambda given: given.key if isinstance(given, Option) else given.name,
-)
-def test_an_option_given_for_one_reading_that_ignores_it_is_refused(reader: Reader, option: Option[Any]) -> None:
-    value = _VALUES.get(option.key) or _another_value(option)
-    with pytest.raises(InvalidOption, match=f"'{re.escape(option.key)}': would have no effect on {reader.value}"):
-        refuse_unread({option.key: value}, reader)
-    others = [other for other in Reader if option not in UNREAD[other]]
-    assert others, "nobody reads it"
-    for other in others:
-        refuse_unread({option.key: value}, other)
-    if option.default is not None:
-        refuse_unread({option.key: option.parser.show(option.default)}, reader)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from table_format import Table
 from table_format.errors import TableFormatError
 from table_format.model.schema_change import SetOption
 from table_format.model.types import DataField
-from table_format.spark.tasks.table_work import for_spark
+from table_format.spark.tasks.read_work import for_spark
 from table_format.spark.types import frame_schema
 from tests.queries.options import ways
 from tests.queries.sessions import BATCH_ROWS, CASE, random_settings, settings_of

@@ -16,7 +16,8 @@ from table_format.spark.jobs.compact import compact_on_spark
 from table_format.spark.jobs.rescale import rescale_on_spark
 from table_format.spark.jobs.sort_compact import sort_compact_on_spark
 from table_format.spark.read.frames import frame_of
-from table_format.spark.source.data_source import PaimonReader, PaimonWriter
+from table_format.spark.source.reader import PaimonReader
+from table_format.spark.source.writer import PaimonWriter
 from table_format.spark.write.frames import write_frame
 from table_format.table.table import Table
 from tests.spark.lakes import TestLake, rows_of

@@ -17,7 +17,7 @@ from table_format.spark.read.merged_rows import chosen_way
 from table_format.spark.read.readable_names import first_columns
 from table_format.spark.read.spark_parquet import divide, read_native
 from table_format.spark.read.task_groups import estimated_size, grouped, task_numbers
-from table_format.spark.tasks.table_work import split_reader
+from table_format.spark.tasks.read_work import split_reader
 from table_format.spark.tasks.task_inputs import TaskInputs
 from table_format.spark.tasks.worker import map_in_workers
 from table_format.spark.types import frame_schema

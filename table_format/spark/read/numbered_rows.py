@@ -24,7 +24,7 @@ from table_format.spark.read.expired_files import planned
 from table_format.spark.read.frames import no_rows
 from table_format.spark.read.spark_parquet import Division, divide, read_native
 from table_format.spark.read.task_groups import grouped
-from table_format.spark.tasks.table_work import for_spark
+from table_format.spark.tasks.read_work import for_spark
 from table_format.spark.tasks.task_inputs import TaskInputs, numbers_in
 from table_format.spark.tasks.worker import Batches, map_in_workers
 from table_format.spark.types import frame_schema

@@ -12,6 +12,7 @@ from functools import wraps
 from typing import Any, Final
 
 from table_format.errors import InvalidSql, UnsupportedFeature
+from table_format.spark.source.entry_statements import check_entry_statement
 from table_format.sql.reader import Reader
 
 _USING: Final = re.compile(r"\bUSING\s+`?paimon\b", re.IGNORECASE)
@@ -19,7 +20,7 @@ _CHECKED: Final = "refuses_empty_entries"
 
 
 def refuse_empty_entries(session: type) -> None:
-    """Check the statements of sessions of this class from now on. Idempotent."""
+    """Check the statements of sessions of this class from now on, also those on entries. Idempotent."""
     run: Callable[..., Any] = session.sql  # type: ignore[attr-defined]  # a session of either kind
     if getattr(run, _CHECKED, False):
         return
@@ -27,6 +28,7 @@ def refuse_empty_entries(session: type) -> None:
     @wraps(run)
     def checked(self: Any, sqlQuery: str, *arguments: Any, **named: Any) -> Any:  # noqa: ANN401 - as in Spark
         check_plain_statement(sqlQuery)
+        check_entry_statement(self, sqlQuery)
         return run(self, sqlQuery, *arguments, **named)
 
     setattr(checked, _CHECKED, True)

@@ -31,8 +31,8 @@ _OF_ENTRY: Final = "provider"
 _ADVICE: Final = (
     "give load(path) or save(path) its directory, or the options 'warehouse' and 'table'. A table that "
     "CREATE TABLE ... USING paimon created in spark.sql is an empty entry of Spark: drop it, create the table with "
-    "lake.sql, and attach its database. To write rows with exactly the columns of an attached table, use lake.sql or "
-    "lake.write"
+    "lake.sql or lake.write_to, and attach its database. To write rows with exactly the columns of an attached table, "
+    "use lake.sql or lake.write"
 )
 
 
@@ -52,6 +52,11 @@ def _with(field: StructField, metadata: Mapping[str, object]) -> StructField:
 def is_of_entry(options: Mapping[str, str]) -> bool:
     """Return whether Spark requests the columns of a new entry for ``CREATE TABLE ... USING paimon LOCATION ...``."""
     return _OF_ENTRY in options and "path" in options
+
+
+def names_table(schema: StructType) -> bool:
+    """Return whether these are columns of an entry, whose metadata has the path of its table."""
+    return any(TABLE_PATH in (field.metadata or {}) for field in schema.fields)
 
 
 def is_entry(schema: StructType, database: str, name: str) -> bool:

@@ -11,6 +11,7 @@ from table_format.catalog.protocol import Catalog
 from table_format.errors import InvalidInputError
 from table_format.io.paths import database_name_of
 from table_format.options.registry import BY_KEY
+from table_format.spark.source.time_travel import with_time_travel
 from table_format.spark.stream.commit_users import CHECKPOINT
 
 _OWN: Final = frozenset({"path", "table", "warehouse", "branch", CHECKPOINT.lower(), "queryname"})
@@ -37,9 +38,11 @@ class Place:
 
         Raises:
             InvalidInputError: the options do not name a table.
+            InvalidOption: an option of time travel is malformed.
         """
         added = _OWN | _OF_ENTRIES if _PROVIDER in options else _OWN
-        dynamic = {_DECLARED.get(key, key): value for key, value in options.items() if key not in added}
+        own = with_time_travel({key: value for key, value in options.items() if key not in added})
+        dynamic = {_DECLARED.get(key, key): value for key, value in own.items()}
         branch = f"$branch_{options['branch']}" if "branch" in options else ""
         if "path" in options:
             warehouse, name = _place(options["path"])

@@ -36,7 +36,7 @@ class SystemSource:
         """Return a reader of some columns.
 
         Raises:
-            InvalidInputError: a schema of the user's own does not fit the table.
+            InvalidInputError: the schema of the user does not fit the table.
         """
         check_read_schema(shown, self.table.fields)
         return SystemReader(self.table.scan(shown.names, None, dict(self.options) or None), shown)

@@ -13,6 +13,7 @@ from table_format.model.row_kind import ROW_KIND_COLUMN
 from table_format.model.schema import Schema
 from table_format.model.schema_change import SchemaChange
 from table_format.options.bucket_mode import CrossPartition, Dynamic, Fixed, Postponed, Unaware
+from table_format.options.unread import Reader
 from table_format.spark.source.places import Place
 from table_format.spark.types import fields_of_spark, spark_schema
 from table_format.spark.write.frames import check_frame
@@ -45,7 +46,7 @@ def target_of(place: Place, rows: StructType) -> Target:
         if isinstance(opened, SystemTable):
             message = f"'{place.name}' is a system table, which is read-only"
             raise InvalidInputError(message)
-        target = Target(opened.copy(place.dynamic).current())
+        target = Target(opened.for_reader(Reader.WRITE, place.dynamic).current())
     try:
         return Target(_checked(place, target.table, rows), target.made_at)
     except BaseException:

@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 from table_format.errors import InvalidData, InvalidInputError
 from table_format.model.schema import TableSchema
 from table_format.model.types import DataField
+from table_format.options.unread import Reader
 from table_format.spark.names import column
 from table_format.spark.sql.queries import frame_of_query
 from table_format.spark.sql.results import nothing
@@ -36,7 +37,7 @@ def run_insert(session: SqlSession, statement: Insert) -> DataFrame:
     """
     name = session.table_name(statement.name)
     options = dict(statement.options)
-    table = session.data_table(name).copy(options)
+    table = session.data_table(name).for_reader(Reader.WRITE, options)
     schema = table.schema
     given, named = _partition(schema, statement)
     rows = _rows(session, name, schema, statement, given, merges_schema=table.options.write.merge_schema)

@@ -10,6 +10,7 @@ from table_format.errors import InvalidSql
 from table_format.spark.sql.registry import STATEMENTS, StatementKind
 from table_format.spark.sql.session import SqlSession
 from table_format.sql.grammar import grammar_of
+from table_format.sql.hints import refuse_idle_hint
 from table_format.sql.reader import Reader
 from table_format.sql.script import statements_of
 
@@ -37,4 +38,6 @@ def _work(session: SqlSession, text: str) -> Callable[[], DataFrame]:
     grammar = grammar_of(reader, [kind.grammar for kind in kinds.values()])
     if grammar is None:
         reader.expected("a statement")
-    return partial(kinds[id(grammar)].run, session, grammar.read(reader))
+    statement = grammar.read(reader)
+    refuse_idle_hint(reader)
+    return partial(kinds[id(grammar)].run, session, statement)

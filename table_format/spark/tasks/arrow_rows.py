@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 
 from table_format.spark.tasks.code_shipping import is_connect
-from table_format.spark.tasks.table_work import for_spark
+from table_format.spark.tasks.read_work import for_spark
 from table_format.spark.tasks.worker import map_in_workers
 
 if TYPE_CHECKING:

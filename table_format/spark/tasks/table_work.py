@@ -1,7 +1,7 @@
-"""The work of Spark tasks: reading splits, writing buckets, compacting buckets.
+"""The work of Spark tasks that change a table: writing buckets, compacting buckets.
 
-A task gets picklable facts, processes Arrow batches, and returns rows or encoded commit messages to the driver. Nothing
-here needs a session.
+A task gets picklable facts, processes Arrow batches, and returns encoded commit messages to the driver. Nothing here
+needs a session.
 """
 
 from __future__ import annotations
@@ -14,17 +14,13 @@ from typing import TypeVar
 import pyarrow as pa
 from pyspark import TaskContext
 
-from table_format.metastore.references.expired_reads import explaining_expiry_of_rows
-from table_format.model.arrow_calls import concat_batches, map_
+from table_format.model.arrow_calls import concat_batches
 from table_format.model.commit import CommitMessage
-from table_format.model.split import DataSplit
 from table_format.spark.tasks.task_inputs import TaskInputs, numbers_in
 from table_format.spark.tasks.task_results import result_of
 from table_format.spark.tasks.worker import Batches
 from table_format.table.facts import TableFacts
 from table_format.table.placement.assigners import WritingAssigner
-from table_format.table.read.plan import Plan
-from table_format.table.read.split_reader import read_split
 from table_format.table.write.table_write import TableWrite
 
 T = TypeVar("T")
@@ -35,45 +31,6 @@ _ROWS_AT_ONCE = 131_072
 
 _NUMBERS_OF_A_TASK = 1 << 32
 """The number of sequence numbers of a task if several tasks write to the same buckets."""
-
-
-def split_reader(
-    facts: TableFacts, plan: Plan, groups: TaskInputs[Sequence[DataSplit]], *, zone: str
-) -> Callable[[Batches], Batches]:
-    """Read the groups of splits with the given numbers. The rows have exactly the columns of the plan."""
-    schemas, schema, fields, pruning = dict(plan.schemas), plan.schema, plan.fields, plan.pruning
-
-    def read(numbers: Batches) -> Batches:
-        for split in chain.from_iterable(groups[number] for number in numbers_in(numbers)):
-            rows = read_split(facts.store, schemas, schema, facts.options, split, fields, pruning)
-            for found in explaining_expiry_of_rows(facts.store, split, rows):
-                yield for_spark(found, zone=zone)
-
-    return read
-
-
-def for_spark(batch: pa.RecordBatch, *, zone: str) -> pa.RecordBatch:
-    """Convert times to microseconds, as Spark has them, and instants to the time zone of the session."""
-    columns = [_for_spark(column, zone) for column in batch.columns]
-    return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
-
-
-def _for_spark(column: pa.Array, zone: str) -> pa.Array:
-    target = _spark_arrow_type(column.type, zone)
-    return column if target.equals(column.type) else column.cast(target)
-
-
-def _spark_arrow_type(arrow: pa.DataType, zone: str) -> pa.DataType:
-    if pa.types.is_timestamp(arrow):
-        return pa.timestamp("us", tz=None if arrow.tz is None else zone)
-    if pa.types.is_list(arrow):
-        return pa.list_(arrow.value_field.with_type(_spark_arrow_type(arrow.value_type, zone)))
-    if pa.types.is_map(arrow):
-        item = arrow.item_field.with_type(_spark_arrow_type(arrow.item_type, zone))
-        return map_(arrow.key_field.with_type(_spark_arrow_type(arrow.key_type, zone)), item)
-    if pa.types.is_struct(arrow):
-        return pa.struct([f.with_type(_spark_arrow_type(f.type, zone)) for f in arrow])
-    return arrow
 
 
 def bucket_writer(

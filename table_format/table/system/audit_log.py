@@ -17,7 +17,7 @@ from table_format.model.condition import Filter
 from table_format.model.predicate import Predicate, columns_of, conjunction, conjuncts
 from table_format.model.split import DataSplit
 from table_format.model.types import DataField
-from table_format.options.preconditions import Reader
+from table_format.options.unread import Reader
 from table_format.table.facts import TableFacts
 from table_format.table.read.changelog_rows import read_changes
 from table_format.table.read.plan import Plan

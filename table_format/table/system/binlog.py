@@ -22,7 +22,7 @@ from table_format.model.row_kind import RowKind
 from table_format.model.schema import VALUE_KIND
 from table_format.model.split import DataSplit, SplitContent
 from table_format.model.types import ArrayType, DataField
-from table_format.options.preconditions import Reader
+from table_format.options.unread import Reader
 from table_format.table.facts import TableFacts
 from table_format.table.read.changelog_rows import read_changes
 from table_format.table.read.plan import Plan

@@ -28,9 +28,9 @@ from table_format.model.types import (
     TimestampType,
     VarCharType,
 )
-from table_format.options.preconditions import Reader
 from table_format.options.registry import find
 from table_format.options.scan import INCREMENTAL_SCAN_MODE, MANIFEST_PARALLELISM, MODE, STARTING_POINTS
+from table_format.options.unread import Reader
 from table_format.table.facts import TableFacts
 from table_format.table.read.filters import bound_filter
 from table_format.table.read.scan import columns_argument

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from table_format.model.condition import Filter
 from table_format.model.types import DataField
-from table_format.options.preconditions import Reader
+from table_format.options.unread import Reader
 from table_format.table.read.scan import Scan, columns_argument
 from table_format.table.system.table import SystemTable
 from table_format.table.table import Table

@@ -16,8 +16,8 @@ from table_format.model.condition import Filter
 from table_format.model.predicate import Predicate, columns_of, conjunction, conjuncts
 from table_format.model.split import DataSplit
 from table_format.model.types import DataField
-from table_format.options.preconditions import Reader
 from table_format.options.refused import ROW_TRACKING_ENABLED
+from table_format.options.unread import Reader
 from table_format.table.facts import TableFacts
 from table_format.table.read.plan import Plan
 from table_format.table.read.scan import Scan, columns_argument

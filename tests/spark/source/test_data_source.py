@@ -10,7 +10,7 @@ from pyspark.errors import AnalysisException, PySparkException
 
 from table_format.model.schema_change import AddColumn, AlterColumnType, DropColumn, RenameColumn, SchemaChange
 from table_format.model.types import BigIntType, VarCharType
-from table_format.spark.source.data_source import PaimonWriter
+from table_format.spark.source.writer import PaimonWriter
 from tests.spark.lakes import DATED, TestLake, rows_of
 from tests.spark.read.test_conditions import DATED as DATES
 from tests.spark.read.test_conditions import DAYS, dated_rows, ids_by_condition
@@ -36,8 +36,11 @@ def test_frames_are_appended_overwritten_and_read_by_path(lake: TestLake) -> Non
     assert rows_of(read.load(path).where("id > 2 and v like 'x%'").select("id")) == [(3,), (4,)]
     by_name = read.options(table="s.t", warehouse=str(lake.warehouse)).option("scan.snapshot-id", "1").load()
     assert by_name.count() == 5
-    lake.frame([("b", 9, "z")], DDL).write.format("paimon").mode("overwrite").save(path)
+    other = lake.frame([("b", 9, "z")], DDL).write.format("paimon").mode("overwrite")
+    other.option("dynamic-partition-overwrite", "true").save(path)
     assert len(lake.rows()) == 5
+    lake.frame([("c", 9, "z")], DDL).write.format("paimon").mode("overwrite").save(path)
+    assert lake.rows() == [("c", 9, "z")]
     assert read.schema("id long").load(path).columns == ["id"]
 
 

@@ -16,7 +16,7 @@ from dagster_paimon.io.evolution import SchemaEvolution
 from dagster_paimon.io.writing import WriteMode, WriteSpec, write_output
 from table_format.errors import RowsChanged
 from table_format.spark import lake as lake_module
-from table_format.spark.source.data_source import PaimonWriter
+from table_format.spark.source.writer import PaimonWriter
 from tests.spark.lakes import TestLake
 from tests.support.dynamic_buckets import assert_sound
 
