@@ -1,7 +1,11 @@
-"""Hundreds of random histories in every mode of a table, written by us and the real Paimon in turn."""
+"""Hundreds of random histories in every mode of a table, written by us and the real Paimon in turn.
+
+``make histories`` runs more of them, with other seeds.
+"""
 
 from __future__ import annotations
 
+import os
 import random
 from pathlib import Path
 
@@ -11,10 +15,11 @@ from tests.oracle.histories import History, Mode
 from tests.oracle.peer import PaimonPeer
 from tests.oracle.pypaimon_peer import PyPaimonPeer
 
-HISTORIES = 16
+HISTORIES = int(os.environ.get("HAND_OVERS", "16"))
 """Of each mode, with each version."""
-HISTORIES_OF_THREE = 1
-"""Of each mode, with pypaimon as a third writer."""
+HISTORIES_OF_THREE = int(os.environ.get("HAND_OVERS_OF_THREE", "1"))
+"""Of each mode, with each version, with pypaimon as a third writer."""
+FIRST_SEED = int(os.environ.get("HAND_OVERS_FIRST_SEED", "0"))
 
 MARKED = {"deletion-vectors.enabled": "true"}
 LOOKUP = {"changelog-producer": "lookup"}
@@ -48,7 +53,9 @@ MODES: dict[str, Mode] = {
 def test_both_read_every_step_of_a_history_equally(paimon: PaimonPeer, tmp_path: Path, name: str) -> None:
     if MODES[name].is_newer and paimon.version.startswith("0."):
         pytest.skip("64-bit vectors are newer")
-    compared = sum(run_history(name, seed, paimon, tmp_path / str(seed)).compared for seed in range(HISTORIES))
+    found = [run_history(name, seed, paimon, tmp_path / str(seed)) for seed in _seeds(HISTORIES)]
+    compared = sum(history.compared for history in found)
+    print(f"{name}, Paimon {paimon.version}: {len(found)} histories, {compared} snapshots read equally")
     assert compared >= HISTORIES * 3
 
 
@@ -58,8 +65,14 @@ def test_all_three_go_on_with_what_the_others_wrote(
 ) -> None:
     if MODES[name].is_newer and paimon.version.startswith("0."):
         pytest.skip("64-bit vectors are newer")
-    found = [run_history(name, seed, paimon, tmp_path / str(seed), pypaimon) for seed in range(HISTORIES_OF_THREE)]
+    found = [run_history(name, seed, paimon, tmp_path / str(seed), pypaimon) for seed in _seeds(HISTORIES_OF_THREE)]
+    wrote = sum(history.handed_over > 0 for history in found)
+    print(f"{name}, Paimon {paimon.version}: {len(found)} histories of three, pypaimon wrote in {wrote}")
     assert all(history.compared for history in found)
+
+
+def _seeds(count: int) -> range:
+    return range(FIRST_SEED, FIRST_SEED + count)
 
 
 def run_history(
