@@ -26,7 +26,8 @@ LOOKUP = {"changelog-producer": "lookup"}
 FULL = {"changelog-producer": "full-compaction"}
 ADDS = ("+I", "+I", "+U")
 EACH_COMMIT = {"full-compaction.delta-commits": "1"}
-NOT_IN_LINE = ("+I", "+I", "-D")
+PARTIAL = {"merge-engine": "partial-update"}
+SUM = {"merge-engine": "aggregation", "fields.seq.aggregate-function": "sum"}
 
 MODES: dict[str, Mode] = {
     "merged when read": Mode(switches=(EACH_COMMIT, {"changelog-producer": "input"})),
@@ -43,6 +44,11 @@ MODES: dict[str, Mode] = {
     "full compaction": Mode(FULL, tells=True),
     "full compaction of each commit": Mode({**FULL, **EACH_COMMIT}, tells=True),
     "first row": Mode({**LOOKUP, "merge-engine": "first-row"}, kinds=ADDS, follows_order=False, tells=True),
+    "partial update": Mode(PARTIAL, kinds=ADDS, follows_order=False, switches=(EACH_COMMIT,)),
+    "partial update, deleted": Mode({**PARTIAL, "partial-update.remove-record-on-delete": "true"}, follows_order=False),
+    "partial update, lookup": Mode({**PARTIAL, **LOOKUP}, kinds=ADDS, follows_order=False, tells=True),
+    "sum": Mode(SUM, kinds=ADDS, follows_order=False, switches=(EACH_COMMIT,)),
+    "sum, full compaction": Mode({**SUM, **FULL}, kinds=ADDS, follows_order=False, tells=True),
     "dynamic": Mode({"bucket": "-1", "dynamic-bucket.target-row-num": "3"}),
     "dynamic, marked": Mode({"bucket": "-1", "dynamic-bucket.target-row-num": "3", **MARKED}),
     "dynamic, lookup": Mode({"bucket": "-1", "dynamic-bucket.target-row-num": "3", **LOOKUP}, tells=True),

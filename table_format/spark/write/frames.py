@@ -43,6 +43,7 @@ from table_format.spark.write.dynamic import (
 )
 from table_format.spark.write.exchange import Way, way_of
 from table_format.spark.write.named_rows import NamedRows, free_name
+from table_format.spark.write.other_buckets import with_other_buckets
 from table_format.spark.write.sizes import SMALL_CROSS_PARTITION_BYTES, is_shared, shuffle_partitions, writing_tasks
 from table_format.spark.write.storage_exchange import StorageExchange, exchange_directory, written_through_storage
 from table_format.spark.write.unmeasured import in_unmeasured_batches, shown_bound
@@ -73,6 +74,7 @@ def write_frame(
     that is more, for each 32 MB that Spark expects, but never more than there are buckets or, of a partitioned table,
     than the session's number of shuffle partitions (``spark/write/sizes.py``). A table that postpones
     buckets, or has none, is written as the frame is cut already. ``commit_user`` is who commits, if that is known.
+    The Nth write of ``full-compaction.delta-commits`` also compacts the buckets that it has no rows for.
 
     Raises:
         InvalidData: columns, types or values are not those of the table; no file is left.
@@ -85,7 +87,8 @@ def write_frame(
     def write(rows: DataFrame) -> tuple[CommitMessage, ...]:
         return _written(given.over(rows), facts, replacing=replacing, parallelism=parallelism, commit_user=commit_user)
 
-    return in_unmeasured_batches(given.frame, write)
+    messages = in_unmeasured_batches(given.frame, write)
+    return messages if replacing else with_other_buckets(frame.sparkSession, facts, messages)
 
 
 def explain_write(frame: DataFrame, facts: TableFacts, *, parallelism: int | None = None) -> str:

@@ -24,6 +24,8 @@ def with_other_buckets(
         BucketLost: another commit replaced the files of such a bucket; no file of the write is left.
         CorruptionError: a file of such a bucket is missing or damaged; likewise.
     """
+    if not messages or facts.options.compaction.full_compaction_delta_commits is None:
+        return messages
     found = list(messages)
     try:
         works = other_buckets_due(facts, frozenset(message.bucket_id for message in messages))
