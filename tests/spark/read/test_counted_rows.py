@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from tests.spark.lakes import TestLake
+from tests.spark.lakes import DATED, TestLake, plan_of, rows_of
 
 pytestmark = pytest.mark.spark
 
@@ -20,6 +20,7 @@ KINDS: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
     "merged": (("id",), {"bucket": "2", "write-only": "true"}),
     "computed": (("id",), {"bucket": "2", "write-only": "true", "merge-engine": "partial-update"}),
 }
+ROWS = "dt string, id long, v string"
 KNOWN = ("append", "append with vectors", "compacted", "vectors")
 """Of these, metadata say it all: no data file is opened."""
 
@@ -53,3 +54,41 @@ def test_a_count_of_metadata_is_the_count_of_a_scan(lake: TestLake, kind: str) -
         for path in Path(table.store.paths.root).rglob("data-*"):
             path.unlink()
         assert counts(lake) == [read] * 5
+
+
+BY_PARTITION = (
+    "SELECT count(*) FROM s.t WHERE dt = 'b'",
+    "SELECT count(*), count(dt), min(dt), max(dt) FROM s.t WHERE dt <> 'c' OR dt LIKE 'c%'",
+    "SELECT dt, count(*) FROM s.t GROUP BY dt HAVING count(*) > 5",
+    "SELECT DISTINCT concat(dt, '!') FROM s.t WHERE dt > 'a'",
+    "SELECT count(*) FROM s.t WHERE dt = 'z'",
+    "SELECT count(*) FROM s.t a JOIN s.t b ON a.dt = b.dt",
+)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows_of_which_only_partition_columns_are_needed_are_counted_by_metadata(lake: TestLake, kind: str) -> None:
+    keys, options = KINDS[kind]
+    table = lake.create(schema=DATED, primary_keys=("dt", *keys) if keys else (), partition_keys=("dt",), **options)
+    for first, dt in ((0, "a"), (0, "b"), (3, "b"), (5, "c"), (0, "d e")):
+        ids = pa.array(range(first, first + 5), pa.int64())
+        table.append(pa.table({"dt": [dt] * 5, "id": ids, "v": [str(first)] * 5}, schema=DATED))
+        if kind in ("append with vectors", "vectors", "compacted", "merged"):
+            lake.table().delete("id IN (1, 6) OR dt = 'a' AND id < 3")
+    everything = lake.spark.createDataFrame([tuple(row) for row in lake.lake.table("s.t").collect()], ROWS)
+    everything.createOrReplaceTempView("plain")
+    expected = {query: rows_of(lake.spark.sql(query.replace("s.t", "plain"))) for query in BY_PARTITION}
+    assert all(rows_of(lake.lake.sql(query)) == rows for query, rows in expected.items())
+    frame: Any = lake.lake.table("s.t", filter="dt >= 'b'")
+    count = everything.where("dt >= 'b'").count()
+    assert (frame.count(), frame.where("dt <> '?'").select("dt").count()) == (count, count)
+    assert rows_of(frame.where("v = '5'").groupBy("dt").count()) == rows_of(
+        everything.where("v = '5'").groupBy("dt").count()
+    )
+    if kind != "computed":
+        assert "FileScan" not in plan_of(lake.lake.table("s.t").where("dt = 'b'").groupBy().count())
+    if kind in KNOWN:
+        for path in Path(table.store.paths.root).rglob("data-*"):
+            path.unlink()
+        assert all(rows_of(lake.lake.sql(query)) == rows for query, rows in expected.items())
+        assert frame.count() == count
