@@ -45,7 +45,12 @@ MODES: dict[str, Mode] = {
     "full compaction of each commit": Mode({**FULL, **EACH_COMMIT}, tells=True),
     "first row": Mode({**LOOKUP, "merge-engine": "first-row"}, kinds=ADDS, follows_order=False, tells=True),
     "partial update": Mode(PARTIAL, kinds=ADDS, follows_order=False, switches=(EACH_COMMIT,)),
-    "partial update, deleted": Mode({**PARTIAL, "partial-update.remove-record-on-delete": "true"}, follows_order=False),
+    "partial update, deleted": Mode(
+        {**PARTIAL, "partial-update.remove-record-on-delete": "true"},
+        follows_order=False,
+        is_newer=True,
+        takes_three=False,
+    ),
     "partial update, lookup": Mode({**PARTIAL, **LOOKUP}, kinds=ADDS, follows_order=False, tells=True),
     "sum": Mode(SUM, kinds=ADDS, follows_order=False, switches=(EACH_COMMIT,)),
     "sum, full compaction": Mode({**SUM, **FULL}, kinds=ADDS, follows_order=False, tells=True),
@@ -58,19 +63,19 @@ MODES: dict[str, Mode] = {
 @pytest.mark.parametrize("name", MODES)
 def test_both_read_every_step_of_a_history_equally(paimon: PaimonPeer, tmp_path: Path, name: str) -> None:
     if MODES[name].is_newer and paimon.version.startswith("0."):
-        pytest.skip("64-bit vectors are newer")
+        pytest.skip("0.9 does not have the options or fails with them")
     found = [run_history(name, seed, paimon, tmp_path / str(seed)) for seed in _seeds(HISTORIES)]
     compared = sum(history.compared for history in found)
     print(f"{name}, Paimon {paimon.version}: {len(found)} histories, {compared} snapshots read equally")
     assert compared >= HISTORIES * 3
 
 
-@pytest.mark.parametrize("name", MODES)
+@pytest.mark.parametrize("name", [name for name, mode in MODES.items() if mode.takes_three])
 def test_all_three_go_on_with_what_the_others_wrote(
     paimon: PaimonPeer, pypaimon: PyPaimonPeer, tmp_path: Path, name: str
 ) -> None:
     if MODES[name].is_newer and paimon.version.startswith("0."):
-        pytest.skip("64-bit vectors are newer")
+        pytest.skip("0.9 does not have the options or fails with them")
     found = [run_history(name, seed, paimon, tmp_path / str(seed), pypaimon) for seed in _seeds(HISTORIES_OF_THREE)]
     wrote = sum(history.handed_over > 0 for history in found)
     print(f"{name}, Paimon {paimon.version}: {len(found)} histories of three, pypaimon wrote in {wrote}")
