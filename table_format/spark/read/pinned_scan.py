@@ -138,9 +138,7 @@ class PinnedScan:
         rows = pruned_frame(self.spark, self.facts, plan, tested=self.predicate, is_limited=is_limited, note=note)
         return first_columns(rows, wanted) if hidden else rows
 
-    def _known_by_partition(
-        self, columns: Sequence[str], condition: Predicate | None
-    ) -> tuple[DataField, ...] | None:
+    def _known_by_partition(self, columns: Sequence[str], condition: Predicate | None) -> tuple[DataField, ...] | None:
         """Return these columns, if partitions say their values and whether a row meets the condition."""
         fields = self.start.schema.fields
         needed = frozenset(columns) if condition is None else columns_of(condition) | frozenset(columns)

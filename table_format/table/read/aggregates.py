@@ -1,8 +1,8 @@
 """Count, sum, minimum and maximum of the rows of a scan, computed from file indexes where possible.
 
 A file is not opened if its rows need no merge and its indexes cover the columns and evaluate the filter exactly. Rows
-in deletion vectors are excluded by position. Where only partition columns are wanted and tested, the recorded row counts
-are enough. All other files are read.
+in deletion vectors are excluded by position. If only partition columns are wanted and tested, the recorded row counts
+suffice. All other files are read.
 """
 
 from __future__ import annotations

@@ -259,7 +259,13 @@ def test_aggregates_of_partition_columns_come_from_the_metadata_alone() -> None:
 
 def test_numbers_that_are_partition_columns_are_added_up_without_reading() -> None:
     warehouse = memory_warehouse()
-    rows = pa.table({"p": pa.array([7, 7, None, -3, 7], pa.int32()), "d": pa.array([Decimal("1.50")] * 5, pa.decimal128(9, 2)), "v": list("abcde")})
+    rows = pa.table(
+        {
+            "p": pa.array([7, 7, None, -3, 7], pa.int32()),
+            "d": pa.array([Decimal("1.50")] * 5, pa.decimal128(9, 2)),
+            "v": list("abcde"),
+        }
+    )
     table = warehouse.table("n", schema=rows.schema, partition_keys=["p", "d"])
     table.append(rows)
     without_data_files(table)
