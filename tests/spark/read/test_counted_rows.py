@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import datetime
+import math
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -92,3 +95,31 @@ def test_rows_of_which_only_partition_columns_are_needed_are_counted_by_metadata
             path.unlink()
         assert all(rows_of(lake.lake.sql(query)) == rows for query, rows in expected.items())
         assert frame.count() == count
+
+
+def test_partition_columns_of_every_type_have_the_values_of_the_files(lake: TestLake) -> None:
+    early, late = datetime.datetime(1500, 3, 1, 1, 2, 3, 4000), datetime.datetime(2026, 10, 25, 1, 30)
+    columns: dict[str, tuple[pa.DataType, list[Any]]] = {
+        "day": (pa.date32(), [early.date(), late.date(), None]),
+        "at": (pa.timestamp("ms"), [early, late, None]),
+        "fine": (pa.timestamp("us"), [late, early, None]),
+        "seen": (pa.timestamp("ms", "UTC"), [late, datetime.datetime(1960, 1, 1), None]),
+        "price": (pa.decimal128(20, 3), [Decimal("-0.001"), Decimal(10) ** 16, None]),
+        "flag": (pa.bool_(), [True, False, None]),
+        "tiny": (pa.int8(), [-128, 127, None]),
+        "size": (pa.float64(), [-0.5, math.inf, None]),
+        "raw": (pa.binary(), [b"\x00a", b"", None]),
+        "n (#1)": (pa.string(), [" é", "", None]),
+    }
+    rows = pa.table({name: pa.array(values, of) for name, (of, values) in columns.items()} | {"v": [1, 2, 3]})
+    options = {"partition.legacy-name": "false"}
+    table = lake.create(schema=rows.schema, primary_keys=(), partition_keys=tuple(columns), **options)
+    table.append(rows)
+    table.append(rows)
+    shown = rows_of(lake.lake.table("s.t").drop("v"))
+    assert shown == sorted((tuple(row)[:-1] for row in lake.lake.table("s.t").collect()), key=repr)
+    assert len(shown) == 6
+    for path in Path(table.store.paths.root).rglob("data-*"):
+        path.unlink()
+    assert rows_of(lake.lake.table("s.t").drop("v")) == shown
+    assert rows_of(lake.lake.table("s.t", columns=["tiny"], filter="day < DATE '1600-01-01'")) == [(-128,), (-128,)]
