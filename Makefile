@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup demo ui test lint format interop options simulate torture dist wheels versions indexes queries restarts endtoend bench bench-planning bench-indexes structure docs site lock clean
+.PHONY: help setup demo ui test lint format interop options histories simulate torture dist wheels versions indexes queries restarts endtoend bench bench-planning bench-indexes structure docs site lock clean
 
 # Without the files of compiled code, each of the many processes compiles the project again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -18,6 +18,7 @@ SEED ?= 1
 COUNT ?= 20000
 ROWS ?= 1000000
 RESTARTS ?= 500
+FIRST ?= 1000
 KILLS ?= 60
 
 help: ## Show this list
@@ -61,6 +62,11 @@ interop: setup ## Read and write side by side with the real Apache Paimon (needs
 options: setup ## Draw tables from the declared options: what CREATE accepts works here and in the real Paimon; SEED=1
 	$(BIN)/python -m tests.oracle.install
 	$(BIN)/python -m tests.options.accepted_tables --seed $(SEED) --count 500 --oracle
+
+histories: setup ## Write 330 random histories of tables in turn with the real Paimon and pypaimon; FIRST=1000
+	$(BIN)/python -m tests.oracle.install
+	HAND_OVERS=4 HAND_OVERS_OF_THREE=4 HAND_OVERS_FIRST_SEED=$(FIRST) $(BIN)/python -m pytest -m oracle -rA -n 2 \
+		tests/oracle/test_hand_over_histories.py
 
 simulate: setup ## Search schedules and faults for a broken invariant
 	$(BIN)/python -m tests.simulation.search --seeds 5000

@@ -91,7 +91,7 @@ class ArrowWriter:
         """See ``FrameWriter``."""
         frame = self._frame
         reader = frame.open() if isinstance(frame, Restartable) else reader_of(frame)
-        writer = TableWrite(facts, replacing=replacing)
+        writer = TableWrite(facts, replacing=replacing, shared=False)
         return writer.write(_with_missing(_handled(reader, self.handling), facts.schema))
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias, cast
 
 import numpy as np
@@ -65,6 +65,15 @@ class GroupTotals:
         """Return the totals of the rows of both."""
         pairs = zip(self.columns, other.columns, strict=True)
         return GroupTotals(self.rows + other.rows, tuple(one.plus(more) for one, more in pairs))
+
+    def times(self, number: int) -> GroupTotals:
+        """Of these rows as often as a number above 0 says.
+
+        >>> GroupTotals(1, (ColumnTotals(1, 5, 5, 5),)).times(3)
+        GroupTotals(rows=3, columns=(ColumnTotals(count=3, total=15, minimum=5, maximum=5),))
+        """
+        columns = (replace(each, count=each.count * number, total=each.total * number) for each in self.columns)
+        return GroupTotals(self.rows * number, tuple(columns))
 
 
 Groups: TypeAlias = Mapping[InternalValue, GroupTotals]

@@ -39,7 +39,6 @@ from table_format.spark.system import system_frame
 from table_format.spark.table_writer import TableWriter
 from table_format.spark.write.frames import explain_write, with_constants, write_frame
 from table_format.spark.write.merged_schema import with_all_columns, with_merged_schema
-from table_format.spark.write.other_buckets import with_other_buckets
 from table_format.table.changes.assignments import Values
 from table_format.table.changes.merge_into import Insert, MatchedClause
 from table_format.table.changes.row_changes import RowChanges
@@ -243,10 +242,9 @@ class Lake:
             return commit.commit(messages, identifier=identifier, watermark=watermark, properties=properties)
 
         def write() -> Messages:
-            messages = write_frame(
+            return write_frame(
                 rows, facts, replacing=replacing, parallelism=parallelism, commit_user=commit.commit_user
             )
-            return messages if replacing else with_other_buckets(self.spark, facts, messages)
 
         return write_and_commit(
             table.store,

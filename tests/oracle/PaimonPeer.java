@@ -39,6 +39,7 @@ import org.apache.paimon.data.InternalRow;
 import org.apache.paimon.data.Timestamp;
 import org.apache.paimon.disk.IOManager;
 import org.apache.paimon.index.HashBucketAssigner;
+import org.apache.paimon.manifest.ManifestCommittable;
 import org.apache.paimon.manifest.ManifestEntry;
 import org.apache.paimon.options.ExpireConfig;
 import org.apache.paimon.options.Options;
@@ -60,6 +61,7 @@ import org.apache.paimon.table.sink.BatchTableWrite;
 import org.apache.paimon.table.sink.BatchWriteBuilder;
 import org.apache.paimon.table.sink.CommitMessage;
 import org.apache.paimon.table.sink.RowKeyExtractor;
+import org.apache.paimon.table.sink.TableCommitImpl;
 import org.apache.paimon.table.source.DataSplit;
 import org.apache.paimon.table.source.ReadBuilder;
 import org.apache.paimon.table.source.Split;
@@ -422,7 +424,14 @@ public class PaimonPeer {
                     write.write(values, assigner.assign(keys.partition(), keys.trimmedPrimaryKey().hashCode()));
                 }
             }
-            commit.commit(write.prepareCommit());
+            if (request.hasNonNull("watermark")) {
+                long watermark = request.get("watermark").asLong();
+                ManifestCommittable committable = new ManifestCommittable(BatchWriteBuilder.COMMIT_IDENTIFIER, watermark);
+                write.prepareCommit().forEach(committable::addFileCommittable);
+                ((TableCommitImpl) commit).commit(committable);
+            } else {
+                commit.commit(write.prepareCommit());
+            }
         }
         return NODES.objectNode();
     }

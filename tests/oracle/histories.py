@@ -45,7 +45,8 @@ class Mode:
     """Options of a table, the row kinds it takes, and options that one step may switch it to.
 
     ``follows_order`` says that the last row of a key wins, so that the state is known without asking anybody; ``tells``
-    that the changelog names each row that it takes back, and none that is not there.
+    that the changelog names each row that it takes back, and none that is not there. ``is_newer`` means that 0.9 does
+    not have the options or fails with them, ``takes_three`` that pypaimon has them.
     """
 
     options: dict[str, str] = field(default_factory=dict)
@@ -54,6 +55,7 @@ class Mode:
     follows_order: bool = True
     tells: bool = False
     is_newer: bool = False
+    takes_three: bool = True
 
 
 @dataclass

@@ -76,9 +76,11 @@ class PaimonPeer(JsonProcess):
         """The ids of the snapshots that exist."""
         return self._call("snapshots", warehouse, table)["ids"]
 
-    def write(self, warehouse: Path, table: str, rows: list[list[Any]], **options: str) -> None:
+    def write(
+        self, warehouse: Path, table: str, rows: list[list[Any]], *, watermark: int | None = None, **options: str
+    ) -> None:
         """Commit ``[[kind, [values]], ...]`` in one batch."""
-        self._call("write", warehouse, table, rows=rows, options=options)
+        self._call("write", warehouse, table, rows=rows, options=options, watermark=watermark)
 
     def compact(self, warehouse: Path, table: str, options: dict[str, str] | None = None, *, full: bool = True) -> None:
         """Compact every bucket, in full or what is due, with dynamic options."""

@@ -17,7 +17,7 @@ from table_format.model.row_order import RowLimit
 from table_format.model.types import DataField
 from table_format.options.declare import Operation
 from table_format.options.startup import StartupMode, startup_mode
-from table_format.spark.read.counted_rows import counted_rows
+from table_format.spark.read.counted_rows import are_known, counted_rows
 from table_format.spark.read.frames import pruned_frame
 from table_format.spark.read.readable_names import first_columns
 from table_format.table.facts import TableFacts
@@ -130,12 +130,21 @@ class PinnedScan:
             plan = limited(self.facts, plan, limit)
             if note is not None and plan.limited is not None:
                 note(f"{self.facts.name}: {plan.limited}")
-        if columns is not None and not columns and both is None and not is_limited:
-            counted = counted_rows(self.spark, self.facts, plan)
+        if columns is not None and not is_limited:
+            shown = self._known_by_partition(columns, both)
+            counted = None if shown is None else counted_rows(self.spark, self.facts, plan, shown, self.predicate)
             if counted is not None:
-                return counted
+                return first_columns(counted, tuple(columns))
         rows = pruned_frame(self.spark, self.facts, plan, tested=self.predicate, is_limited=is_limited, note=note)
         return first_columns(rows, wanted) if hidden else rows
+
+    def _known_by_partition(self, columns: Sequence[str], condition: Predicate | None) -> tuple[DataField, ...] | None:
+        """Return these columns, if partitions say their values and whether a row meets the condition."""
+        fields = self.start.schema.fields
+        needed = frozenset(columns) if condition is None else columns_of(condition) | frozenset(columns)
+        if not are_known([field for field in fields if field.name in needed], self.facts.partitions.fields):
+            return None
+        return self.start.schema.select(columns)
 
     @property
     def _one_column(self) -> tuple[str, ...]:

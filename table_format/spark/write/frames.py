@@ -43,6 +43,7 @@ from table_format.spark.write.dynamic import (
 )
 from table_format.spark.write.exchange import Way, way_of
 from table_format.spark.write.named_rows import NamedRows, free_name
+from table_format.spark.write.other_buckets import with_other_buckets
 from table_format.spark.write.sizes import SMALL_CROSS_PARTITION_BYTES, is_shared, shuffle_partitions, writing_tasks
 from table_format.spark.write.storage_exchange import StorageExchange, exchange_directory, written_through_storage
 from table_format.spark.write.unmeasured import in_unmeasured_batches, shown_bound
@@ -73,7 +74,7 @@ def write_frame(
     core or, if that is more, one for each 32 MB that Spark expects. It is at most the number of buckets or, for a
     partitioned table, the number of shuffle partitions of the session (``spark/write/sizes.py``). Rows of a table with
     postponed buckets or without buckets stay in their Spark partitions. ``commit_user`` is the commit user, if it is
-    known.
+    known. Every Nth write of ``full-compaction.delta-commits`` also compacts the buckets for which it has no rows.
 
     Raises:
         InvalidData: columns, types or values do not fit the table. No files are left.
@@ -86,7 +87,8 @@ def write_frame(
     def write(rows: DataFrame) -> tuple[CommitMessage, ...]:
         return _written(given.over(rows), facts, replacing=replacing, parallelism=parallelism, commit_user=commit_user)
 
-    return in_unmeasured_batches(given.frame, write)
+    messages = in_unmeasured_batches(given.frame, write)
+    return messages if replacing else with_other_buckets(frame.sparkSession, facts, messages)
 
 
 def explain_write(frame: DataFrame, facts: TableFacts, *, parallelism: int | None = None) -> str:

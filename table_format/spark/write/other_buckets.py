@@ -24,6 +24,8 @@ def with_other_buckets(
         BucketLost: another commit replaced the files of such a bucket. No files of the write are left.
         CorruptionError: a file of such a bucket is missing or damaged. No files of the write are left.
     """
+    if not messages or facts.options.compaction.full_compaction_delta_commits is None:
+        return messages
     found = list(messages)
     try:
         works = other_buckets_due(facts, frozenset(message.bucket_id for message in messages))

@@ -1,15 +1,18 @@
 """Count, sum, minimum and maximum of the rows of a scan, computed from file indexes where possible.
 
 A file is not opened if its rows need no merge and its indexes cover the columns and evaluate the filter exactly. Rows
-in deletion vectors are excluded by position. All other files are read.
+in deletion vectors are excluded by position. If only partition columns are wanted and tested, the recorded row counts
+suffice. All other files are read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final, cast
 
+import pyarrow as pa
 from pyroaring import BitMap, FrozenBitMap
 
 from table_format.errors import ColumnNotFound, InvalidInputError, UnsupportedFeature
@@ -263,6 +266,7 @@ class _FileTotals:
         self._plan = plan
         self._wanted = wanted
         self._rows = PlannedRows(facts, plan)
+        self._of_one_row: dict[bytes, Groups] = {}
         self._indexes = plan.indexes or FileIndexes(facts.store, facts.schemas, plan.schema)
 
     def of_split(self, split: DataSplit) -> Iterator[_Known | None]:
@@ -274,9 +278,9 @@ class _FileTotals:
         for file in split.files:
             vector = None if deletions is None else deletions.of(file)
             selected = None if condition is None else self._plan.exact_rows.get(file.file_name)
-            if condition is None and self._wanted == Wanted():
+            if condition is None and self._is_of_partitions:
                 rows = file.row_count - (0 if vector is None else vector.cardinality)
-                yield _Known({None: GroupTotals(rows)}, is_by_index=False)
+                yield _Known(self._of_partition(split.partition, rows), is_by_index=False)
             elif selected is not None and self._wanted == Wanted():
                 rows = len(selected) if vector is None else len(selected - BitMap(vector.positions))
                 yield _Known({None: GroupTotals(rows)}, is_by_index=True)
@@ -286,6 +290,24 @@ class _FileTotals:
                 yield None if found is None else _Known(found, is_by_index=True)
             else:
                 yield None
+
+    @cached_property
+    def _is_of_partitions(self) -> bool:
+        """Whether the row counts of partitions are enough."""
+        wanted = self._wanted
+        needed = {field.name for field in (*wanted.columns, *(() if wanted.group_by is None else (wanted.group_by,)))}
+        return needed <= {field.name for field in self._facts.partitions.fields}
+
+    def _of_partition(self, partition: bytes, rows: int) -> Groups:
+        """Return the totals of so many rows of a partition."""
+        if not rows:
+            return {}
+        if partition not in self._of_one_row:
+            pairs = zip(self._facts.partitions.fields, self._facts.partitions.values(partition), strict=True)
+            # A batch without columns has no rows.
+            arrays = {field.name: array_of([value], field.type) for field, value in pairs} or {"row": [0]}
+            self._of_one_row[partition] = totals_of(pa.RecordBatch.from_pydict(arrays), self._wanted)
+        return {value: totals.times(rows) for value, totals in self._of_one_row[partition].items()}
 
     def _of_indexes(
         self,

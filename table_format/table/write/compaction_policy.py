@@ -39,13 +39,17 @@ class CompactionPolicy:
     chosen: Compaction | None = None
 
     def due(self, base: Snapshot | None, buckets: Iterable[BucketId]) -> CompactionRound:
-        """What to do after rows were written to some buckets, of a table as of ``base``."""
+        """What to do after rows were written to some buckets, of a table as of ``base``.
+
+        Without rows there is no commit that could be the Nth of ``full-compaction.delta-commits``.
+        """
         if self.chosen is not None:
             return CompactionRound(self.chosen)
+        written = frozenset(buckets)
         options = self.facts.options
         # An overwrite has nothing to merge with; but what readers skip on level 0 has to move up.
         wanted = not options.compaction.write_only and (not self.replacing or options.skips_level_0)
-        if not (wanted and self.extends_buckets and self.facts.schema.is_primary_key_table):
+        if not (written and wanted and self.extends_buckets and self.facts.schema.is_primary_key_table):
             return CompactionRound(wanted)
         period = FullCompactionPeriod.of(self.facts, base)
-        return CompactionRound(wanted, period.due(buckets, with_others=not self.shared))
+        return CompactionRound(wanted, period.due(written, with_others=not self.shared))

@@ -40,13 +40,16 @@ class FullCompactionPeriod:
             if snapshot is None:
                 left = 0
                 break
-            added = [e for e in facts.manifests.delta_entries(snapshot) if e.kind is FileKind.ADD]
+            entries = list(facts.manifests.delta_entries(snapshot))
+            added = [e for e in entries if e.kind is FileKind.ADD]
             if snapshot.commit_kind is CommitKind.APPEND and added:
                 # A partition with another number of buckets has to be rescaled before this table writes to it again.
                 written.update(e.bucket_id for e in added if e.total_buckets == bucket_count)
                 left -= 1
             elif snapshot.commit_kind is CommitKind.COMPACT:
                 compacted.update(e.bucket_id for e in added if e.file.level >= top)
+                # Deletes leave with their rows only where all files of a bucket are merged.
+                compacted.update({e.bucket_id for e in entries} - {e.bucket_id for e in added})
             snapshot_id -= 1
         return cls(left == 0, frozenset(written), frozenset(compacted))
 

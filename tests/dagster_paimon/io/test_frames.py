@@ -11,9 +11,11 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
 
+from dagster_paimon.io.engines import ArrowWriter
 from dagster_paimon.io.frames import FrameType, SparkFrame, allows_none, frame_type_of
 from dagster_paimon.io.io_manager import PaimonIOManager
 from tests.support.dagster_project import Project
+from tests.support.tables import keyed, memory_warehouse
 
 pytestmark = pytest.mark.dagster
 
@@ -147,3 +149,13 @@ def test_outputs_of_ops_are_stored_as_tables(project: Project) -> None:
     assert work.execute_in_process(instance=project.instance).success
     assert seen == [2]
     assert len(project.rows("lab.steps")) == 2
+
+
+def test_the_frame_of_a_second_commit_compacts_the_bucket_of_the_first() -> None:
+    options = {"bucket": "1", "full-compaction.delta-commits": "2"}
+    table = memory_warehouse().table(primary_keys=["id", "dt"], partition_keys=["dt"], options=options)
+    table.append(keyed([(1, "a", 1)]))
+    messages = ArrowWriter(keyed([(1, "b", 1)])).write(table.current_facts, replacing=False)
+    table.new_commit().commit(messages)
+    assert [snapshot.commit_kind.value for snapshot in table.snapshots()] == ["APPEND", "APPEND", "COMPACT"]
+    assert [file.level for split in table.scan().plan() for file in split.files] == [5, 5]

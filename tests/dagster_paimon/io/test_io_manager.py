@@ -207,19 +207,21 @@ def test_snapshots_record_the_run_and_its_inputs(project: Project) -> None:
     assert snapshot.properties["consumed.shop.items"] == "1"
 
 
-@pytest.mark.parametrize("mode", ["append", "overwrite_table"])
+@pytest.mark.parametrize("mode", ["append", "overwrite_table", "upsert"])
 def test_a_snapshot_has_the_watermark_of_its_asset_or_output(project: Project, mode: str) -> None:
-    @dg.asset(
-        key=["shop", "items"], io_manager_key="paimon_io", metadata={"paimon/write_mode": mode, "paimon/watermark": 5}
-    )
+    keys = {"paimon/primary_key": "id", "paimon/options": {"bucket": "1"}} if mode == "upsert" else {}
+    metadata = {"paimon/write_mode": mode, "paimon/watermark": 5, **keys}
+
+    @dg.asset(key=["shop", "items"], io_manager_key="paimon_io", metadata=metadata)
     def items(context: dg.AssetExecutionContext) -> pa.Table:
-        if context.run.tags.get("late"):
-            context.add_output_metadata({"paimon/watermark": 7})
+        if "watermark" in context.run.tags:
+            context.add_output_metadata({"paimon/watermark": int(context.run.tags["watermark"])})
         return pa.table({"id": [1]})
 
     project.run(items)
-    project.run(items, tags={"late": "yes"})
-    assert [snapshot.watermark for snapshot in project.table("shop.items").snapshots()] == [5, 7]
+    for watermark in ("7", "6"):
+        project.run(items, tags={"watermark": watermark})
+    assert [snapshot.watermark for snapshot in project.table("shop.items").snapshots()] == [5, 7, 7]
 
 
 def test_staleness_follows_the_snapshot(project: Project) -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import datetime
+import math
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from tests.spark.lakes import TestLake
+from tests.spark.lakes import DATED, TestLake, plan_of, rows_of
 
 pytestmark = pytest.mark.spark
 
@@ -20,6 +23,7 @@ KINDS: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
     "merged": (("id",), {"bucket": "2", "write-only": "true"}),
     "computed": (("id",), {"bucket": "2", "write-only": "true", "merge-engine": "partial-update"}),
 }
+ROWS = "dt string, id long, v string"
 KNOWN = ("append", "append with vectors", "compacted", "vectors")
 """Cases for which metadata is sufficient and no data file is opened."""
 
@@ -53,3 +57,69 @@ def test_a_count_from_metadata_equals_the_count_of_a_scan(lake: TestLake, kind: 
         for path in Path(table.store.paths.root).rglob("data-*"):
             path.unlink()
         assert counts(lake) == [read] * 5
+
+
+BY_PARTITION = (
+    "SELECT count(*) FROM s.t WHERE dt = 'b'",
+    "SELECT count(*), count(dt), min(dt), max(dt) FROM s.t WHERE dt <> 'c' OR dt LIKE 'c%'",
+    "SELECT dt, count(*) FROM s.t GROUP BY dt HAVING count(*) > 5",
+    "SELECT DISTINCT concat(dt, '!') FROM s.t WHERE dt > 'a'",
+    "SELECT count(*) FROM s.t WHERE dt = 'z'",
+    "SELECT count(*) FROM s.t a JOIN s.t b ON a.dt = b.dt",
+)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows_of_which_only_partition_columns_are_needed_are_counted_by_metadata(lake: TestLake, kind: str) -> None:
+    keys, options = KINDS[kind]
+    table = lake.create(schema=DATED, primary_keys=("dt", *keys) if keys else (), partition_keys=("dt",), **options)
+    for first, dt in ((0, "a"), (0, "b"), (3, "b"), (5, "c"), (0, "d e")):
+        ids = pa.array(range(first, first + 5), pa.int64())
+        table.append(pa.table({"dt": [dt] * 5, "id": ids, "v": [str(first)] * 5}, schema=DATED))
+        if kind in ("append with vectors", "vectors", "compacted", "merged"):
+            lake.table().delete("id IN (1, 6) OR dt = 'a' AND id < 3")
+    everything = lake.spark.createDataFrame([tuple(row) for row in lake.lake.table("s.t").collect()], ROWS)
+    everything.createOrReplaceTempView("plain")
+    expected = {query: rows_of(lake.spark.sql(query.replace("s.t", "plain"))) for query in BY_PARTITION}
+    assert all(rows_of(lake.lake.sql(query)) == rows for query, rows in expected.items())
+    frame: Any = lake.lake.table("s.t", filter="dt >= 'b'")
+    count = everything.where("dt >= 'b'").count()
+    assert (frame.count(), frame.where("dt <> '?'").select("dt").count()) == (count, count)
+    assert rows_of(frame.where("v = '5'").groupBy("dt").count()) == rows_of(
+        everything.where("v = '5'").groupBy("dt").count()
+    )
+    if kind != "computed":
+        assert "FileScan" not in plan_of(lake.lake.table("s.t").where("dt = 'b'").groupBy().count())
+    if kind in KNOWN:
+        for path in Path(table.store.paths.root).rglob("data-*"):
+            path.unlink()
+        assert all(rows_of(lake.lake.sql(query)) == rows for query, rows in expected.items())
+        assert frame.count() == count
+
+
+def test_partition_columns_of_every_type_have_the_values_of_the_files(lake: TestLake) -> None:
+    early, late = datetime.datetime(1500, 3, 1, 1, 2, 3, 4000), datetime.datetime(2026, 10, 25, 1, 30)
+    columns: dict[str, tuple[pa.DataType, list[Any]]] = {
+        "day": (pa.date32(), [early.date(), late.date(), None]),
+        "at": (pa.timestamp("ms"), [early, late, None]),
+        "fine": (pa.timestamp("us"), [late, early, None]),
+        "seen": (pa.timestamp("ms", "UTC"), [late, datetime.datetime(1960, 1, 1), None]),
+        "price": (pa.decimal128(20, 3), [Decimal("-0.001"), Decimal(10) ** 16, None]),
+        "flag": (pa.bool_(), [True, False, None]),
+        "tiny": (pa.int8(), [-128, 127, None]),
+        "size": (pa.float64(), [-0.5, math.inf, None]),
+        "raw": (pa.binary(), [b"\x00a", b"", None]),
+        "n (#1)": (pa.string(), [" é", "", None]),
+    }
+    rows = pa.table({name: pa.array(values, of) for name, (of, values) in columns.items()} | {"v": [1, 2, 3]})
+    options = {"partition.legacy-name": "false"}
+    table = lake.create(schema=rows.schema, primary_keys=(), partition_keys=tuple(columns), **options)
+    table.append(rows)
+    table.append(rows)
+    shown = rows_of(lake.lake.table("s.t").drop("v"))
+    assert shown == sorted((tuple(row)[:-1] for row in lake.lake.table("s.t").collect()), key=repr)
+    assert len(shown) == 6
+    for path in Path(table.store.paths.root).rglob("data-*"):
+        path.unlink()
+    assert rows_of(lake.lake.table("s.t").drop("v")) == shown
+    assert rows_of(lake.lake.table("s.t", columns=["tiny"], filter="day < DATE '1600-01-01'")) == [(-128,), (-128,)]

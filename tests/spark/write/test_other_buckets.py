@@ -51,7 +51,7 @@ def test_the_third_commit_compacts_the_buckets_of_the_first_two(every_third: Tes
     assert [row.v for row in every_third.lake.table("s.t$ro").collect()] == ["v1"] * 3
 
 
-def test_sql_inserts_count_as_commits_and_an_overwrite_compacts_no_other_bucket(every_third: TestLake) -> None:
+def test_statements_count_as_commits_and_an_overwrite_compacts_no_other_bucket(every_third: TestLake) -> None:
     sql = every_third.lake.sql
     sql(
         "USE s; INSERT INTO t VALUES ('a', 1, 'x'); INSERT INTO t VALUES ('b', 1, 'x');"
@@ -62,6 +62,9 @@ def test_sql_inserts_count_as_commits_and_an_overwrite_compacts_no_other_bucket(
     every_third.write([("b", 2, "y")], ROWS)
     every_third.write([("c", 2, "y")], ROWS, mode="overwrite", partition={"dt": "c"})
     assert levels(every_third.table()) == [0, 0, 0, TOP, TOP]
+    sql("DELETE FROM s.t WHERE id = 9")
+    sql("UPDATE s.t SET v = 'z' WHERE dt = 'c'")
+    assert levels(every_third.table()) == [TOP] * 3
 
 
 def test_a_failed_compaction_of_another_bucket_leaves_nothing_of_the_write(every_third: TestLake) -> None:

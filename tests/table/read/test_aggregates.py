@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
@@ -20,7 +21,7 @@ from table_format.model.schema_change import AlterColumnType, RenameColumn, SetO
 from table_format.model.types import BigIntType
 from table_format.table.read.aggregates import Aggregates
 from tests.support.reachable import files_below
-from tests.support.tables import Warehouse, memory_warehouse, warehouse_on
+from tests.support.tables import Warehouse, keyed, memory_warehouse, warehouse_on
 
 COLUMNS = pa.schema(
     [
@@ -236,6 +237,43 @@ def test_rows_are_counted_by_the_metadata_alone() -> None:
     assert (found.rows, files_opened(found)) == (({"n": 12},), (3, 0, 0))
     assert table.scan().count() == 12
     assert "n = count(*): 3 files by recorded row counts, 0 by their indexes, 0 read" in found.explain()
+
+
+def test_aggregates_of_partition_columns_come_from_the_metadata_alone() -> None:
+    table = memory_warehouse().table(primary_keys=["id", "dt"], partition_keys=["dt"], options=MARKS)
+    for dt in ("b", "a", "c"):
+        table.append(keyed([(k, dt, k) for k in range(5)]))
+    table.delete("id = 2 AND dt <> 'c' OR dt = 'b' AND v > 2")
+    table.compact(full=True)
+    wanted = {"n": ("count", "*"), "days": ("count", "dt")}
+    selected = [("dt <> 'c'", None), ("dt <> 'c'", "dt"), ("dt = 'z'", "dt"), (None, "dt")]
+    read = [table.scan(filter=where).to_arrow()["dt"].to_pylist() for where, _ in selected]
+    without_data_files(table)
+    for (where, group_by), days in zip(selected, read, strict=True):
+        found = table.scan(filter=where).aggregate(wanted, group_by=group_by)
+        counts = Counter(days) if group_by else {None: len(days)}
+        expected = [{"dt": dt, "n": n, "days": n} if group_by else {"n": n, "days": n} for dt, n in counts.items()]
+        assert sorted(found.rows, key=str) == sorted(expected, key=str)
+        assert found.files_read == 0
+
+
+def test_numbers_that_are_partition_columns_are_added_up_without_reading() -> None:
+    warehouse = memory_warehouse()
+    rows = pa.table(
+        {
+            "p": pa.array([7, 7, None, -3, 7], pa.int32()),
+            "d": pa.array([Decimal("1.50")] * 5, pa.decimal128(9, 2)),
+            "v": list("abcde"),
+        }
+    )
+    table = warehouse.table("n", schema=rows.schema, partition_keys=["p", "d"])
+    table.append(rows)
+    without_data_files(table)
+    wanted = {"sum": ("sum", "p"), "low": ("min", "p"), "high": ("max", "d"), "n": ("count", "p"), "d": ("sum", "d")}
+    found = table.scan(filter="p IS NULL OR p > 0").aggregate(wanted)
+    assert found.rows == ({"sum": 21, "low": 7, "high": Decimal("1.50"), "n": 3, "d": Decimal("6.00")},)
+    with pytest.raises(MissingFile):
+        table.scan().aggregate({"x": ("count", "v")}, group_by="p")
 
 
 @pytest.mark.parametrize("place", [{}, {"file-index.in-manifest-threshold": "0 b"}])

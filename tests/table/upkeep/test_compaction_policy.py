@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import pytest
 
 from table_format import Table
 from table_format.model.schema_change import SetOption
 from table_format.model.snapshot import CommitKind
+from table_format.table.changes.merge_into import Insert
 from tests.support.compaction import HOUR_MS, MINUTE_MS, MovableClock, kinds, levels
 from tests.support.deletion_marks import live
 from tests.support.tables import keyed, memory_warehouse, rows_of
@@ -185,17 +186,54 @@ def test_each_third_commit_compacts_fully_for_every_committer() -> None:
     assert levels(table) == [TOP]
 
 
-def test_the_third_commit_compacts_what_the_first_two_wrote_elsewhere() -> None:
-    table = memory_warehouse().table(
+def in_partitions(commits: int, **options: str) -> Table:
+    return memory_warehouse().table(
         primary_keys=["id", "dt"],
         partition_keys=["dt"],
-        options={"bucket": "1", "full-compaction.delta-commits": "3", "changelog-producer": "full-compaction"},
+        options={"bucket": "1", "full-compaction.delta-commits": str(commits), **options},
     )
+
+
+def test_the_third_commit_compacts_what_the_first_two_wrote_elsewhere() -> None:
+    table = in_partitions(3, **{"changelog-producer": "full-compaction"})
     for dt in "abc":
         table.append(keyed([(1, dt, 1)]))
     assert kinds(table) == "AAAC"
     assert levels(table) == [TOP] * 3
     assert [s.changelog_record_count for s in table.snapshots()] == [0, 0, 0, 3]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda table: table.delete("dt = 'b'"),
+        lambda table: table.update({"v": 5}, "dt = 'b'"),
+        lambda table: table.merge(keyed([(2, "b", 1)]), ["id", "dt"], when_not_matched=Insert()),
+    ],
+    ids=["delete", "update", "merge"],
+)
+def test_a_statement_that_is_the_third_commit_compacts_what_the_first_two_wrote_elsewhere(
+    change: Callable[[Table], object],
+) -> None:
+    table = in_partitions(3)
+    for dt in "ab":
+        table.append(keyed([(1, dt, 1)]))
+    table.delete("id = 9")
+    table.append(keyed([]))
+    assert kinds(table) == "AA"
+    change(table)
+    assert kinds(table) == "AAAC"
+    assert set(levels(table)) == {TOP}
+
+
+def test_a_bucket_that_a_compaction_has_emptied_is_compacted_for_the_period() -> None:
+    table = in_partitions(3)
+    table.append(keyed([(1, "a", 1)]))
+    table.append(keyed([(1, "b", 1)]))
+    table.delete("dt = 'a'")
+    for number in range(5):
+        table.append(keyed([(number, "b", 1)]))
+    assert kinds(table) == "AAACAAACAA"
 
 
 def test_a_partition_with_another_number_of_buckets_is_let_alone() -> None:

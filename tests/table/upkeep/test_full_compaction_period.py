@@ -28,8 +28,8 @@ def test_the_third_commit_leaves_the_buckets_that_it_does_not_write_to() -> None
     table.append(keyed([(1, "a", 1)]))
     assert due(table) == []
     table.append(keyed([(1, "b", 1)]))
-    assert due(table) == ["dt=a", "dt=b"]
     assert due(table, "a") == ["dt=b"]
+    assert due(table, "b") == ["dt=a"]
     assert due(table, "a", "b") == []
     table.append(keyed([(2, "a", 1)]))
     assert [snapshot.commit_kind.value for snapshot in table.snapshots()] == ["APPEND"] * 3 + ["COMPACT"]
@@ -38,6 +38,13 @@ def test_the_third_commit_leaves_the_buckets_that_it_does_not_write_to() -> None
 
 def test_a_table_that_only_writes_leaves_nothing() -> None:
     table = partitioned(**{"write-only": "true"})
+    for name in "ab":
+        table.append(keyed([(1, name, 1)]))
+    assert due(table, "a") == []
+
+
+def test_a_write_without_rows_is_no_commit_and_leaves_nothing() -> None:
+    table = partitioned()
     for name in "ab":
         table.append(keyed([(1, name, 1)]))
     assert due(table) == []
