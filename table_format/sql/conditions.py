@@ -88,8 +88,8 @@ def conditions_of_parts(where: exp.Expr, name: str, parameters: Mapping[str, obj
     return tuple(found)
 
 
-def start_of(table: exp.Expr) -> int:
-    """Where the name of a plain table begins in the text."""
+def start_of(table: exp.Table) -> int:
+    """Return the offset of the name of a plain table in the text."""
     return min(int(part.meta["start"]) for part in table.parts)
 
 

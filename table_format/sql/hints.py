@@ -46,7 +46,8 @@ def refuse_idle_hint(reader: Reader) -> None:
             continue  # a text within quotes
         advice = (
             "put it right behind a table that a query reads or that INSERT writes, such as MERGE INTO t USING "
-            "(SELECT * FROM s /*+ OPTIONS(...) */) AS s; options of a table itself are set by ALTER TABLE ... SET TBLPROPERTIES"
+            "(SELECT * FROM s /*+ OPTIONS(...) */) AS s; to set options of a table itself, use ALTER TABLE ... SET "
+            "TBLPROPERTIES"
         )
         reader.refuse("a hint of options here", advice, at)
 

@@ -102,7 +102,7 @@ def _row_count(split: DataSplit) -> int | None:
 def _repeated(
     spark: SparkSession, facts: TableFacts, counts: Mapping[bytes, int], fields: Sequence[DataField]
 ) -> DataFrame:
-    """The values of the partitions, each as often as there are rows."""
+    """Return the values of each partition, repeated for each of its rows."""
     names = [field.name for field in facts.partitions.fields]
     places = [names.index(field.name) for field in fields]
     pieces = [
@@ -114,7 +114,7 @@ def _repeated(
         array_of([values[place] for values, _ in pieces], field.type)
         for place, field in zip(places, fields, strict=True)
     ]
-    # By place and not by name, of which the table may have any.
+    # By position, because a column of the table may have any name, also "n".
     given = [f"c{number}" for number in range(len(fields))]
     types = [StructField(name, of.dataType) for name, of in zip(given, frame_schema(fields).fields, strict=True)]
     rows = pa.Table.from_arrays([*arrays, pa.array([n for _, n in pieces], pa.int32())], names=[*given, "n"])

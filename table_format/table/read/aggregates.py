@@ -305,7 +305,7 @@ class _FileTotals:
         if partition not in self._of_one_row:
             pairs = zip(self._facts.partitions.fields, self._facts.partitions.values(partition), strict=True)
             # A batch without columns has no rows.
-            arrays = {field.name: array_of([value], field.type) for field, value in pairs} or {"row": [0]}
+            arrays = {field.name: array_of([value], field.type) for field, value in pairs} or {"row": pa.array([0])}
             self._of_one_row[partition] = totals_of(pa.RecordBatch.from_pydict(arrays), self._wanted)
         return {value: totals.times(rows) for value, totals in self._of_one_row[partition].items()}
 
