@@ -45,7 +45,7 @@ class Registry(Mapping[str, T], Generic[T]):
             raise InvalidInputError(message)
         with self._lock:
             if name in self._members:
-                message = f"{self._kind} '{name}' exists already; choose another name"
+                message = f"{self._kind} '{name}' already exists; choose another name"
                 raise AlreadyExistsError(message)
             # A new mapping, so that a running iteration continues over the old one.
             self._members = {**self._members, name: member}

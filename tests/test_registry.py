@@ -21,7 +21,7 @@ def test_what_is_registered_is_found_in_the_order_of_registration() -> None:
 
 def test_a_name_that_is_taken_is_refused() -> None:
     registry = letters()
-    with pytest.raises(AlreadyExistsError, match="letter 'a' exists already; choose another name"):
+    with pytest.raises(AlreadyExistsError, match="letter 'a' already exists; choose another name"):
         registry.register("a")
     assert list(registry) == ["a", "b"]
 

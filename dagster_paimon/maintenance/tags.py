@@ -58,7 +58,7 @@ def _check_create(table: Table, config: CreateTagConfig) -> None:
     # An earlier attempt of this op may have created it.
     if existing is not None and existing.snapshot.id != wanted:
         message = (
-            f"tag '{config.name}' of {table.identifier} exists already and keeps snapshot {existing.snapshot.id}; "
+            f"tag '{config.name}' of {table.identifier} already exists and keeps snapshot {existing.snapshot.id}; "
             "delete it or choose another name"
         )
         raise AlreadyExistsError(message)

@@ -100,7 +100,7 @@ class NamedCatalog(ABC):
         if self.names.has_database(name):
             if ignore_if_exists:
                 return
-            message = f"database '{name}' exists already in {self.warehouse}"
+            message = f"database '{name}' already exists in {self.warehouse}"
             raise AlreadyExistsError(message)
         self.names.add_database(name)
 
@@ -340,7 +340,7 @@ def _table_name(identifier: Identifier) -> TableName:
 
 
 def _table_exists(identifier: Identifier, root: str | None) -> AlreadyExistsError:
-    return AlreadyExistsError(f"table '{identifier}' exists already{'' if root is None else f' at {root}'}")
+    return AlreadyExistsError(f"table '{identifier}' already exists{'' if root is None else f' at {root}'}")
 
 
 def _main_table(name: str, action: str) -> Identifier:

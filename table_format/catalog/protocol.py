@@ -38,7 +38,7 @@ class Catalog(Protocol):
         ('archive', 'shop')
 
         Raises:
-            AlreadyExistsError: the database exists already.
+            AlreadyExistsError: the database already exists.
             InvalidIdentifier: the name is not legal.
         """
         ...
@@ -89,7 +89,7 @@ class Catalog(Protocol):
 
         Raises:
             DatabaseNotFound: there is no such database.
-            AlreadyExistsError: the table exists already.
+            AlreadyExistsError: the table already exists.
             InvalidSchema, InvalidOption, UnsupportedFeature: no table can have this schema.
         """
         ...
@@ -153,7 +153,7 @@ class Catalog(Protocol):
 
         Raises:
             TableNotFound: ``source`` does not exist.
-            AlreadyExistsError: ``target`` exists already.
+            AlreadyExistsError: ``target`` already exists.
         """
         ...
 

@@ -90,7 +90,7 @@ def create_new(store: TableStore, path: str, data: bytes, *, what: str, give_up_
         case PutOutcome.OURS:
             return
         case PutOutcome.OTHERS:
-            message = f"{path}: {what} exists already"
+            message = f"{path}: {what} already exists"
             raise AlreadyExistsError(message)
         case PutOutcome.REFUSED if put.error is not None:
             raise put.error

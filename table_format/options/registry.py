@@ -87,6 +87,6 @@ def register_pattern(pattern: OptionPattern[Any]) -> None:
         AlreadyExistsError: a family with these keys exists.
     """
     if any(known.key == pattern.key for known in PATTERNS):
-        message = f"option '{pattern.key}' exists already; choose another name"
+        message = f"option '{pattern.key}' already exists; choose another name"
         raise AlreadyExistsError(message)
     _REGISTERED.register(pattern)

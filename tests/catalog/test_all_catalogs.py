@@ -44,7 +44,7 @@ def test_databases_are_made_listed_and_dropped(warehouse: Warehouse) -> None:
     catalog.create_database("shop")
     assert catalog.list_databases() == ("db", "shop")
     assert catalog.database_exists("shop")
-    with pytest.raises(AlreadyExistsError, match="'shop' exists already"):
+    with pytest.raises(AlreadyExistsError, match="'shop' already exists"):
         catalog.create_database("shop")
     catalog.create_database("shop", ignore_if_exists=True)
     catalog.drop_database("shop")
@@ -87,7 +87,7 @@ def test_a_table_is_made_opened_listed_and_dropped(warehouse: Warehouse) -> None
 
 def test_a_table_exists_once(warehouse: Warehouse) -> None:
     warehouse.catalog.create_table("db.t", SCHEMA)
-    with pytest.raises(AlreadyExistsError, match=r"'db\.t' exists already"):
+    with pytest.raises(AlreadyExistsError, match=r"'db\.t' already exists"):
         warehouse.catalog.create_table("db.t", SCHEMA)
     other = Schema.from_arrow(pa.schema([("x", pa.int32())]))
     assert warehouse.catalog.create_table("db.t", other, ignore_if_exists=True).schema.field_names == ("a", "b")
@@ -169,7 +169,7 @@ def test_a_table_is_renamed_with_its_rows(warehouse: Warehouse) -> None:
     assert isinstance(moved, Table)
     assert rows_of(moved) == [(1, "a", 1)]
     warehouse.table("old")
-    with pytest.raises(AlreadyExistsError, match=r"'archive\.new' exists already"):
+    with pytest.raises(AlreadyExistsError, match=r"'archive\.new' already exists"):
         warehouse.catalog.rename_table("db.old", "archive.new")
     with pytest.raises(TableNotFound):
         warehouse.catalog.rename_table("db.gone", "db.other")

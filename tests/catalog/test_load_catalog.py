@@ -133,7 +133,7 @@ def test_options_of_a_catalog_are_known_to_it_alone_and_its_secrets_are_masked(
 
 def test_a_name_of_a_catalog_that_is_taken_is_refused(metastore: Metastore) -> None:
     for name in ("filesystem", "dict"):
-        with pytest.raises(AlreadyExistsError, match=f"catalog '{name}' exists already"):
+        with pytest.raises(AlreadyExistsError, match=f"catalog '{name}' already exists"):
             register_catalog(dict_catalog_kind(name, metastore))
 
 
@@ -167,7 +167,7 @@ def test_a_registered_store_keeps_the_tables_of_its_scheme(metastore: Metastore)
     assert shelves["hunter2"].status("/top/w/db.db/t/schema/schema-0") is not None
     with pytest.raises(InvalidOption, match=r"'fs\.shelf\.access\.key': is not known to a catalog"):
         load_catalog({"warehouse": "/w", "fs.shelf.access.key": "hunter2"})
-    with pytest.raises(AlreadyExistsError, match="store 'shelf' exists already"):
+    with pytest.raises(AlreadyExistsError, match="store 'shelf' already exists"):
         register_store(Store("shelf", open_shelf))
 
 

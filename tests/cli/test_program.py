@@ -39,7 +39,7 @@ def test_a_warehouse_is_created(here: Path) -> None:
     result = run("-w", "w", "init", "shop", "ware", "--save")
     assert result.stdout == "Warehouse w has 2 databases.\n"
     assert run("databases").stdout.split() == ["shop", "ware"]
-    assert "exists already" in run("init", "--save").stderr
+    assert "already exists" in run("init", "--save").stderr
 
 
 @pytest.mark.usefixtures("here")

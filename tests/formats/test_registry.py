@@ -123,7 +123,7 @@ def test_files_of_a_format_that_is_not_registered_here_are_refused_by_its_name()
 
 def test_a_format_is_registered_once_and_under_its_own_name() -> None:
     register_format(Feather(), FACTS)
-    with pytest.raises(AlreadyExistsError, match="file format 'feather' exists already"):
+    with pytest.raises(AlreadyExistsError, match="file format 'feather' already exists"):
         register_format(Feather(), FACTS)
     with pytest.raises(InvalidInputError, match="expected facts of this name, found those of 'avro'"):
         register_format(Feather(), FILE_FORMATS["avro"])

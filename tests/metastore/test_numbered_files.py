@@ -47,5 +47,5 @@ def test_a_number_belongs_to_the_process_that_created_its_file(table):
     files, path = files_of(table), table.store.paths.snapshot(3)
     files.create(3, table.store.io.read(path), give_up_after_ms=1)  # the same bytes: our own earlier request
     other = snapshot_bytes(table.append(identifier=9), path=path)
-    with pytest.raises(AlreadyExistsError, match="snapshot 3 exists already"):
+    with pytest.raises(AlreadyExistsError, match="snapshot 3 already exists"):
         files.create(3, other, give_up_after_ms=1)

@@ -167,7 +167,7 @@ def test_an_unknown_procedure_is_refused_with_the_names_of_all(operations: InPro
 
 
 def test_a_name_that_is_taken_is_refused(operations: InProcess) -> None:
-    with pytest.raises(AlreadyExistsError, match="procedure 'echo' exists already"):
+    with pytest.raises(AlreadyExistsError, match="procedure 'echo' already exists"):
         register_procedure(ECHO)
 
 

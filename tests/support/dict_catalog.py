@@ -76,7 +76,7 @@ class DictNames:
             won = self.metastore.databases[name.database].setdefault(name.table, root) == root
         if not won:
             drop_directory(self.io, root, self.ids)
-            message = f"table '{name}' exists already"
+            message = f"table '{name}' already exists"
             raise AlreadyExistsError(message)
 
     def rename_table(self, source: TableName, target: TableName) -> None:

@@ -31,7 +31,7 @@ def init(session: Session, databases: Sequence[str], *, save: bool) -> None:
     directory = session.local_warehouse
     settings = Path(FILE_NAME)
     if save and settings.exists():
-        message = f"{FILE_NAME} exists already; edit it, or remove it first"
+        message = f"{FILE_NAME} already exists; edit it, or remove it first"
         raise click.ClickException(message)
     if directory is not None:
         directory.mkdir(parents=True, exist_ok=True)

@@ -67,7 +67,7 @@ def create(
     )
     existed = if_not_exists and session.catalog.table_exists(table)
     made = session.catalog.create_table(table, schema, ignore_if_exists=if_not_exists)
-    state = "exists already" if existed else "was created"
+    state = "already exists" if existed else "was created"
     click.echo(f"Table {made.identifier} {state} with the columns {', '.join(made.schema.field_names)}.")
 
 

@@ -197,7 +197,7 @@ class BranchStore:
             self._store.io.delete_tree(draft)
 
     def _exists_already(self, name: str) -> AlreadyExistsError:
-        return AlreadyExistsError(f"branch '{name}' exists already; delete it or choose another name")
+        return AlreadyExistsError(f"branch '{name}' already exists; delete it or choose another name")
 
 
 def refuse_snapshot_without_tag(name: str, snapshot_id: int) -> UnsupportedFeature:

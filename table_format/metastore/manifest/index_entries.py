@@ -108,5 +108,5 @@ def _removed_already(entry: IndexManifestEntry, before: IndexManifestEntry | Non
 def _exists_already(entry: IndexManifestEntry, before: IndexManifestEntry) -> FileConflict:
     return FileConflict(
         f"{_GIVE_UP} Index file '{entry.index_file.file_name}' cannot be added, because "
-        f"'{before.index_file.file_name}' exists already: another commit deleted rows; read again and redo the work"
+        f"'{before.index_file.file_name}' already exists: another commit deleted rows; read again and redo the work"
     )

@@ -36,7 +36,7 @@ def merge_entries(entries: Iterable[ManifestEntry], merged: MergedEntries | None
         if before is None:
             merged[identifier] = entry
         elif entry.kind is FileKind.ADD:
-            raise ReplayError(entry, "is added although it exists already")
+            raise ReplayError(entry, "is added although it already exists")
         elif before.kind is FileKind.DELETE:
             raise ReplayError(entry, "is removed twice")
         else:

@@ -88,7 +88,7 @@ def _replayed(
         if before is None:
             merged[identifier] = position
         elif is_added[position]:
-            raise ReplayError(_entry(manifests, position), "is added although it exists already")
+            raise ReplayError(_entry(manifests, position), "is added although it already exists")
         elif not is_added[before]:
             raise ReplayError(_entry(manifests, position), "is removed twice")
         else:

@@ -243,4 +243,4 @@ class TagStore:
 
 
 def _exists_already(name: str) -> AlreadyExistsError:
-    return AlreadyExistsError(f"tag '{name}' exists already; delete it or choose another name")
+    return AlreadyExistsError(f"tag '{name}' already exists; delete it or choose another name")

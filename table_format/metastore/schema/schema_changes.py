@@ -366,7 +366,7 @@ def _refuse_bound(
 
 def _refuse_duplicate(fields: Sequence[DataField], name: str) -> None:
     if any(f.name == name for f in fields):
-        message = f"column '{name}' exists already"
+        message = f"column '{name}' already exists"
         raise InvalidSchemaChange(message)
 
 

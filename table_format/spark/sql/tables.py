@@ -94,7 +94,7 @@ def _create(session: SqlSession, name: str, statement: CreateTable) -> None:
     if exists and statement.if_not_exists:
         return
     if exists and not statement.or_replace:
-        message = f"table '{name}' exists already; use CREATE TABLE IF NOT EXISTS or CREATE OR REPLACE TABLE"
+        message = f"table '{name}' already exists; use CREATE TABLE IF NOT EXISTS or CREATE OR REPLACE TABLE"
         raise AlreadyExistsError(message)
     rows = None if statement.query is None else frame_of_query(session, statement.query)
     schema = _schema(session, statement, rows)

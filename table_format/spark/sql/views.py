@@ -37,7 +37,7 @@ def _create(session: SqlSession, key: str, statement: CreateView) -> None:
         message = f"'{statement.name}': the name of a temporary view has no database; leave it out"
         raise InvalidInputError(message)
     if key in session.state.views and not statement.or_replace:
-        message = f"view '{key}' exists already; use CREATE OR REPLACE TEMPORARY VIEW"
+        message = f"view '{key}' already exists; use CREATE OR REPLACE TEMPORARY VIEW"
         raise AlreadyExistsError(message)
     found = len(frame_of_query(session, statement.query).columns)
     if statement.columns and len(statement.columns) != found:

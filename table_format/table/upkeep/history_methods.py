@@ -48,7 +48,7 @@ class HistoryMethods(HasFacts, Protocol):
         3
 
         Raises:
-            AlreadyExistsError: the tag exists already.
+            AlreadyExistsError: the tag already exists.
             SnapshotNotFound: the snapshot does not exist.
         """
         return tag_actions.create_tag(
@@ -128,7 +128,7 @@ class HistoryMethods(HasFacts, Protocol):
         3
 
         Raises:
-            AlreadyExistsError: the branch exists already.
+            AlreadyExistsError: the branch already exists.
             InvalidIdentifier: the name is not legal, or purely numeric.
             TagNotFound: the tag does not exist. UnsupportedFeature: ``snapshot_id`` is given; only a tag keeps the
             first snapshot of a branch.

@@ -39,7 +39,7 @@ def create_tag(
     if existing is not None and not stored.is_being_deleted(name):
         if ignore_if_exists:
             return existing
-        message = f"tag '{name}' of {facts.name} exists already; delete it or choose another name"
+        message = f"tag '{name}' of {facts.name} already exists; delete it or choose another name"
         raise AlreadyExistsError(message)
     snapshot = _snapshot(facts, name, snapshot_id)
     _refuse_second_period(facts, name, snapshot)

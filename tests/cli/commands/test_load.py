@@ -74,8 +74,8 @@ def test_invalid_definitions_of_a_table_are_refused(shell: Shell, arguments: lis
 
 def test_an_existing_table_is_not_changed(shell: Shell, orders: Callable[..., Table]) -> None:
     orders()
-    assert "exists already" in shell.error("create", "shop.orders", "--column", "x:INT")
-    assert "exists already" in shell("create", "shop.orders", "--column", "x:INT", "--if-not-exists")
+    assert "already exists" in shell.error("create", "shop.orders", "--column", "x:INT")
+    assert "already exists" in shell("create", "shop.orders", "--column", "x:INT", "--if-not-exists")
 
 
 def test_csv_is_loaded_in_one_commit(shell: Shell, orders: Callable[..., Table], tmp_path: Path) -> None:

@@ -97,9 +97,9 @@ def test_a_registered_function_without_retraction_refuses_retracts() -> None:
 
 def test_a_name_that_is_taken_is_refused() -> None:
     register_function(LATEST_LARGE)
-    with pytest.raises(AlreadyExistsError, match="exists already"):
+    with pytest.raises(AlreadyExistsError, match="already exists"):
         register_function(LATEST_LARGE)
     taken = OptionPattern("fields.<column>.distinct", integer(), "Taken.")
-    with pytest.raises(AlreadyExistsError, match=r"option 'fields\.<column>\.distinct' exists already"):
+    with pytest.raises(AlreadyExistsError, match=r"option 'fields\.<column>\.distinct' already exists"):
         register_function(AggregateFunction("other", fold_latest_large, NUMBERS, "", options=(taken,)))
     assert "other" not in FUNCTIONS

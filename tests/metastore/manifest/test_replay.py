@@ -40,8 +40,8 @@ def test_a_replay_returns_the_remaining_entries(entries, merged):
 @pytest.mark.parametrize(
     ("entries", "problem"),
     [
-        ("+a0 +a0", "file 'a' (bucket 0, level 0) is added although it exists already"),
-        ("-a0 +a0", "file 'a' (bucket 0, level 0) is added although it exists already"),
+        ("+a0 +a0", "file 'a' (bucket 0, level 0) is added although it already exists"),
+        ("-a0 +a0", "file 'a' (bucket 0, level 0) is added although it already exists"),
         ("-a0 -a0", "file 'a' (bucket 0, level 0) is removed twice"),
         ("+a1 -a1 -a1", "file 'a' (bucket 0, level 1) is removed although it does not exist"),
         ("+a0 -a1", "file 'a' (bucket 0, level 1) is removed although it does not exist"),

@@ -35,7 +35,7 @@ def test_names_are_unique_and_legal():
     table = a_table()
     tags, snapshot = TagStore(table.store), table.append()
     tags.create("t", snapshot)
-    with pytest.raises(AlreadyExistsError, match="tag 't' exists already"):
+    with pytest.raises(AlreadyExistsError, match="tag 't' already exists"):
         tags.create("t", table.append(identifier=2))
     for name in ("", "7", "../x", "a/b"):
         with pytest.raises(InvalidIdentifier):

@@ -158,7 +158,7 @@ def test_changes_that_change_nothing_make_no_schema():
     ("change", "text"),
     [
         (AddColumn("n", IntType(nullable=False)), "must be nullable"),
-        (AddColumn("v", IntType()), "column 'v' exists already"),
+        (AddColumn("v", IntType()), "column 'v' already exists"),
         (AddColumn("_KEY_x", IntType()), "the format uses it for itself"),
         (AddColumn("_SEQUENCE_NUMBER", IntType()), "the format uses it for itself"),
         (AddColumn(" ", IntType()), "it is blank"),
@@ -171,7 +171,7 @@ def test_changes_that_change_nothing_make_no_schema():
         (DropColumn("dt"), "primary key, the partition keys or the bucket key"),
         (DropColumn("ts"), "option 'sequence.field' names it"),
         (RenameColumn("dt", "day"), "cannot rename column 'dt'"),
-        (RenameColumn("v", "ts"), "column 'ts' exists already"),
+        (RenameColumn("v", "ts"), "column 'ts' already exists"),
         (RenameColumn("v", "rowkind"), "the format uses it for itself"),
         (AlterColumnType("k", BigIntType()), "cannot change the type of column 'k'"),
         (AlterColumnType("v", DateType()), "cannot change from INT to DATE: there is no cast between them"),

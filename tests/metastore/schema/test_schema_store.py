@@ -58,7 +58,7 @@ def test_a_schema_under_another_id_is_corrupt():
 
 def test_an_id_is_used_only_once():
     table = a_table()
-    with pytest.raises(AlreadyExistsError, match="schema 0 exists already"):
+    with pytest.raises(AlreadyExistsError, match="schema 0 already exists"):
         SchemaStore(table.store).create(replace(table.schema, comment="other"))
 
 

@@ -449,5 +449,5 @@ def test_a_program_can_register_its_own_statement(shop: TestLake) -> None:
     with forgotten_again(STATEMENTS):
         register_statement(kind)
         assert rows(shop, "CREATE TABLE t (a INT); COUNT TABLES") == [(1,)]
-        with pytest.raises(AlreadyExistsError, match="SQL statement 'count' exists already"):
+        with pytest.raises(AlreadyExistsError, match="SQL statement 'count' already exists"):
             register_statement(kind)

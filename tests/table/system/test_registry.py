@@ -61,9 +61,9 @@ def test_a_registered_table_of_the_database_sys_is_listed_and_read() -> None:
 
 
 def test_names_that_are_taken_are_refused_and_unknown_ones_answered_with_those_there_are() -> None:
-    with pytest.raises(AlreadyExistsError, match="system table 'files' exists already"):
+    with pytest.raises(AlreadyExistsError, match="system table 'files' already exists"):
         register_system_table(metadata_table("files", COLUMNS, rows))
-    with pytest.raises(AlreadyExistsError, match="table of the database sys 'tables' exists already"):
+    with pytest.raises(AlreadyExistsError, match="table of the database sys 'tables' already exists"):
         register_global_table(GlobalTableKind("tables", columns(table_name=TEXT), largest))
     warehouse = memory_warehouse()
     warehouse.table("t")
