@@ -167,7 +167,7 @@ def test_a_user_who_may_have_a_twin_is_told_that_history_is_missing():
     table.append()
     table.io.before("create", "/snapshot-2", once(sleep_while_others_go_on(table, commits=4, keep=1)))
     committer = table.committer("streaming")
-    with pytest.raises(CommitOutcomeUnknown, match="the snapshots after 1 have been expired"):
+    with pytest.raises(CommitOutcomeUnknown, match="the snapshots after 1 have expired"):
         committer.commit(committable(7, table.message(new_files=(table.file(name="mine.parquet"),))))
     assert "mine.parquet" not in table.live_names()
     assert not table.snapshots.exists(2)
