@@ -26,6 +26,8 @@ SETTINGS = {
     # Tests count the stages of jobs. Of a thousand stages Spark forgets the skipped ones first, even if they are new.
     "spark.ui.retainedJobs": "100000",
     "spark.ui.retainedStages": "100000",
+    # For each call PySpark looks for the line of its caller, and asks the JVM three times where to note it.
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
     # A test looks at the error of a task, not at its repetitions.
     "spark.task.maxFailures": "1",
 }
