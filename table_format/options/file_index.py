@@ -55,12 +55,18 @@ class FileIndexOptions:
         >>> options.settings_of("bloom-filter", "m[a]"), options.settings_of("bloom-filter", "m[b]")
         ({'fpp': 0.1, 'items': 7}, {'fpp': 0.1, 'items': 5})
         """
-        declared = DECLARED_INDEXES[index_type]
-        stated = {
+        return DECLARED_INDEXES[index_type].with_defaults(self.stated_of(index_type, column))
+
+    def stated_of(self, index_type: str, column: str) -> Mapping[str, object]:
+        """The same without defaults.
+
+        >>> FileIndexOptions(values={"file-index.bloom-filter.<column>.items": {"m": 5}}).stated_of("bloom-filter", "m")
+        {'items': 5}
+        """
+        return {
             setting.name: values[name]
-            for setting in declared.settings
+            for setting in DECLARED_INDEXES[index_type].settings
             for values in (self.stated(index_type, setting.name),)
             for name in (column_of(column), column)
             if name in values
         }
-        return declared.with_defaults(stated)

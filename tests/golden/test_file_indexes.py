@@ -18,6 +18,7 @@ from table_format.model.predicate import And, Compare, CompareOp, In, IsNull, No
 from table_format.model.types import BooleanType, DataField
 from table_format.options.declare import parse_group
 from table_format.options.file_index import FileIndexOptions
+from table_format.table.upkeep.declared_indexes import index_coverage
 from tests.support.deletion_marks import live
 from tests.support.golden import golden_case
 from tests.support.tables import rows_of
@@ -88,6 +89,11 @@ def test_containers_are_the_same_bytes(case: str, name: str) -> None:
     assert pairs
     for stored, made in pairs:
         assert made == stored
+
+
+@pytest.mark.parametrize(("case", "name"), [*BLOOM_ONLY, *BITMAPS, *BSI, *RANGE_BITMAPS, MIXED[1], MIXED[2]])
+def test_a_rewrite_leaves_the_indexes_that_java_has_built(case: str, name: str) -> None:
+    assert index_coverage(opened(case, name).facts).is_complete
 
 
 def test_version_0_9_makes_one_index_of_a_column_and_its_bytes_are_the_same() -> None:

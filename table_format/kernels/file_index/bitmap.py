@@ -233,6 +233,8 @@ class BitmapIndexes:
     def has_settings(self, payload: Payload, data_type: DataType, settings: Mapping[str, object]) -> bool:
         """Whether an index has the version and the blocks that these settings give it; an unknown version has.
 
+        Without a version in the settings, an index of version 1 has them: Paimon 0.9 reads no other, and states none.
+
         Raises:
             BadEncoding: it is damaged.
         """
@@ -240,7 +242,9 @@ class BitmapIndexes:
         version, block_bytes = self._form(settings)
         if stored is None or (found := version_of(payload)) is None:
             return True
-        return found == version and (version == VERSION_1 or has_block_size(payload, stored, block_bytes))
+        if found == VERSION_1:
+            return version == VERSION_1 or "version" not in settings
+        return version == found and has_block_size(payload, stored, block_bytes)
 
     def _form(self, settings: Mapping[str, object]) -> tuple[int, int]:
         settings = self.declaration.with_defaults(settings)

@@ -128,7 +128,7 @@ class DeclaredIndexes:
             return None  # the column has been no map with text as keys
         if not index_type.declaration.supports(data_type) or not index_type.agrees(data_type, wanted):
             return None
-        return ColumnIndex(name, kind, data_type, self.facts.options.file_index.settings_of(kind, column))
+        return ColumnIndex(name, kind, data_type, self.facts.options.file_index.stated_of(kind, column))
 
 
 def _have_settings(container: Container, indexes: Mapping[tuple[str, str], ColumnIndex]) -> bool:

@@ -33,11 +33,25 @@ def test_an_index_has_just_the_settings_that_would_give_the_same_bytes(index: st
     data_type = data.draw((SCALARS | st.sampled_from(MORE_TYPES)).filter(index_type.declaration.supports))
     values = [value for value in data.draw(column_values(data_type)) if is_held(index, data_type, value)]
     column = pa.array(values, arrow_type(data_type), from_pandas=False)
-    for stated in (all_settings := [*SMALL[index], *MORE_SETTINGS[index]]):
+    explicit = {"version": 2} if index == "bitmap" else {}
+    all_settings = [explicit | dict(each) for each in (*SMALL[index], *MORE_SETTINGS[index])]
+    for stated in all_settings:
         payload = built(index, data_type, column, stated)
         for others in all_settings:
             is_same = payload == built(index, data_type, column, others)
             assert index_type.has_settings(Payload.of(payload, path="f"), data_type, others) == is_same
+
+
+def test_a_bitmap_of_version_1_stays_if_no_version_is_stated() -> None:
+    column = pa.array([1, 2], pa.int32())
+    for version, others, is_right in (
+        (1, {}, True),
+        (2, {}, True),
+        (1, {"version": 2}, False),
+        (2, {"version": 1}, False),
+    ):
+        payload = Payload.of(built("bitmap", IntType(), column, {"version": version}), path="f")
+        assert INDEX_TYPES["bitmap"].has_settings(payload, IntType(), others) == is_right
 
 
 @pytest.mark.parametrize("index", ["bitmap", "range-bitmap"])
