@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, TypeGuard
 
 from sqlglot import exp
 
@@ -98,7 +98,7 @@ def _is_inner(join: exp.Join) -> bool:
     return kind in _INNER and not join.args.get("side") and not join.args.get("method")
 
 
-def is_plain(table: exp.Expr) -> bool:
+def is_plain(table: exp.Expr) -> TypeGuard[exp.Table]:
     """Whether this is a table by its name, all of its rows, with the names of its own columns."""
     if not isinstance(table, exp.Table) or table.args.get("sample") or table.args.get("pivots"):
         return False
