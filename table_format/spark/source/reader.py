@@ -46,11 +46,12 @@ class PaimonReader(datasource.DataSourceReader):
         self._facts: TableFacts = table.facts
 
     def __getstate__(self) -> dict[str, object]:
-        """Leave out the splits: tasks get them one by one, and the rest of the plan with the reader."""
-        state = {key: value for key, value in self.__dict__.items() if key != "_table"}
-        if "_plan" in state:
-            state["_plan"] = self._plan.without_splits
-        return state
+        """Leave out the table and the splits: tasks get the splits one by one, and the rest of the plan with the reader.
+
+        Spark pickles the reader before it asks for the partitions, so this makes the plan.
+        """
+        plan = self._plan.without_splits
+        return {key: value for key, value in self.__dict__.items() if key != "_table"} | {"_plan": plan}
 
     @cached_property
     def _plan(self) -> Plan:
