@@ -204,7 +204,12 @@ class _Splicing:
                     text, use.name.start, f"'{use.name}' is not a table of the catalog, so it accepts no OPTIONS hint"
                 )
             return []
-        options = {**use.options, **_travel_options(session, use.travel)}
+        travel = _travel_options(session, use.travel)
+        for key in use.options.keys() & travel.keys():
+            fail_at(
+                text, use.name.end, f"AS OF and the option '{key}' both name a state of '{use.name}'; use one of them"
+            )
+        options = {**use.options, **travel}
         return [Edit(use.name.start, use.end, self._place(name, options, pushed, hidden)), *alias]
 
     def _of_view(self, text: str, use: TableUse, view: CreateView, database: str) -> str:

@@ -10,6 +10,7 @@ from pyspark.errors import AnalysisException
 
 from table_format.errors import (
     InvalidInputError,
+    InvalidOption,
     InvalidSql,
     SnapshotNotFound,
     TableNotFound,
@@ -107,6 +108,19 @@ def test_a_timestamp_is_in_the_time_zone_of_the_session(shop: TestLake) -> None:
 def test_a_time_before_the_first_snapshot_is_an_error(shop: TestLake) -> None:
     with pytest.raises(SnapshotNotFound, match="no snapshot at or before"):
         shop.lake.sql("SELECT * FROM t TIMESTAMP AS OF '2000-01-01'")
+
+
+def test_a_table_is_read_in_one_state(shop: TestLake) -> None:
+    with pytest.raises(InvalidSql, match=r"AS OF and the option 'scan\.version' both name a state of 't'"):
+        shop.lake.sql("SELECT * FROM t VERSION AS OF 1 /*+ OPTIONS('scan.version' = '2') */")
+    with pytest.raises(InvalidOption, match="a scan has one starting point"):
+        shop.lake.sql("SELECT * FROM t VERSION AS OF 1 /*+ OPTIONS('scan.snapshot-id' = '2') */")
+    with pytest.raises(InvalidOption, match="'write-only': would have no effect on a batch read"):
+        shop.lake.sql("SELECT * FROM t /*+ OPTIONS('write-only' = 'true') */")
+    with pytest.raises(InvalidOption, match=r"'scan\.snapshot-id': would have no effect on a write"):
+        shop.lake.sql("INSERT INTO t /*+ OPTIONS('scan.snapshot-id' = '1') */ SELECT * FROM t")
+    with pytest.raises(UnsupportedFeature, match="a hint of options here is not supported"):
+        shop.lake.sql("DELETE FROM t /*+ OPTIONS('write-only' = 'true') */ WHERE k = 1")
 
 
 def test_an_invalid_timestamp_is_an_error(shop: TestLake) -> None:
