@@ -46,7 +46,7 @@ class PaimonReader(datasource.DataSourceReader):
         self._facts: TableFacts = table.facts
 
     def __getstate__(self) -> dict[str, object]:
-        """Leave out the table and the splits: tasks get the splits one by one, and the rest of the plan with the reader.
+        """Leave out the table and the splits: tasks get the splits one by one, the rest of the plan with the reader.
 
         Spark pickles the reader before it asks for the partitions, so this makes the plan.
         """
