@@ -9,8 +9,10 @@ from __future__ import annotations
 import atexit
 import os
 import shutil
+import signal
 import sys
 import tempfile
+import threading
 from pathlib import Path
 from typing import Final
 
@@ -27,6 +29,12 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 for _tool in ("pip", "uv"):  # Packages that were downloaded once stay where they are.
     os.environ.setdefault(f"{_tool.upper()}_CACHE_DIR", str(Path.home() / ".cache" / _tool))
+
+# A shell ignores SIGINT for what it starts in the background. Dagster would then ignore SIGTERM too, and so would every
+# process that a test starts and ends.
+if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 _CACHE: Final = tempfile.mkdtemp(prefix="lakehouse-cache-")
 os.environ["XDG_CACHE_HOME"] = _CACHE
 atexit.register(shutil.rmtree, _CACHE, ignore_errors=True)
