@@ -231,7 +231,7 @@ def test_rows_of_a_primary_key_table_are_replaced_only_by_partition_columns(proj
 
 def test_an_expression_without_a_column_is_refused(project: Project) -> None:
     asset = an_asset(lambda keys: times("2026-03-01T10:00"), DAYS, "date(at)", **{"paimon/partition_by": []})
-    with pytest.raises(dg.Failure, match=r"no column date\(at\).*columns are n, at"):
+    with pytest.raises(dg.Failure, match=r"column date\(at\) does not exist.*columns are n, at"):
         project.run(asset, days="2026-03-01")
 
 
