@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final, TypeAlias
 
 from table_format.sql.grammar import Grammar, openings
 from table_format.sql.reader import Reader
+from table_format.sql.words import Word
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +36,11 @@ class OfEngine:
 
 QueryStatement: TypeAlias = Query | Explain | OfEngine
 
+_CHANGES: Final[Mapping[str, str]] = {
+    "MERGE": "write the query as USING (SELECT ...) AS name",
+    "UPDATE": "write the query as a subquery of WHERE",
+    "DELETE": "write the query as a subquery of WHERE",
+}
 _QUERIES: Final = ("SELECT", "WITH", "FROM", "VALUES", "TABLE", "(")
 
 
@@ -40,7 +48,8 @@ def read_query(reader: Reader) -> QueryStatement:
     """Read a query, or any other statement.
 
     Raises:
-        UnsupportedFeature: WITH or FROM precedes INSERT, or EXPLAIN has no query.
+        UnsupportedFeature: WITH or FROM precedes INSERT, WITH precedes MERGE, UPDATE or DELETE, or EXPLAIN has no
+            query.
     """
     if reader.sees_any(*_QUERIES):
         _refuse_other_than_query(reader)
@@ -66,6 +75,20 @@ def _refuse_other_than_query(reader: Reader) -> None:
         ):
             clause = "INSERT after WITH or FROM"
             reader.refuse(clause, "write INSERT INTO table first, then WITH ... SELECT", word.start)
+    verb = _after_with(reader.words) if reader.sees("WITH") else None
+    for change, advice in _CHANGES.items():
+        if verb is not None and verb.says(change):
+            reader.refuse(f"{change} after WITH", advice, verb.start)
+
+
+def _after_with(words: Sequence[Word]) -> Word | None:
+    """Return the first word after the common table expressions, ``name [(columns)] [AS] (query), ...``."""
+    depth = 0
+    for word, following in pairwise(words):
+        depth += word.says("(") - word.says(")")
+        if depth == 0 and word.says(")") and not any(following.says(part) for part in (",", "AS", "(")):
+            return following
+    return None
 
 
 GRAMMAR: Final = Grammar(openings(*_QUERIES, ""), read_query)

@@ -62,6 +62,7 @@ STATEMENTS: dict[str, object] = {
     "CALL sys.help": CallProcedure(SqlName(("sys", "help"))),
     "EXPLAIN EXTENDED SELECT 1": Explain("EXTENDED", "                 SELECT 1"),
     "SELECT 1": Query("SELECT 1"),
+    "WITH a AS (SELECT 1) SELECT f(x) delete FROM a": Query("WITH a AS (SELECT 1) SELECT f(x) delete FROM a"),
     "SET a.b = c": OfEngine("SET a.b = c"),
     "SHOW FUNCTIONS": OfEngine("SHOW FUNCTIONS"),
     "DROP VIEW v": DropView(SqlName(("v",)), text="DROP VIEW v"),
@@ -110,6 +111,9 @@ REFUSED = {
     "INSERT INTO t REPLACE WHERE a = 1 SELECT 1": "INSERT INTO ... REPLACE",
     "INSERT OVERWRITE DIRECTORY '/x' SELECT 1": "INSERT OVERWRITE DIRECTORY",
     "WITH a AS (SELECT 1) INSERT INTO t SELECT * FROM a": "INSERT after WITH or FROM",
+    "WITH a AS (SELECT 1) MERGE INTO t USING a ON t.b = a.b WHEN MATCHED THEN DELETE": "MERGE after WITH",
+    "WITH a(b) AS (SELECT (1)), c (SELECT 2) UPDATE t SET b = 1": "UPDATE after WITH",
+    "with a as (SELECT 1) delete from t": "DELETE after WITH",
     "EXPLAIN INSERT INTO t SELECT 1": "EXPLAIN of a statement that is not a query",
     "DESCRIBE t PARTITION (a = 1)": "DESCRIBE ... PARTITION",
 }
