@@ -17,7 +17,7 @@ from typing import ClassVar
 from pyspark.sql import datasource
 from pyspark.sql.types import StructType
 
-from table_format.errors import InvalidInputError, SnapshotNotFound, UnsupportedFeature
+from table_format.errors import InvalidInputError, SnapshotNotFound, TableFormatError, UnsupportedFeature
 from table_format.model.schema import TableSchema
 from table_format.options.spark_stream import READ_CHANGELOG
 from table_format.options.unread import Reader, refuse_unread
@@ -31,6 +31,7 @@ from table_format.spark.source.time_travel import refuse_time_travel
 from table_format.spark.source.writer import PaimonWriter
 from table_format.spark.stream.commit_users import user_of_checkpoint
 from table_format.spark.stream.reader import PaimonStreamReader
+from table_format.spark.stream.refused import RefusedStream
 from table_format.spark.stream.shown import shown_fields, with_row_kind
 from table_format.spark.stream.writer import PaimonStreamWriter
 from table_format.spark.types import spark_schema
@@ -119,7 +120,14 @@ class PaimonDataSource(datasource.DataSource):
         target = target_of(Place.of(target_options(self.options, schema)), schema)
         return PaimonWriter(target.table, overwrite=overwrite, made_at=target.made_at)
 
-    def streamReader(self, schema: StructType) -> PaimonStreamReader:
+    def streamReader(self, schema: StructType) -> datasource.DataSourceStreamReader:
+        """Return a reader of the changes of the table, or of the error that says why they cannot be read."""
+        try:
+            return self.changes(schema)
+        except TableFormatError as error:
+            return RefusedStream(error)
+
+    def changes(self, schema: StructType) -> PaimonStreamReader:
         """Return a reader of the changes of the table, with its current columns.
 
         Raises:

@@ -83,7 +83,7 @@ def test_time_travel_of_streams_and_writes_is_refused(table: Table) -> None:
     for name in ("versionAsOf", "timestampAsOf"):
         opened = source(table, **{name: "1"})
         with pytest.raises(UnsupportedFeature, match=rf"{name} of a stream is not supported; use 'scan\.mode'"):
-            opened.streamReader(COLUMNS)
+            opened.streamReader(COLUMNS).initialOffset()
         for made in (opened.writer, opened.streamWriter):
             with pytest.raises(UnsupportedFeature, match=f"{name} of a write is not supported"):
                 made(COLUMNS, overwrite=False)

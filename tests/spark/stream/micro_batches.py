@@ -71,7 +71,7 @@ def source_of(table: Table, options: Mapping[str, str] | None = None, *, tasks: 
     """Return the reader of a query, as the data source creates it from the options."""
     source = PaimonDataSource(CaseInsensitiveDict({"path": table.store.paths.root, **(options or {})}))
     source.parallelism = tasks  # type: ignore[misc]  # that of a session
-    return source.streamReader(source.schema())
+    return source.changes(source.schema())
 
 
 def rows_of_batches(batches: Sequence[pa.RecordBatch]) -> list[tuple[Any, ...]]:

@@ -360,11 +360,11 @@ def test_read_changelog_is_refused_for_a_batch_read(warehouse: Warehouse) -> Non
 def test_a_query_may_select_columns_but_only_existing_ones(warehouse: Warehouse, checkpoint: Checkpoint) -> None:
     table = three_commits(warehouse)
     source = PaimonDataSource(CaseInsensitiveDict({"path": table.store.paths.root, "read.changelog": "true"}))
-    reader = source.streamReader(StructType().add("v", "long").add("rowkind", "string"))
+    reader = source.changes(StructType().add("v", "long").add("rowkind", "string"))
     query = Run(reader, checkpoint).available_now()
     assert sorted(query.batches[0][1]) == [(1, "+I"), (2, "+I"), (3, "+I"), (3, "+I")]
     with pytest.raises(InvalidInputError, match="column 'w'"):
-        source.streamReader(StructType().add("rowkind", "string").add("w", "long"))
+        source.changes(StructType().add("rowkind", "string").add("w", "long"))
 
 
 @pytest.mark.parametrize(
@@ -381,4 +381,4 @@ def test_a_schema_for_changes_must_contain_the_row_kind(wanted: StructType, word
     table = warehouse.table(primary_keys=["id"], options={"changelog-producer": "input"})
     source = PaimonDataSource(CaseInsensitiveDict({"path": table.store.paths.root, "read.changelog": "true"}))
     with pytest.raises(InvalidInputError, match=words):
-        source.streamReader(wanted)
+        source.changes(wanted)

@@ -79,6 +79,20 @@ def test_the_error_of_a_stopped_query_names_the_reason_and_what_to_do(lake: Test
         running.awaitTermination(120)
 
 
+def test_the_error_of_a_refused_stream_is_the_last_one_that_spark_shows(lake: TestLake, tmp_path: Path) -> None:
+    path = lake.create("s").store.paths.root
+    for option, message in (
+        ("write-only", "option 'write-only': would have no effect on a streaming query of Spark"),
+        ("versionAsOf", "versionAsOf of a stream is not supported; use 'scan.mode'"),
+    ):
+        value = "1" if option == "versionAsOf" else "true"
+        frame = lake.spark.readStream.format("paimon").option(option, value).load(path)
+        query = frame.writeStream.format("noop").option("checkpointLocation", str(tmp_path / option))
+        with pytest.raises(StreamingQueryException, match=re.escape(message)) as raised:
+            finished(query.trigger(availableNow=True).start())
+        assert "UnboundLocalError" not in str(raised.value)
+
+
 def test_complete_output_replaces_the_table_and_update_output_requires_lake_write_stream(
     lake: TestLake, tmp_path: Path
 ) -> None:
