@@ -4,7 +4,7 @@ It appends the rows of the source in one process, without and with indexes: each
 typical mix. The source has eleven columns; with ``--times 3``, a table has each of them three times. The writes
 alternate, each into a new table. Figures are the minimum of all rounds, which depends least on other work of the
 machine. With ``--rewrite``, ``rewrite_file_index`` builds the indexes for existing files, and the cost of only the
-rewrite is compared with that of a write without indexes.
+rewrite is compared with that of a write without indexes. With ``--spark``, ``lake.write`` writes the rows.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import argparse
 import os
 import random
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,9 +21,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks.make_source import make
-from benchmarks.measure import Cost, least, timed
+from benchmarks.measure import Cost, least, process_tree, timed
 from benchmarks.source import Source
+from benchmarks.spark_session import session
 from table_format import Catalog, Schema, SetOption, load_catalog
+from table_format.spark import paimon
 
 NO_INDEX = "without indexes"
 MIX = "bloom k, s2; bitmap i1, s1; bsi ts"
@@ -64,6 +67,7 @@ def main() -> None:
     arguments.add_argument("--times", type=int, default=1, help="how often the table has each column of the source")
     arguments.add_argument("--rounds", type=int, default=7)
     arguments.add_argument("--rewrite", action="store_true", help="build the indexes for existing files")
+    arguments.add_argument("--spark", action="store_true", help="write the eleven columns of the source on Spark")
     arguments.add_argument(
         "--only", default="", help="cases whose name contains this, besides the write without indexes"
     )
@@ -77,12 +81,13 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=chosen.scratch) as directory:
         catalog = load_catalog({"warehouse": directory})
         catalog.create_database("bench")
+        written = _by_spark(Path(directory), source) if chosen.spark else _written
         for _ in range(chosen.rounds + 1):
             # The memory state after the previous write affects the cost, so the order changes.
             for name in chance.sample(list(costs), len(costs)):
                 options = CASES[name].options(rows.num_rows)
                 is_rewrite = chosen.rewrite and name != NO_INDEX
-                costs[name].append((_rewritten if is_rewrite else _written)(catalog, rows, options))
+                costs[name].append((_rewritten if is_rewrite else written)(catalog, rows, options))
                 catalog.drop_table("bench.t")
     without = least(costs[NO_INDEX][1:])
     print(f"{rows.num_rows:,} rows of {rows.num_columns} columns")
@@ -101,6 +106,18 @@ def _written(catalog: Catalog, rows: pa.Table, options: dict[str, str]) -> Cost:
     """Return the cost of one append to a new table with these options."""
     table = catalog.create_table("bench.t", Schema.from_arrow(rows.schema, options=options))
     return timed(lambda: [os.getpid()], lambda: table.append(rows))[0]
+
+
+def _by_spark(warehouse: Path, source: Source) -> Callable[[Catalog, pa.Table, dict[str, str]], Cost]:
+    """Return a function that writes the source on Spark to a new table, and returns the cost of all processes."""
+    lake = paimon(session(warehouse / "spark"), {"warehouse": str(warehouse)})
+    frame = lake.spark.read.parquet(str(source.base))
+
+    def written(catalog: Catalog, rows: pa.Table, options: dict[str, str]) -> Cost:
+        catalog.create_table("bench.t", Schema.from_arrow(rows.schema, options=options))
+        return timed(lambda: process_tree(os.getpid()), lambda: lake.write(frame, "bench.t"))[0]
+
+    return written
 
 
 def _rewritten(catalog: Catalog, rows: pa.Table, options: dict[str, str]) -> Cost:
