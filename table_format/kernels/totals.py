@@ -67,7 +67,7 @@ class GroupTotals:
         return GroupTotals(self.rows + other.rows, tuple(one.plus(more) for one, more in pairs))
 
     def times(self, number: int) -> GroupTotals:
-        """Of these rows as often as a number above 0 says.
+        """Return the totals of these rows, repeated ``number`` times; ``number`` is at least 1.
 
         >>> GroupTotals(1, (ColumnTotals(1, 5, 5, 5),)).times(3)
         GroupTotals(rows=3, columns=(ColumnTotals(count=3, total=15, minimum=5, maximum=5),))

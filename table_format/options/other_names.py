@@ -43,7 +43,7 @@ _BY_LOWER_CASE: Final = {name.lower(): key for name, key in _NAMES.items()}
 
 
 def own_name(name: str) -> str | None:
-    """Return the key of the option that does what another system calls so; ``None`` if there is none.
+    """Return the option of this format that does the same as an option of another system; ``None`` if there is none.
 
     >>> own_name("mergeschema"), own_name("header")
     ('write.merge-schema', None)

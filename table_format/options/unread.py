@@ -45,7 +45,7 @@ class Reader(StrEnum):
 
 
 def _all_but(group: type[object], *read: AnyOption) -> tuple[AnyOption, ...]:
-    """The options of a group that only writes read."""
+    """Return the options of a group without those in ``read``, which reads use."""
     return tuple(option for option in declared_in(group) if option not in read)
 
 

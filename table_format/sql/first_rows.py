@@ -1,4 +1,4 @@
-"""The LIMIT of a query as the first rows that it needs of its only table, where that is certain from the text.
+"""Converts the LIMIT of a query to the first rows that it needs from its only table, if the text makes that certain.
 
 The query selects columns of one table, with conditions that compare columns with literals, and orders the rows by
 columns. Nothing joins, groups, samples or adds rows before the limit. The engine sorts and limits once more.
@@ -17,12 +17,12 @@ from table_format.sql.conditions import Condition, conditions_of_parts, is_plain
 from table_format.sql.references import tree_of
 
 _HARMLESS: Final = {"expressions", "from_", "where", "order", "limit", "offset", "hint"}
-"""The parts of a SELECT that neither add nor remove rows, except by the limit and conditions that are looked at."""
+"""The parts of a SELECT that neither add nor remove rows, except through the limit and the conditions read here."""
 
 
 @dataclass(frozen=True, slots=True)
 class FirstRows:
-    """The first rows of the table whose name begins at ``start``, of those that meet all conditions."""
+    """The first rows that meet all conditions, of the table whose name has the offset ``start`` in the text."""
 
     start: int
     limit: RowLimit
@@ -30,14 +30,14 @@ class FirstRows:
 
 
 def first_rows_of(text: str, parameters: Mapping[str, object] | None = None) -> FirstRows | None:
-    """The first rows that a query needs; ``None`` if it may need others.
+    """Return the first rows that a query needs; ``None`` if it may need other rows.
 
     >>> first_rows_of("SELECT * FROM t WHERE a > 1 ORDER BY b DESC LIMIT 10 OFFSET 5").limit
     RowLimit(count=15, order=(OrderedColumn(column='b', descending=True, nulls_first=False),))
     >>> first_rows_of("SELECT count(*) FROM t LIMIT 10")
 
     Raises:
-        InvalidSql: the query cannot be read.
+        InvalidSql: the query cannot be parsed.
     """
     select = tree_of(text)
     if not isinstance(select, exp.Select) or {name for name, part in select.args.items() if part} - _HARMLESS:
@@ -68,7 +68,7 @@ def _count(clause: exp.Expr | None, parameters: Mapping[str, object]) -> int | N
 
 
 def _order(select: exp.Select, name: str) -> tuple[OrderedColumn, ...] | None:
-    """The order by columns of the table; ``None`` if it is another one, or a column selected may be an expression."""
+    """Return the order by columns of the table; ``None`` for another order, or if an expression is selected."""
     selected = list(_selected(select.expressions, name))
     if None in selected:
         return None
@@ -85,20 +85,19 @@ def _order(select: exp.Select, name: str) -> tuple[OrderedColumn, ...] | None:
 
 
 def _meant(name: str, selected: Sequence[tuple[str, str]]) -> str | None:
-    """The column that a name in the order stands for: what is selected under it, if anything, or else the column.
+    """Return the column that a name in the ORDER BY means: a column with this alias, or else the column itself.
 
-    ``None`` if that is not certain: several are selected under it, or upper and lower case decide whether it is one.
+    Return ``None`` if the meaning is uncertain: several columns have the alias, or it depends on upper and lower case.
     """
-    others = {pair for pair in selected if pair[0].lower() == name.lower() and pair[1].lower() != name.lower()}
-    if not others:
-        return name
     same = {pair for pair in selected if pair[0].lower() == name.lower()}
+    if all(column.lower() == name.lower() for _, column in same):
+        return name
     (shown, column), *more = same
     return column if shown == name and not more else None
 
 
 def _selected(items: Sequence[exp.Expr], name: str) -> Iterator[tuple[str, str] | None]:
-    """The names and columns that are selected; ``None`` for anything else. A star selects columns by their names."""
+    """Yield the alias and column of each selected column; ``None`` for an expression. A star has no aliases."""
     for item in items:
         if isinstance(item, exp.Star) and not any(item.args.values()):
             continue

@@ -33,19 +33,17 @@ def options_between(text: str, start: int, end: int) -> dict[str, str]:
 
 
 def refuse_idle_hint(reader: Reader) -> None:
-    """Refuse a hint that a statement, which the reader has read, does not heed.
+    """Refuse an OPTIONS hint that the statement, which the reader has read, does not use.
 
     Raises:
-        UnsupportedFeature: names the place, and what to use.
+        UnsupportedFeature: the message names the place and the alternative.
     """
-    for begun in _BEGINNING.finditer(reader.text):
-        at = begun.start()
-        if any(start <= at < end for start, end in reader.passed_on):
-            continue
-        if any(word.start <= at < word.end for word in reader.words):
-            continue  # a text within quotes
+    # A hint within quotes is text.
+    quoted = [(word.start, word.end) for word in reader.words]
+    at = hints_outside(reader.text, [*reader.passed_on, *quoted])
+    if at is not None:
         advice = (
-            "put it right behind a table that a query reads or that INSERT writes, such as MERGE INTO t USING "
+            "write it directly after a table that a query reads or that INSERT writes, as in MERGE INTO t USING "
             "(SELECT * FROM s /*+ OPTIONS(...) */) AS s; to set options of a table itself, use ALTER TABLE ... SET "
             "TBLPROPERTIES"
         )

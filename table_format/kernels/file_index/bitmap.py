@@ -231,12 +231,12 @@ class BitmapIndexes:
         return BitmapBuilder(data_type, version=version, block_bytes=block_bytes)
 
     def has_settings(self, payload: Payload, data_type: DataType, settings: Mapping[str, object]) -> bool:
-        """Whether an index has the version and the blocks that these settings give it; an unknown version has.
+        """Return whether an index has the version and block size of these settings; true for an unknown version.
 
         Without a version in the settings, an index of version 1 has them: Paimon 0.9 reads no other, and states none.
 
         Raises:
-            BadEncoding: it is damaged.
+            BadEncoding: the index is damaged.
         """
         stored = key_format(data_type)
         version, block_bytes = self._form(settings)

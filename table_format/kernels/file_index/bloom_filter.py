@@ -153,14 +153,14 @@ class BloomFilters:
         return BloomBuilder(data_type, items=items, fpp=fpp)
 
     def has_settings(self, payload: Payload, data_type: DataType, settings: Mapping[str, object]) -> bool:  # noqa: ARG002
-        """Whether a filter has the bits and hash functions that these settings give it.
+        """Return whether a filter has the size and number of hash functions of these settings.
 
         Raises:
-            BadEncoding: the bytes are no filter.
+            BadEncoding: the bytes are not a filter.
         """
         bits, hash_count = bloom_size(*self._size(settings))
-        is_long = payload.length == _COUNT_BYTES + bits // 8
-        return is_long and int.from_bytes(payload.read(0, _COUNT_BYTES), "big") == hash_count
+        has_size = payload.length == _COUNT_BYTES + bits // 8
+        return has_size and int.from_bytes(payload.read(0, _COUNT_BYTES), "big") == hash_count
 
     def _size(self, settings: Mapping[str, object]) -> tuple[int, float]:
         settings = self.declaration.with_defaults(settings)

@@ -206,7 +206,7 @@ class BitSliceIndexes:
         return BsiBuilder(data_type)
 
     def has_settings(self, payload: Payload, data_type: DataType, settings: Mapping[str, object]) -> bool:  # noqa: ARG002
-        """There are no settings."""
+        """Return true: this type of index has no settings."""
         return True
 
     def reader(self, payload: Payload, data_type: DataType, row_count: int) -> BsiReader | None:  # noqa: ARG002

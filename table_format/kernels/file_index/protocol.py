@@ -74,10 +74,10 @@ class IndexType(Protocol):
         ...
 
     def has_settings(self, payload: Payload, data_type: DataType, settings: Mapping[str, object]) -> bool:
-        """Whether an index has the form that these settings give it; an index of an unknown version has.
+        """Return whether an index has the form that these settings produce; true for an unknown version.
 
         Raises:
-            CorruptionError: what had to be decoded is damaged.
+            CorruptionError: the decoded part of the index is damaged.
         """
         ...
 

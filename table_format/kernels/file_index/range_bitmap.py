@@ -244,10 +244,10 @@ class RangeBitmaps:
         return RangeBitmapBuilder(data_type, chunk_bytes=self._chunk_bytes(settings))
 
     def has_settings(self, payload: Payload, data_type: DataType, settings: Mapping[str, object]) -> bool:
-        """Whether the dictionary has the chunks that these settings give it; an index of an unknown version has.
+        """Return whether the dictionary has the chunk size of these settings; true for an unknown version.
 
         Raises:
-            CorruptionError: it is damaged.
+            CorruptionError: the index is damaged.
         """
         stored = key_format(data_type)
         found = None if stored is None else _opened(payload, stored, None)

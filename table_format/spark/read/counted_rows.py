@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _ROWS_OF_PIECE: Final = 1 << 16
-"""Rows that Spark makes of one row with their number."""
+"""The maximum number of rows that Spark creates from one row with a count."""
 
 _MICROSECONDS: Final = 6
 

@@ -1,4 +1,4 @@
-"""Statements by plain ``spark.sql`` that Spark would run on an entry of its catalog, and not on the table behind it.
+"""Refuses statements of plain ``spark.sql`` that Spark would run on an entry of its catalog instead of on the table.
 
 Spark does not ask the data source about them: the table would not change, or two entries would share one table.
 """
@@ -25,7 +25,7 @@ def check_entry_statement(session: SparkSession, text: str) -> None:
     """Refuse a statement that would change or copy an entry.
 
     Raises:
-        UnsupportedFeature: names the statement, and says what to use.
+        UnsupportedFeature: the message names the statement and the alternative.
     """
     found = entry_statement(text)
     if found is None:
@@ -34,7 +34,7 @@ def check_entry_statement(session: SparkSession, text: str) -> None:
     try:
         columns = session.table(".".join(map(quoted, name.parts))).schema
     except AnalysisException:
-        return  # Spark says what is wrong.
+        return  # Spark reports the error.
     if not names_table(columns):
         return
     feature = f"{clause} by spark.sql for the attached table '{name}'"
@@ -43,7 +43,7 @@ def check_entry_statement(session: SparkSession, text: str) -> None:
 
 
 def entry_statement(text: str) -> tuple[str, SqlName] | None:
-    """Return the words with which such a statement begins, and the table that it names; ``None`` for all others.
+    """Return the first words of a statement on an entry, and the table that it names; ``None`` for other statements.
 
     >>> entry_statement("ALTER TABLE shop.t ADD COLUMN a INT")
     ('ALTER TABLE', SqlName(parts=('shop', 't'), start=12, end=18))
@@ -55,7 +55,7 @@ def entry_statement(text: str) -> tuple[str, SqlName] | None:
     try:
         return _statement(Reader.of(text))
     except InvalidSql:
-        return None  # Spark says what is wrong.
+        return None  # Spark reports the error.
 
 
 def _statement(reader: Reader) -> tuple[str, SqlName] | None:
@@ -69,5 +69,5 @@ def _statement(reader: Reader) -> tuple[str, SqlName] | None:
     if not reader.take("LIKE"):
         return None
     source = reader.qualified_name()
-    # With a format of its own it is another table.
+    # A statement with USING creates a table of another format.
     return None if any(word.says("USING") for word in reader.words) else ("CREATE TABLE ... LIKE", source)

@@ -1,4 +1,4 @@
-"""``versionAsOf`` and ``timestampAsOf``, as Spark and Delta Lake call the options of time travel."""
+"""``versionAsOf`` and ``timestampAsOf``, the options of time travel in Spark and Delta Lake."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _KEYS: Final = {VERSION_AS_OF: VERSION.key, TIMESTAMP_AS_OF: TIMESTAMP_MILLIS.ke
 
 
 def with_time_travel(options: Mapping[str, str]) -> dict[str, str]:
-    """Return the options, with those of the table format in the place of Spark's options of time travel.
+    """Replace Spark's options of time travel by those of the table format.
 
     >>> with_time_travel({"versionasof": "3"})
     {'scan.version': '3'}
@@ -24,7 +24,7 @@ def with_time_travel(options: Mapping[str, str]) -> dict[str, str]:
 
     Raises:
         InvalidOption: the text is not a time with a time zone.
-        InvalidInputError: two options name a state.
+        InvalidInputError: two options name a state of the table.
     """
     given = {_NAMES[key]: value for key, value in options.items() if key in _NAMES}
     own = {key: value for key, value in options.items() if key not in _NAMES}
@@ -56,7 +56,7 @@ def refuse_time_travel(options: Mapping[str, str], what: str, advice: str) -> No
     """Refuse Spark's options of time travel where they have no meaning.
 
     Raises:
-        UnsupportedFeature: names the option, and what to use.
+        UnsupportedFeature: the message names the option and the alternative.
     """
     for key, name in _NAMES.items():
         if key in options:
