@@ -57,15 +57,15 @@ format: setup ## Rewrite the code in the one style
 
 interop: setup ## Read and write side by side with the real Apache Paimon (needs a JDK and Maven)
 	$(BIN)/python -m tests.oracle.install
-	$(BIN)/python -m pytest -m oracle -n 2 --dist load --durations 20 --durations-min 5 tests/oracle
+	$(BIN)/python -m pytest -m oracle -n 2 --dist worksteal --durations 20 --durations-min 5 tests/oracle
 
 options: setup ## Draw tables from the declared options: what CREATE accepts works here and in the real Paimon; SEED=1
 	$(BIN)/python -m tests.oracle.install
 	$(BIN)/python -m tests.options.accepted_tables --seed $(SEED) --count 500 --oracle
 
-histories: setup ## Write 330 random histories of tables in turn with the real Paimon and pypaimon; FIRST=1000
+histories: setup ## Write 830 random histories of tables in turn with the real Paimon and pypaimon; FIRST=1000
 	$(BIN)/python -m tests.oracle.install
-	HAND_OVERS=4 HAND_OVERS_OF_THREE=4 HAND_OVERS_FIRST_SEED=$(FIRST) $(BIN)/python -m pytest -m oracle -rA -n 2 \
+	HAND_OVERS=16 HAND_OVERS_OF_THREE=4 HAND_OVERS_FIRST_SEED=$(FIRST) $(BIN)/python -m pytest -m oracle -rA -n 2 \
 		tests/oracle/test_hand_over_histories.py
 
 simulate: setup ## Search schedules and faults for a broken invariant

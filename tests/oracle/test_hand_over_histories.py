@@ -1,6 +1,6 @@
-"""Hundreds of random histories in every mode of a table, written by us and the real Paimon in turn.
+"""Random histories in every mode of a table, written by us and the real Paimon in turn.
 
-``make histories`` runs more of them, with other seeds.
+``make histories`` runs hundreds of them, with other seeds.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tests.oracle.histories import History, Mode
 from tests.oracle.peer import PaimonPeer
 from tests.oracle.pypaimon_peer import PyPaimonPeer
 
-HISTORIES = int(os.environ.get("HAND_OVERS", "16"))
+HISTORIES = int(os.environ.get("HAND_OVERS", "4"))
 """Of each mode, with each version."""
 HISTORIES_OF_THREE = int(os.environ.get("HAND_OVERS_OF_THREE", "1"))
 """Of each mode, with each version, with pypaimon as a third writer."""

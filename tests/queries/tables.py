@@ -108,10 +108,10 @@ class _Maker:
         if chance.random() < 0.5:
             types.append(("s", VarCharType()))
         if chance.random() < 0.15:
-            types.append((chance.choice(_ODD_NAMES), chance.choice(VALUE_TYPES)))
+            taken = {name for name, _ in types}
+            types.append((chance.choice([name for name in _ODD_NAMES if name not in taken]), chance.choice(VALUE_TYPES)))
         chance.shuffle(types)
-        unique = dict(types)
-        return [DataField(n, name, kind) for n, (name, kind) in enumerate(unique.items())], keys, partitions
+        return [DataField(n, name, kind) for n, (name, kind) in enumerate(types)], keys, partitions
 
     def _options(self, fields: Sequence[DataField], keys: Sequence[str]) -> dict[str, str]:
         chance = self._chance

@@ -44,6 +44,10 @@ def local_session(scratch: Path, more: Mapping[str, str] = MappingProxyType({}))
     prepare_environment()
     from pyspark.sql import SparkSession
 
+    from tests.support.known_classes import keep_known_classes
+
+    keep_known_classes()
+
     builder = SparkSession.builder.master("local[2]").appName("tests")
     for key, value in {**SETTINGS, **more}.items():
         builder = builder.config(key, value)
