@@ -78,13 +78,15 @@ def _both(library: str, spark: str, rest: str) -> Condition:
 
 
 def _value(field: DataField, seen: Mapping[str, Sequence[Any]], chance: Random) -> Any:
-    known = [value for value in seen.get(field.name, ()) if value is not None and not _is_odd(value)]
-    if known and chance.random() < 0.8:
-        return chance.choice(known)
-    while True:
-        value = random_value(field.type.with_nullable(False), chance)
-        if not _is_odd(value):
-            return value
+    while _is_odd(value := random_value(field.type.with_nullable(False), chance)):
+        pass
+    # An earlier column of this name may have had another type.
+    known = [other for other in seen.get(field.name, ()) if _kind(other) == _kind(value) and not _is_odd(other)]
+    return chance.choice(known) if known and chance.random() < 0.8 else value
+
+
+def _kind(value: object) -> tuple[type, bool]:
+    return type(value), getattr(value, "tzinfo", None) is None
 
 
 def _is_odd(value: object) -> bool:
