@@ -109,7 +109,9 @@ class _Maker:
             types.append(("s", VarCharType()))
         if chance.random() < 0.15:
             taken = {name for name, _ in types}
-            types.append((chance.choice([name for name in _ODD_NAMES if name not in taken]), chance.choice(VALUE_TYPES)))
+            types.append(
+                (chance.choice([name for name in _ODD_NAMES if name not in taken]), chance.choice(VALUE_TYPES))
+            )
         chance.shuffle(types)
         return [DataField(n, name, kind) for n, (name, kind) in enumerate(types)], keys, partitions
 
