@@ -9,6 +9,7 @@ from table_format.cli.arguments import Age, Moment, table_argument
 from table_format.cli.asking import deleting_options, may_delete
 from table_format.cli.progress import spinner
 from table_format.cli.session import Session
+from table_format.counted import counted
 
 
 @click.command()
@@ -103,7 +104,7 @@ def orphans(
 
 
 def _files(paths: tuple[str, ...]) -> str:
-    return f"{len(paths)} file{'' if len(paths) == 1 else 's'}"
+    return counted(len(paths), "file")
 
 
 def _snapshots(ids: tuple[int, ...]) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from table_format.counted import counted
 from table_format.errors import InvalidData
 from table_format.kernels.compiled import Int64Array
 from table_format.kernels.engines.versions import Versions
@@ -55,7 +56,6 @@ def check_required(versions: Versions, required: frozenset[str], columns: Mappin
             missing = source < 0
             nulls = int((missing if valid is None else missing | ~valid[source]).sum())
         if nulls:
-            message = (
-                f"column '{name}' is NOT NULL; merging {versions.starts.size} keys left {nulls} of them without it"
-            )
+            message = f"column '{name}' is NOT NULL; merging {counted(versions.starts.size, 'key')} "
+            f"left {nulls} of them without it"
             raise InvalidData(message)

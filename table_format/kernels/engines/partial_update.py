@@ -12,6 +12,7 @@ from typing import Final
 
 import numpy as np
 
+from table_format.counted import counted
 from table_format.errors import InvalidData, RetractNotSupported
 from table_format.kernels.compiled import Int64Array
 from table_format.kernels.engines.outcome import Outcome, Source, check_required, value_columns
@@ -87,5 +88,8 @@ def _add_free_column(
 def _check_adds(versions: Versions, name: str, valid: Mask) -> None:
     nulls = int((~versions.is_retract & ~valid[versions.order]).sum())
     if nulls:
-        message = f"column '{name}' is NOT NULL; {nulls} of {versions.order.size} rows to be merged have none"
+        message = (
+            f"column '{name}' is NOT NULL; {counted(nulls, 'row has', 'rows have')} no value, of "
+            f"{counted(versions.order.size, 'row')} to be merged"
+        )
         raise InvalidData(message)

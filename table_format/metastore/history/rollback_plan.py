@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from table_format.counted import counted
 from table_format.errors import ConflictError, InvalidInputError, SnapshotNotFound
 from table_format.io.table_store import TableStore
 from table_format.metastore.history.rollback import find_snapshot
@@ -63,8 +64,8 @@ class RollbackPlan:
 
     def __str__(self) -> str:
         lines = [
-            f"back to snapshot {self.target.id}; {len(self.removed)} snapshots and {len(self.tags)} tags would "
-            "be deleted"
+            f"back to snapshot {self.target.id}; {counted(len(self.removed), 'snapshot')} and "
+            f"{counted(len(self.tags), 'tag')} would be deleted"
         ]
         lines += [f"snapshot {_shown(snapshot)}" for snapshot in self.removed]
         lines += [f"tag '{name}'" for name in self.tags]

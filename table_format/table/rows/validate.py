@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from table_format.counted import counted
 from table_format.errors import InvalidData, UnsupportedFeature
 from table_format.model.arrow_calls import not_equal
 from table_format.model.arrow_types import arrow_schema
@@ -201,11 +202,11 @@ def _check_nulls(field: DataField, column: pa.Array, first_row: int) -> None:
     if not field.type.nullable and column.null_count:
         row = pc.index(pc.is_null(column), value=True).as_py()
         where = f"the first in row {first_row + row}"
-        message = f"column '{field.name}' is {field.type}; found {column.null_count} nulls, {where}"
+        message = f"column '{field.name}' is {field.type}; found {counted(column.null_count, 'null')}, {where}"
         raise InvalidData(message)
     for path, part, values in _parts(field.name, field.type, column):
         if not part.nullable and values.null_count:
-            message = f"column '{path}' is {part}; found {values.null_count} nulls"
+            message = f"column '{path}' is {part}; found {counted(values.null_count, 'null')}"
             raise InvalidData(message)
 
 

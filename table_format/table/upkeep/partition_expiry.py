@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
+from table_format.counted import counted
 from table_format.errors import InvalidInputError
 from table_format.io.paths import partition_text
 from table_format.metastore.references.expired_reads import on_latest
@@ -64,7 +65,7 @@ class ExpiredPartition:
     bytes: int
 
     def __str__(self) -> str:
-        return f"{self.partition}: {self.rows} rows in {self.files} files"
+        return f"{self.partition}: {counted(self.rows, 'row')} in {counted(self.files, 'file')}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +99,8 @@ class PartitionExpiryReport:
 
     def __str__(self) -> str:
         verb = "would be dropped" if self.dry_run else "dropped"
-        return "\n".join([f"{len(self.partitions)} partitions {verb}, {self.rows} rows", *map(str, self.partitions)])
+        head = f"{counted(len(self.partitions), 'partition')} {verb}, {counted(self.rows, 'row')}"
+        return "\n".join([head, *map(str, self.partitions)])
 
 
 def expired(

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from table_format.counted import counted
 from table_format.errors import BucketCountChanged
 from table_format.formats.batch_rows import batch_rows_of
 from table_format.formats.data_file_reader import DataFileReader
@@ -125,8 +126,9 @@ def _known_counts(facts: TableFacts, entries: Iterator[ManifestEntry]) -> dict[b
         count = known.setdefault(entry.partition, entry.total_buckets)
         if count != entry.total_buckets:
             message = (
-                f"{facts.partitions.shown(entry.partition)} of {facts.name} has files written with {count} buckets and "
-                f"others written with {entry.total_buckets}; rescale it by table.rescale() or the job rescale_table"
+                f"{facts.partitions.shown(entry.partition)} of {facts.name} has files written with "
+                f"{counted(count, 'bucket')} and others written with {entry.total_buckets}; "
+                f"rescale it by table.rescale() or the job rescale_table"
             )
             raise BucketCountChanged(message)
     return known

@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from table_format.counted import counted
 from table_format.errors import CorruptionError, TableFormatError, UnsupportedFeature
 from table_format.formats.data_file_reader import DataFileReader
 from table_format.indexes.deletion_vectors import DeletionVectors, VectorReader
@@ -96,7 +97,7 @@ class _BucketCheck:
         try:
             self._reader(file).row_groups(partition, bucket, file, None)
         except CorruptionError as error:
-            expected = f"a file of {file.file_size} bytes with {file.row_count} rows"
+            expected = f"a file of {file.file_size} bytes with {counted(file.row_count, 'row')}"
             yield self._finding("data file", self.path(file), expected, _reason(error))
         except UnsupportedFeature as error:
             yield self._finding("data file", self.path(file), "a file that can be read", str(error), Severity.WARNING)
@@ -107,7 +108,7 @@ class _BucketCheck:
             try:
                 self._vectors.read(deletion, file.row_count)
             except CorruptionError as error:
-                expected = f"a deletion vector of '{file.file_name}' within {file.row_count} rows"
+                expected = f"a deletion vector of '{file.file_name}' within {counted(file.row_count, 'row')}"
                 yield self._finding("deletion vector", deletion.path, expected, _reason(error))
 
     def _beside(self, file: DataFileMeta) -> Iterator[Finding]:
@@ -130,7 +131,7 @@ class _BucketCheck:
         try:
             self._hashes(entry)
         except CorruptionError as error:
-            expected = f"the hashes of {entry.index_file.row_count} keys"
+            expected = f"the hashes of {counted(entry.index_file.row_count, 'key')}"
             yield self._finding("hash index", error.path, expected, _reason(error))
 
     def rows(self, file: DataFileMeta) -> Iterator[Finding]:
@@ -178,7 +179,9 @@ class _BucketCheck:
         for name, count in denied.items():
             if count:
                 expected = f"an index of '{name}' that knows each value"
-                yield self._finding("file index", self.path(file), expected, f"{count} values that it denies")
+                yield self._finding(
+                    "file index", self.path(file), expected, f"{counted(count, 'value')} that it denies"
+                )
 
     def keys_once(self) -> Iterator[Finding]:
         """Where rows are read as they are stored, no key is in two files."""
@@ -202,8 +205,9 @@ class _BucketCheck:
             merged = merge_section(source, section, facts.schema.select(names), spec)
             keys = sum(batch.num_rows for batch in merged)
             if keys != stored:
-                found = f"{stored} rows of {keys} keys in {', '.join(sorted(file.file_name for file in within)[:4])}"
-                yield self._finding("one row per key", self.path(within[0]), f"{stored} keys", found)
+                names = ", ".join(sorted(file.file_name for file in within)[:4])
+                found = f"{counted(stored, 'row')} of {counted(keys, 'key')} in {names}"
+                yield self._finding("one row per key", self.path(within[0]), counted(stored, "key"), found)
 
     def _expectations(self) -> RowExpectations:
         facts, work = self._facts, self._work

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
 
+from table_format.counted import counted
 from table_format.errors import CorruptionError, TableFormatError
 from table_format.metastore.references.consumers import next_snapshots
 from table_format.metastore.references.snapshot_files import is_change
@@ -137,7 +138,8 @@ class _ChainReader:
         rows = sum(entry.file.row_count for entry in self.chain.live)
         if snapshot.total_record_count is not None and rows != snapshot.total_record_count and self.chain.live:
             path = self._paths.snapshot(snapshot.id)
-            self._note("record count", path, f"{snapshot.total_record_count} rows", f"{rows} rows", Severity.WARNING)
+            expected = counted(snapshot.total_record_count, "row")
+            self._note("record count", path, expected, counted(rows, "row"), Severity.WARNING)
 
     def _read_rest(self, snapshot: Snapshot) -> None:
         """Index files and statistics."""
@@ -159,13 +161,14 @@ class _ChainReader:
         added = sum((1 if entry.kind is FileKind.ADD else -1) * entry.file.row_count for entry in entries)
         recorded = snapshot.delta_record_count
         if recorded is not None and recorded != added:
-            self._note("record count", path, f"{recorded} rows added", f"{added} rows added", Severity.WARNING)
+            expected, found = f"{counted(recorded, 'row')} added", f"{counted(added, 'row')} added"
+            self._note("record count", path, expected, found, Severity.WARNING)
         if before is None or before.total_record_count is None or snapshot.total_record_count is None:
             return
         total = before.total_record_count + added
         if total != snapshot.total_record_count:
-            expected = f"{snapshot.total_record_count} rows in all"
-            self._note("record count", path, expected, f"{total} rows in all", Severity.WARNING)
+            expected = f"{counted(snapshot.total_record_count, 'row')} in all"
+            self._note("record count", path, expected, f"{counted(total, 'row')} in all", Severity.WARNING)
 
     # --- what else keeps states -------------------------------------------------------------------------------------
 

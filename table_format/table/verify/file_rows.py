@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from table_format.counted import counted
 from table_format.formats.measured_bounds import MeasuredBounds
 from table_format.kernels.bounds import ColumnBounds
 from table_format.kernels.hashing import row_hashes
@@ -79,17 +80,18 @@ class FileRows:
         """What the rows contradict, once all are in."""
         file, counts = self._file, self._counts
         if counts["rows"] != file.row_count:
-            yield "row count", f"{file.row_count} rows", f"{counts['rows']} rows"
+            yield "row count", counted(file.row_count, "row"), counted(counts["rows"], "row")
         if counts["partition"]:
-            yield "partition", "rows of the partition", f"{counts['partition']} rows of others"
+            yield "partition", "rows of the partition", f"{counted(counts['partition'], 'row')} of others"
         if counts["elsewhere"]:
             expected = f"keys whose hash is that of the bucket, of {self._expected.bucket_count}"
-            yield "bucket of keys", expected, f"{counts['elsewhere']} rows of other buckets"
+            yield "bucket of keys", expected, f"{counted(counts['elsewhere'], 'row')} of other buckets"
         if counts["unindexed"]:
-            yield "hash index", "the hash of each key", f"{counts['unindexed']} rows without"
+            yield "hash index", "the hash of each key", f"{counted(counts['unindexed'], 'row')} without"
         is_counted = self._schema.is_primary_key_table and file.delete_row_count is not None
         if is_counted and counts["deletes"] != file.delete_row_count:
-            yield "delete row count", f"{file.delete_row_count} deletes", f"{counts['deletes']} deletes"
+            found = counted(counts["deletes"], "delete")
+            yield "delete row count", counted(file.delete_row_count or 0, "delete"), found
         if self._sequence is not None:
             low, high = self._sequence
             if low < file.min_sequence_number or high > file.max_sequence_number:
@@ -181,7 +183,7 @@ class FileRows:
 def _outside(name: str, stored: ColumnBounds, measured: ColumnBounds) -> Iterator[Contradiction]:
     check = f"statistics of column '{name}'"
     if stored.null_count is not None and measured.null_count != stored.null_count:
-        yield check, f"{stored.null_count} nulls", f"{measured.null_count} nulls"
+        yield check, counted(stored.null_count, "null"), counted(measured.null_count, "null")
     low: Any = measured.minimum
     high: Any = measured.maximum
     if low is not None and stored.minimum is not None and low < stored.minimum:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 
+from table_format.counted import counted
 from table_format.errors import InvalidInputError
 from table_format.model.arguments import shown
 
@@ -120,9 +121,9 @@ class VerifyReport:
     def __str__(self) -> str:
         counts = Counter(finding.severity for finding in self.findings)
         lines = [
-            f"{self.table}: {counts[Severity.ERROR]} errors, {counts[Severity.WARNING]} warnings in {self.snapshots} "
-            f"snapshots, {self.manifests} manifests, {self.files} files and {self.rows} rows "
-            f"({self.depth.name.lower()})"
+            f"{self.table}: {counted(counts[Severity.ERROR], 'error')}, {counted(counts[Severity.WARNING], 'warning')} "
+            f"in {counted(self.snapshots, 'snapshot')}, {counted(self.manifests, 'manifest')}, "
+            f"{counted(self.files, 'file')} and {counted(self.rows, 'row')} ({self.depth.name.lower()})"
         ]
         lines += [str(finding) for finding in self.findings[:_SHOWN]]
         if len(self.findings) > _SHOWN:

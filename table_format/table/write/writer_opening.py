@@ -10,6 +10,7 @@ from functools import partial
 from typing import TypeAlias, assert_never
 
 from table_format.append.writer import AppendWriter
+from table_format.counted import counted
 from table_format.errors import BucketCountChanged, MissingFile
 from table_format.formats.bucket_files import BucketFiles
 from table_format.io.partition_path import check_new_partition
@@ -115,8 +116,8 @@ def _check_bucket_count(facts: TableFacts, entries: Iterable[ManifestEntry]) -> 
         if entry.total_buckets != count:
             shown = f"{facts.partitions.shown(entry.partition)} of " if facts.schema.partition_keys else ""
             message = (
-                f"{shown}{facts.name} was written with {entry.total_buckets} buckets, and the table now has "
-                f"{count}; overwrite the partition, or rescale it by table.rescale() or the job rescale_table"
+                f"{shown}{facts.name} was written with {counted(entry.total_buckets, 'bucket')}, and the table "
+                f"now has {count}; overwrite the partition, or rescale it by table.rescale() or the job rescale_table"
             )
             raise BucketCountChanged(message)
 

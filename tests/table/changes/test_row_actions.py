@@ -131,7 +131,7 @@ def test_values_are_constants_texts_and_functions(memory: Warehouse) -> None:
         ({"v": "v + 2147483647"}, None, InvalidData, "'v' is INT, which cannot hold"),
         ({"v": 2**40}, None, InvalidData, "'v' is INT, which cannot hold"),
         ({"id": None}, None, InvalidData, "'id' is BIGINT NOT NULL"),
-        ({"v": lambda rows: rows}, None, InvalidInputError, "'v' returns an Arrow array of 10 values"),
+        ({"v": lambda rows: rows}, None, InvalidInputError, "'v': expected an Arrow array of 10 values"),
         ({}, None, InvalidInputError, "no column is given"),
     ],
 )
