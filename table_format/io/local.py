@@ -277,7 +277,9 @@ def _in_directory_of(path: str, action: Callable[[], _T]) -> _T:
             return action()
         except FileNotFoundError:
             _make_directories(parent(path))
-    raise FileNotFoundError(errno.ENOENT, "the directory is deleted as often as it is made", parent(path))
+    raise FileNotFoundError(
+        errno.ENOENT, "another process deleted the directory each time it was created", parent(path)
+    )
 
 
 def _make_directories(directory: str) -> None:

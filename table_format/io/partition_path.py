@@ -132,7 +132,7 @@ def _value_text(data_type: DataType, value: InternalValue, *, legacy: bool) -> s
             return value
         case _, int():
             return str(value)
-    message = f"{value!r} is no value of a partition column of type {data_type}"
+    message = f"{value!r} is not a value of a partition column of type {data_type}"
     raise InvalidData(message)
 
 

@@ -157,5 +157,5 @@ def test_a_head_may_end_with_reserved_bytes() -> None:
     assert length is not None
     head = TWO[: length - 4]
     assert decode_head(head + b"\0\0\0\2xx", path="f") == decode_head(TWO[:length], path="f")
-    with pytest.raises(BadEncoding, match="it ends at"):
+    with pytest.raises(BadEncoding, match="its entries end at"):
         decode_head(head + b"\0\0\0\0xx", path="f")

@@ -22,9 +22,9 @@ from table_format.kernels.engines.versions import Versions
 from table_format.kernels.merge_order import Mask
 
 PARTIAL_UPDATE_REFUSAL: Final = (
-    "merge-engine 'partial-update' cannot take rows back by default, and there is a -D or -U row; set 'ignore-delete' "
-    "to 'true' to leave such rows out, 'partial-update.remove-record-on-delete' to 'true' to remove the row, or define "
-    "a 'fields.<column>.sequence-group' to take back its columns, with "
+    "merge-engine 'partial-update' cannot retract rows by default, and the rows include a -D or -U row; set "
+    "'ignore-delete' to 'true' to ignore these rows, 'partial-update.remove-record-on-delete' to 'true' to remove the "
+    "row, or define a 'fields.<column>.sequence-group' to retract its columns, with "
     "'partial-update.remove-record-on-sequence-group' to remove the row"
 )
 

@@ -123,8 +123,8 @@ def plan_rollback_before(store: TableStore, match: CommitMatch) -> RollbackPlan:
         raise SnapshotNotFound(message)
     if first.id == FIRST_SNAPSHOT_ID:
         message = (
-            f"{store.paths.root}: the commit with {match} made snapshot {first.id}, before which the table had none to "
-            "go back to; truncate the table instead"
+            f"{store.paths.root}: the commit with {match} created snapshot {first.id}, and the table has no "
+            "earlier snapshot to go back to; truncate the table instead"
         )
         raise SnapshotNotFound(message)
     return plan_rollback(store, find_snapshot(store, first.id - 1), match)

@@ -184,9 +184,8 @@ class Plan:
         if row_groups and self.snapshot is not None:
             found = self.row_groups()
             stage = _stage("row groups", found.row_groups, ("statistics", found.row_groups - found.row_groups_kept))
-            lines.append(
-                f"{stage}; {found.rows_kept} of {counted(found.rows, 'stored row is', 'stored rows are')} decoded"
-            )
+            of = counted(found.rows, "stored row is", "stored rows are")
+            lines.append(f"{stage}; {found.rows_kept} of {of} decoded")
         if files:
             lines += [f"  file       {note}" for note in self.file_notes()]
         return "\n".join(lines)

@@ -205,8 +205,8 @@ class _BucketCheck:
             merged = merge_section(source, section, facts.schema.select(names), spec)
             keys = sum(batch.num_rows for batch in merged)
             if keys != stored:
-                names = ", ".join(sorted(file.file_name for file in within)[:4])
-                found = f"{counted(stored, 'row')} of {counted(keys, 'key')} in {names}"
+                paths = ", ".join(sorted(file.file_name for file in within)[:4])
+                found = f"{counted(stored, 'row')} of {counted(keys, 'key')} in {paths}"
                 yield self._finding("one row per key", self.path(within[0]), counted(stored, "key"), found)
 
     def _expectations(self) -> RowExpectations:

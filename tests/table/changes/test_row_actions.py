@@ -160,7 +160,7 @@ def test_what_does_not_fit_is_named_and_leaves_nothing(
         ({"merge-engine": "first-row"}, lambda t: t.delete("id = 1"), "rows cannot be deleted"),
         ({"merge-engine": "partial-update"}, lambda t: merge(t, Delete()), "rows cannot be deleted"),
         ({"ignore-delete": "true"}, lambda t: merge(t, Delete()), "drops -D rows"),
-        ({"rowkind.field": "dt"}, lambda t: t.update({"dt": "'-D'"}), "'dt' says the kind"),
+        ({"rowkind.field": "dt"}, lambda t: t.update({"dt": "'-D'"}), "'dt' holds the kind"),
         (
             {
                 "merge-engine": "partial-update",
