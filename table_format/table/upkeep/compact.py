@@ -1,4 +1,4 @@
-"""Compaction as a method of tables: what is due, everything, or everything in an order."""
+"""Compaction as a method of tables: where it is due, in full, or sorted."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The files of one bucket, checked against what metadata says of them. A piece of work is a picklable fact.
+"""Checks the files of one bucket against their metadata. A piece of work is a picklable fact.
 
-By files: each exists with its size and number of rows, and what lies beside it can be read. By rows: each column of
+By files: each exists with its size and number of rows, and its extra files can be read. By rows: each column of
 each live file is read in batches, and compared with statistics, key range, order, bucket and indexes.
 """
 
@@ -41,10 +41,10 @@ from table_format.table.verify.report import Checked, Depth, Finding, Severity
 
 @dataclass(frozen=True, slots=True)
 class BucketFiles:
-    """What is known of the files of a bucket.
+    """The known facts of the files of a bucket.
 
-    ``files`` are all that something reaches, by name; ``live`` are the names of those of the latest state, which
-    ``total_buckets``, ``deletions`` and ``hash_index`` belong to.
+    ``files`` are all referenced files, by name; ``live`` are the names of those of the latest state, to which
+    ``total_buckets``, ``deletions`` and ``hash_index`` belong.
     """
 
     bucket_id: BucketId
@@ -56,9 +56,9 @@ class BucketFiles:
 
 
 def check_bucket(facts: TableFacts, work: BucketFiles, depth: Depth) -> Checked:
-    """Check the files of a bucket; what cannot be read is a finding.
+    """Check the files of a bucket; an unreadable file is a finding.
 
-    Raises ``OSError`` when the store fails.
+    Raises ``OSError`` if the store fails.
     """
     check = _BucketCheck(facts, work)
     findings = [finding for file in work.files.values() for finding in check.file(file)]
@@ -92,7 +92,7 @@ class _BucketCheck:
             return file.external_path or file.file_name
 
     def file(self, file: DataFileMeta) -> Iterator[Finding]:
-        """A data file, what lies beside it, and its deletion vector."""
+        """Check a data file, its extra files, and its deletion vector."""
         partition, bucket = self._work.bucket_id
         try:
             self._reader(file).row_groups(partition, bucket, file, None)
@@ -124,7 +124,7 @@ class _BucketCheck:
             yield self._finding("file index", error.path, expected, _reason(error), Severity.WARNING)
 
     def hash_index(self) -> Iterator[Finding]:
-        """The hash index of a dynamic bucket can be read."""
+        """Check that the hash index of a dynamic bucket can be read."""
         entry = self._work.hash_index
         if entry is None:
             return
@@ -135,7 +135,7 @@ class _BucketCheck:
             yield self._finding("hash index", error.path, expected, _reason(error))
 
     def rows(self, file: DataFileMeta) -> Iterator[Finding]:
-        """The rows of a live file, column by column."""
+        """Check the rows of a live file, column by column."""
         partition, bucket = self._work.bucket_id
         facts = self._facts
         schema = facts.schemas[file.schema_id]
@@ -152,7 +152,7 @@ class _BucketCheck:
         yield from self._index_misses(file, schema)
 
     def _index_misses(self, file: DataFileMeta, schema: TableSchema) -> Iterator[Finding]:
-        """Values of a file that its indexes deny: a read by such a value would miss the row."""
+        """Check that the indexes of a file know its values: a read by an unknown value would miss the row."""
         facts, (partition, bucket) = self._facts, self._work.bucket_id
         try:
             names = {column for column, _ in names_of_indexes(facts.store, self._text, bucket, file)}
@@ -184,7 +184,7 @@ class _BucketCheck:
                 )
 
     def keys_once(self) -> Iterator[Finding]:
-        """Where rows are read as they are stored, no key is in two files."""
+        """If rows are read without a merge, check that no key is in two files."""
         facts, work = self._facts, self._work
         if not (facts.schema.is_primary_key_table and facts.options.merges_on_write) or work.bucket_id.bucket < 0:
             return
@@ -240,7 +240,7 @@ class _BucketCheck:
 
 
 def denied_values(index: FileIndex, indexed: DataField, column: pa.Array) -> int:
-    """How many distinct values of a column, null among them, the indexes of its file deny."""
+    """Return the number of distinct values of a column, including null, that the indexes of its file do not know."""
     denied = 0
     if column.null_count:
         denied += isinstance(index.evaluate(IsNull(indexed.name)), Skip)

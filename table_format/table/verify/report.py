@@ -35,13 +35,13 @@ class Depth(IntEnum):
 
     @classmethod
     def of(cls, value: object) -> Depth:
-        """The depth of that name: 'metadata', 'files' or 'rows'.
+        """Return the depth with this name: 'metadata', 'files' or 'rows'.
 
         >>> Depth.of("files").name
         'FILES'
 
         Raises:
-            InvalidInputError: there is none of that name.
+            InvalidInputError: no depth has this name.
         """
         if isinstance(value, Depth):
             return value
@@ -80,7 +80,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """How much was looked at, and what was found there."""
+    """The amount that was checked, and the findings."""
 
     findings: tuple[Finding, ...] = ()
     files: int = 0
@@ -132,7 +132,7 @@ class VerifyReport:
 
 
 def ordered(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Each finding once, errors first."""
+    """Return each finding once, errors first."""
 
     def key(finding: Finding) -> tuple[bool, str, int, str, str]:
         bucket = -1 if finding.bucket is None else finding.bucket

@@ -24,7 +24,7 @@ class State:
     """The live files of a state by bucket, and its index files.
 
     ``key_range_of`` is ``None`` for tables without primary key. ``path_of`` and ``index_path`` give the paths of files,
-    ``text_of`` a partition as it reads.
+    ``text_of`` the text of a partition.
     """
 
     files: Mapping[BucketId, Sequence[ManifestEntry]]
@@ -37,7 +37,7 @@ class State:
 
 
 def check_structure(state: State) -> Iterator[Finding]:
-    """All that the live files contradict."""
+    """Return the contradictions between the live files."""
     for bucket_id, entries in state.files.items():
         at = _Place(state, bucket_id)
         files = [entry.file for entry in entries]
