@@ -113,7 +113,7 @@ def deserialize_row(
     (None, 'abc')
 
     Raises:
-        BadEncoding: the bytes are not such a row; ``path`` is the file that contains them.
+        BadEncoding: the bytes are not a row of these types; ``path`` is the file that contains them.
     """
     arity = int.from_bytes(data[:4], "big")
     if len(data) < 4 or arity != len(types):

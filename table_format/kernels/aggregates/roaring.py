@@ -172,7 +172,7 @@ def decode_bitmap32(data: bytes) -> Bitmap32:
     """Decode a bitmap in the portable 32-bit format.
 
     Raises:
-        RoaringFormatError: the bytes are not such a bitmap.
+        RoaringFormatError: the bytes are not a 32-bit Roaring bitmap.
     """
     reader = Reader(data)
     cookie = reader.number("I")

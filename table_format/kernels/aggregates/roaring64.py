@@ -169,7 +169,7 @@ def decode_bitmap64(data: bytes) -> Bitmap64:
     """Decode the bytes of ``Roaring64Bitmap.serialize``.
 
     Raises:
-        RoaringFormatError: the bytes are not such a bitmap.
+        RoaringFormatError: the bytes are not a 64-bit Roaring bitmap.
     """
     reader = Reader(data)
     if reader.number("B") == _EMPTY:

@@ -44,7 +44,7 @@ def check_required(versions: Versions, required: frozenset[str], columns: Mappin
     """Refuse results without a value in a NOT NULL column.
 
     Raises:
-        InvalidData: there is such a result; the message names the column.
+        InvalidData: a result has a null in a NOT NULL column; the message names the column.
     """
     for name, source in columns.items():
         if name not in required:

@@ -101,7 +101,7 @@ def bind(values: Values, schema: TableSchema, scope: Scope) -> Assignments:
     """Bind values for columns of a table to the columns of the relations in scope.
 
     Raises:
-        ColumnNotFound: there is no such column.
+        ColumnNotFound: a column does not exist.
         InvalidExpression: an expression cannot be parsed, or its type does not fit the column.
         InvalidData: a constant does not fit its column.
     """

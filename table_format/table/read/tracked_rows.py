@@ -47,7 +47,7 @@ def read_tracked(
     ``fields`` and ``condition`` may name ``TRACKED``, ``pruning`` only columns of the table.
 
     Raises:
-        SnapshotExpired: a snapshot the split was made of was expired meanwhile.
+        SnapshotExpired: a snapshot of the split was expired in the meantime.
         CorruptionError: a file is missing or damaged, or has no row ids.
         UnsupportedFeature: a file has a format that this version cannot read.
     """

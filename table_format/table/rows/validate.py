@@ -1,6 +1,6 @@
 """Validates input rows. If a row does not fit the table, nothing is written.
 
-Columns are matched by name; none may be missing or left over. Values are cast without loss. A null in a NOT NULL
+Columns are matched by name; none may be missing or additional. Values are cast without loss. A null in a NOT NULL
 column is refused. Row kinds become numbers. Messages name the column, the value and the row, counted from 0 over all
 rows.
 """
@@ -62,7 +62,7 @@ class RowRules:
         """Refuse rows whose columns are not those of the table.
 
         Raises:
-            InvalidData: names the columns that are missing, left over, or there twice.
+            InvalidData: names the columns that are missing, additional or duplicate.
         """
         allowed = {*self.schema.field_names, self._kind_column}
         problems = []
@@ -101,7 +101,7 @@ class RowRules:
         return pa.RecordBatch.from_arrays([*columns, kinds], schema=schema.append(kind_field))
 
     def conform_columns(self, batch: pa.RecordBatch, fields: Sequence[DataField]) -> pa.RecordBatch:
-        """Some columns of the rows as the table has them.
+        """Return some columns of the rows with the types of the table.
 
         Raises:
             InvalidData: a value or a null that the table cannot hold.

@@ -182,8 +182,9 @@ class FileRows:
 
 def _outside(name: str, stored: ColumnBounds, measured: ColumnBounds) -> Iterator[Contradiction]:
     check = f"statistics of column '{name}'"
-    if stored.null_count is not None and measured.null_count != stored.null_count:
-        yield check, counted(stored.null_count, "null"), counted(measured.null_count, "null")
+    expected, found = stored.null_count, measured.null_count
+    if expected is not None and found is not None and found != expected:
+        yield check, counted(expected, "null"), counted(found, "null")
     low: Any = measured.minimum
     high: Any = measured.maximum
     if low is not None and stored.minimum is not None and low < stored.minimum:
