@@ -142,7 +142,7 @@ def test_a_wrong_place_is_refused(at: int, by: int) -> None:
 
 def test_an_index_with_bytes_cannot_be_declared_empty() -> None:
     stated = TWO.index(b"bsi") + 3
-    with pytest.raises(BadEncoding, match="invalid place of an index: 5 bytes at -1"):
+    with pytest.raises(BadEncoding, match="an index has an invalid place: 5 bytes at byte -1"):
         opened(TWO[:stated] + b"\xff" * 4 + TWO[stated + 4 :])
 
 

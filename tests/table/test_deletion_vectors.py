@@ -435,5 +435,5 @@ def test_a_vector_that_a_rewrite_in_place_left_behind_is_no_damage(
     assert ids(table) == list(range(4, 10))
     # Nothing has expired: a file that is not there has never been one.
     warehouse.io.delete(table.store.paths.data_file("", 0, old.file))
-    with pytest.raises(CorruptionError, match="no file of its bucket"):
+    with pytest.raises(CorruptionError, match="not a file of its bucket"):
         ids(table, options={"scan.snapshot-id": "4"})
