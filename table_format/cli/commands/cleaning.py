@@ -17,7 +17,10 @@ from table_format.counted import counted
 @click.option("--retain-max", metavar="N", type=int, help="Keep at most this many snapshots.")
 @click.option("--retain-min", metavar="N", type=int, help="Keep at least this many snapshots.")
 @click.option(
-    "--older-than", metavar="TIME", type=Moment(), help="Delete only older snapshots, such as 2026-01-31 or 7d."
+    "--older-than",
+    metavar="TIME",
+    type=Moment(),
+    help="Delete only snapshots before this time, such as 2026-01-31 or 7d.",
 )
 @click.option("--limit", metavar="N", type=int, help="Delete at most this many snapshots.")
 @click.option(

@@ -57,7 +57,7 @@ def scan(
 ) -> None:
     """Show rows of a table, or write them to a file.
 
-    On standard output, as a table and without --limit, it shows the first 20 rows.
+    A table on standard output shows the first 20 rows, unless --limit is given.
     """
     target = Target.of(format, output)
     travel = _scan_options(snapshot, tag, at, options)

@@ -63,7 +63,7 @@ def follow(
 
     Raises:
         CorruptionError: a file of the table is missing or damaged.
-        KeyPlacesChanged: the index stands for a later snapshot already, by which keys lie elsewhere.
+        KeyPlacesChanged: the index is already at a later snapshot, in which keys have other places.
         LocalStoreError: the local database failed.
     """
     if not _stands_for_later(facts, index, base):
