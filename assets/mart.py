@@ -37,7 +37,7 @@ _METADATA: Final[dict[str, Any]] = {
     "paimon/comments": {
         "dt": "day the orders were created",
         "orders": "orders paid or shipped",
-        "customers": "users with such an order",
+        "customers": "users with one of these orders",
         "revenue": "their amounts",
         "cancelled": "orders cancelled",
     },

@@ -20,7 +20,7 @@ class Tables(Protocol):
         ...
 
     def create_moving(self, name: str, options: Mapping[str, str]) -> None:
-        """Create such a table, partitioned by an additional column that is not in the key."""
+        """Create a table of this mode, partitioned by an additional column that is not in the key."""
         ...
 
     def write(self, name: str, rows: Path) -> None:

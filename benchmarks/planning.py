@@ -27,6 +27,7 @@ from benchmarks.many_files import TABLE, many_files
 from benchmarks.measure import cpu_seconds
 from benchmarks.spark_session import session
 from table_format import Schema, load_catalog
+from table_format.counted import counted
 from table_format.spark import paimon
 
 T = TypeVar("T")
@@ -72,7 +73,7 @@ def _plans(warehouse: Path, files: int, times: int) -> None:
                 count = plan.file_count
         for kind, costs in (("cold", cold), ("warm", warm)):
             wall, cpu = (statistics.median(side) for side in zip(*costs, strict=True))
-            print(f"plan, {name:22} {kind} {wall:7.3f} s, CPU {cpu:7.3f} s, {count} files", flush=True)
+            print(f"plan, {name:22} {kind} {wall:7.3f} s, CPU {cpu:7.3f} s, {counted(count, 'file')}", flush=True)
 
 
 def _frames(scratch: Path, files: int, times: int) -> None:

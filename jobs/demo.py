@@ -29,6 +29,7 @@ from jobs.demo_indexes import TABLE as INDEXED_TABLE
 from jobs.demo_indexes import declare_indexes, one_customers_events, readings
 from jobs.demo_report import content_digest, print_summary
 from jobs.recorded_runs import run_job
+from table_format.counted import counted
 from table_format.errors import JavaNotFound
 from table_format.java import default_launchers, find_java
 
@@ -109,7 +110,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(missing, file=sys.stderr)
         return 1
     days = [(_FIRST_DAY + timedelta(days=n)).isoformat() for n in range(options.days)]
-    print(f"{options.days} days of about {options.events:,} change events each, into {warehouse}")
+    events = counted(options.events, "change event", thousands=True)
+    print(f"{counted(options.days, 'day')} of about {events} each, into {warehouse}")
     print(f"Java {java.version} at {java.home}; the first step starts Spark", flush=True)
     definitions = importlib.import_module("definitions")
     with dg.DagsterInstance.get() as instance:
@@ -138,7 +140,8 @@ def _run_steps(demo: DemoRun, lakehouse: LakehouseCatalog, days: Sequence[str]) 
     demo.run(f"{late} once more: the tables must stay the same", "ingest", days=(late, late), resources=feed)
     after = content_digest(lakehouse, "dwd.orders")
     verdict = "the same rows as before" if before == after else "OTHER ROWS THAN BEFORE"
-    print(f"      dwd.orders has {after.rows:,} rows, {verdict} (digest {before.digest[:12]}, {after.digest[:12]})")
+    rows = counted(after.rows, "row", thousands=True)
+    print(f"      dwd.orders has {rows}, {verdict} (digest {before.digest[:12]}, {after.digest[:12]})")
 
     demo.run(f"mart of {_span(whole)}", "marts", days=whole)
     demo.run("marts that follow the changes of orders: what has changed since", "follow_changes")

@@ -7,6 +7,7 @@ from typing import Final
 
 from dagster_paimon.resources.lakehouse import LakehouseCatalog
 from table_format import SetOption, Table
+from table_format.counted import counted
 
 TABLE: Final = "ods.orders_cdc"
 _INDEXES: Final = {
@@ -27,7 +28,8 @@ class Reading:
     found: int
 
     def __str__(self) -> str:
-        return f"{self.files} files, {self.stored_rows:,} stored rows, to find {self.found:,}"
+        rows = counted(self.stored_rows, "stored row", thousands=True)
+        return f"{counted(self.files, 'file')}, {rows}, to find {self.found:,}"
 
 
 def declare_indexes(lakehouse: LakehouseCatalog) -> None:

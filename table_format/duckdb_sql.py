@@ -50,7 +50,7 @@ def query(
 def _check_query(connection: Any, text: str) -> None:  # noqa: ANN401 - a connection of DuckDB
     statements = connection.extract_statements(text)
     if len(statements) != 1:
-        message = f"expected one query, found {len(statements)} statements"
+        message = f"expected one query, found {len(statements)}"
         raise InvalidInputError(message)
     kind = statements[0].type.name.removesuffix("_STATEMENT")
     if kind != "SELECT":

@@ -66,11 +66,11 @@ class Secret:
         return self
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
-        message = "a Secret does not change"
+        message = "a Secret cannot be changed"
         raise AttributeError(message)
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
-        message = "a Secret does not travel between processes; pass the name of an environment variable instead"
+        message = "a Secret cannot be sent to another process; pass the name of an environment variable instead"
         raise TypeError(message)
 
 

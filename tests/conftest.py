@@ -1,6 +1,6 @@
 """What makes the tests quick: long files come first, so that no worker is left with one at the end; and Spark's JVMs,
 which live for minutes, load their classes from an archive and do not spend half of their time on optimising code. What
-the library keeps on this machine lies in a directory of each run of the tests, not in the user's cache, where others
+the library keeps on this machine is in a directory of each run of the tests, not in the user's cache, where others
 delete. Hypothesis has no deadline.
 """
 

@@ -12,6 +12,7 @@ from dagster_paimon.reporting.metadata import listed
 from dagster_paimon.resources.lakehouse import LakehouseCatalog
 from dagster_paimon.tables.data_age import FRESHNESS, FRESHNESS_CHECK, allowed_age, data_age
 from table_format import CommitKind, Snapshot, Table
+from table_format.counted import counted
 from table_format.errors import InvalidInputError
 
 _CONSUMED = "consumed."
@@ -37,7 +38,7 @@ def inputs_consumed(table: CheckedTable | str) -> dg.AssetChecksDefinition:
             severity=dg.AssetCheckSeverity.WARN,
             metadata={
                 "consumed": listed(f"{source}: snapshot {seen}" for source, seen in consumed.items()),
-                "not seen": listed(f"{source}: {count} snapshots" for source, count in lag.items() if count),
+                "not seen": listed(f"{source}: {counted(count, 'snapshot')}" for source, count in lag.items() if count),
                 "snapshots behind": sum(lag.values()),
             },
         )

@@ -12,6 +12,7 @@ from dagster_paimon.reporting.metadata import health_numbers, health_plots, list
 from dagster_paimon.tables.health import TableHealth
 from dagster_paimon.tables.measure import live_entries, measure
 from table_format import Severity, Table, Upkeep
+from table_format.counted import counted
 from table_format.engine import TableFacts
 from table_format.engine.support import NUM_RETAINED_MAX, STOP_TRIGGER
 
@@ -47,11 +48,11 @@ def _overdue(table: Table, health: TableHealth) -> Iterator[str]:
     """Return what has accumulated beyond the limits of the table."""
     most_runs = table.options.compaction.stop_trigger
     if table.schema.is_primary_key_table and health.max_sorted_runs > most_runs:
-        yield f"a bucket has {health.max_sorted_runs} sorted runs, and '{STOP_TRIGGER.key}' is {most_runs}"
+        yield f"a bucket has {counted(health.max_sorted_runs, 'sorted run')}, and '{STOP_TRIGGER.key}' is {most_runs}"
     option = table.options.expire.num_retained_max
     most = min(option, MOST_SNAPSHOTS) if option == NUM_RETAINED_MAX.default else option
     if health.snapshots > most:
-        yield f"there are {health.snapshots} snapshots, at most {most} are expected"
+        yield f"found {counted(health.snapshots, 'snapshot')}, expected at most {most}"
 
 
 def files_present(table: CheckedTable | str) -> dg.AssetChecksDefinition:

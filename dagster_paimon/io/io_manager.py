@@ -36,6 +36,7 @@ from dagster_paimon.resources.lakehouse import LakehouseCatalog, table_name
 from dagster_paimon.resources.secrets import HIDES_INPUT, redacted_errors
 from dagster_paimon.resources.spark import SparkResource
 from table_format import Predicate, Scan, Table
+from table_format.counted import counted
 from table_format.engine.support import arguments
 from table_format.errors import InvalidInputError, NotFoundError
 from table_format.secrets import Secret
@@ -273,7 +274,8 @@ def _condition(
 def _reading(name: str, scan: Scan) -> str:
     plan = scan.plan()
     snapshot = plan.snapshot.id if plan.snapshot else "none"
-    return f"reading {name}, snapshot {snapshot}: {plan.file_count} files, {plan.row_count:,} stored rows"
+    rows = counted(plan.row_count, "stored row", thousands=True)
+    return f"reading {name}, snapshot {snapshot}: {counted(plan.file_count, 'file')}, {rows}"
 
 
 def _plain(metadata: Mapping[str, Any]) -> dict[str, Any]:

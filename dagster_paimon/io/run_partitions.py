@@ -172,8 +172,8 @@ def partition_columns(
 ) -> tuple[str, ...]:
     """Return the partition columns of a new table: ``paimon/partition_by``, or those of ``partition_expr``.
 
-    A TIMESTAMP column would create a separate partition for each time. An append table is not partitioned by such a
-    column, because the rows of a time window can be replaced by their values.
+    A TIMESTAMP column would create a separate partition for each time. An append table is not partitioned by
+    this column, because the rows of a time window can be replaced by their values.
     """
     if spec.partition_by is not None:
         return spec.partition_by

@@ -13,6 +13,7 @@ from dagster_paimon.maintenance.kinds import Maintenance, Outcome, Visit
 from dagster_paimon.maintenance.targets import require_partitions
 from dagster_paimon.reporting.metadata import changelog_rows, listed
 from table_format import CompactionReport, Snapshot, Table
+from table_format.counted import counted
 from table_format.engine.support import OrderStrategy
 from table_format.errors import ColumnNotFound, InvalidInputError
 
@@ -67,7 +68,8 @@ def _compacted(config: CompactConfig, report: CompactionReport) -> Outcome:
     before = sum(bucket.files_before for bucket in report.buckets)
     after = sum(bucket.files_after for bucket in report.buckets)
     count = len(report.buckets)
-    summary = f"{kind}: {count} buckets, {before} files became {after}" if count else f"{kind}: nothing was due"
+    done = f"{counted(count, 'bucket')}, {counted(before, 'file')} became {after}" if count else "nothing was due"
+    summary = f"{kind}: {done}"
     return Outcome(
         title=kind,
         summary=f"{summary}, {len(report.dropped)} skipped because of other commits" if report.dropped else summary,

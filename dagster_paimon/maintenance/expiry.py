@@ -11,6 +11,7 @@ from dagster_paimon.maintenance.config import DeletingConfig
 from dagster_paimon.maintenance.kinds import Maintenance, Outcome, Visit
 from dagster_paimon.reporting.metadata import listed
 from table_format import ExpiryReport, Table
+from table_format.counted import counted
 from table_format.errors import InvalidInputError
 
 HOUR_MS: Final = 3_600_000
@@ -44,11 +45,11 @@ def expire_one(visit: Visit, config: ExpireConfig) -> Outcome:
     changelogs: tuple[int, ...] = ()
     if table.options.expire.is_changelog_decoupled:
         changelogs = table.expire_changelogs(dry_run=config.dry_run, limit=config.limit).changelog_ids
-    gone = len(report.snapshot_ids)
-    summary = f"{gone} snapshots {would(config.dry_run, 'be deleted', 'were deleted')}, {report.bytes:,} bytes of data"
+    gone = done_with(len(report.snapshot_ids), "snapshot", "deleted", dry_run=config.dry_run)
+    summary = f"{gone}, {report.bytes:,} bytes of data"
     return Outcome(
         title=tried("expiry", config.dry_run),
-        summary=f"{summary}, and {len(changelogs)} changelogs" if changelogs else summary,
+        summary=f"{summary}, and {counted(len(changelogs), 'changelog')}" if changelogs else summary,
         metadata={
             **_expiry_metadata(report),
             **({"changelog ids": listed(map(str, changelogs))} if changelogs else {}),
@@ -63,6 +64,17 @@ def tried(title: str, dry_run: bool) -> str:  # noqa: FBT001
     'expiry (dry run)'
     """
     return f"{title} (dry run)" if dry_run else title
+
+
+def done_with(count: int, noun: str, done: str, *, dry_run: bool) -> str:
+    """Say what was done with a number of things, or what a dry run would do.
+
+    >>> done_with(1, "snapshot", "deleted", dry_run=False), done_with(2, "tag", "deleted", dry_run=True)
+    ('1 snapshot was deleted', '2 tags would be deleted')
+    """
+    if dry_run:
+        return f"{counted(count, noun)} would be {done}"
+    return f"{counted(count, f'{noun} was', f'{noun}s were')} {done}"
 
 
 def would(dry_run: bool, done: str, did: str) -> str:  # noqa: FBT001

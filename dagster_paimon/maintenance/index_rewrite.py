@@ -14,6 +14,7 @@ from dagster_paimon.maintenance.dropped import dropped_buckets, warn_of_dropped
 from dagster_paimon.maintenance.kinds import Maintenance, Outcome, Visit
 from dagster_paimon.maintenance.targets import require_partitions
 from table_format import Table
+from table_format.counted import counted
 from table_format.engine import IndexCoverage, index_coverage
 
 
@@ -37,7 +38,7 @@ def rewrite_one(visit: Visit, config: RewriteIndexConfig) -> Outcome:
     after = covered(index_coverage(visit.table().facts))
     return Outcome(
         title="index rewrite",
-        summary=f"{report.rewritten} files have new indexes; {after}",
+        summary=f"{counted(report.rewritten, 'file has', 'files have')} new indexes; {after}",
         metadata={
             **made(report.snapshots),
             "files checked": report.files,
@@ -56,7 +57,8 @@ def covered(coverage: IndexCoverage) -> str:
     >>> covered(IndexCoverage(4, {"dt=a": 1}))
     '3 of 4 files have the declared indexes'
     """
-    return f"{coverage.files - sum(coverage.differing.values())} of {coverage.files} files have the declared indexes"
+    indexed = coverage.files - sum(coverage.differing.values())
+    return f"{indexed} of {counted(coverage.files, 'file has', 'files have')} the declared indexes"
 
 
 def _check(table: Table, config: RewriteIndexConfig) -> None:

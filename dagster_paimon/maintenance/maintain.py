@@ -17,6 +17,7 @@ from dagster_paimon.maintenance.partitions import ExpirePartitionsConfig, expire
 from dagster_paimon.maintenance.tags import AutomaticTagsConfig, create_automatic_tags_of_one
 from dagster_paimon.reporting.metadata import listed, markdown_lines
 from table_format import DueWork, Table, Upkeep
+from table_format.counted import counted
 from table_format.engine.support import DEFAULT_PARTITION_NAME
 from table_format.errors import InvalidInputError
 
@@ -41,9 +42,10 @@ def maintain_one(visit: Visit, config: MaintainConfig) -> Outcome:
         visit.log.info("%s: %s", visit.name, work)
         outcome = _DO[work.kind](visit, config, work)
         lines.append(f"| {outcome.title} | {work.reason} | {outcome.summary} |")
+    kinds = ", ".join(work.kind.replace("_", " ") for work in due)
     return Outcome(
         title="maintenance",
-        summary=f"{len(due)} tasks were due: {', '.join(work.kind.replace('_', ' ') for work in due)}",
+        summary=f"{counted(len(due), 'task was', 'tasks were')} due: {kinds}",
         metadata={"work": markdown_lines(("| work | why | result |", "|:--|:--|:--|"), lines)},
         plots=any(work.kind is Upkeep.COMPACT for work in due),
     )
@@ -70,7 +72,7 @@ def _create_tags(visit: Visit, config: MaintainConfig, work: DueWork) -> Outcome
 
 def _expire_tags(visit: Visit, config: MaintainConfig, work: DueWork) -> Outcome:  # noqa: ARG001
     names = visit.table().expire_tags()
-    return Outcome("tag expiry", f"{len(names)} tags were deleted", {"tags": listed(names)})
+    return Outcome("tag expiry", f"{counted(len(names), 'tag was', 'tags were')} deleted", {"tags": listed(names)})
 
 
 def _expire(visit: Visit, config: MaintainConfig, work: DueWork) -> Outcome:  # noqa: ARG001
@@ -79,7 +81,8 @@ def _expire(visit: Visit, config: MaintainConfig, work: DueWork) -> Outcome:  # 
 
 def _expire_changelogs(visit: Visit, config: MaintainConfig, work: DueWork) -> Outcome:  # noqa: ARG001
     gone = visit.table().expire_changelogs().changelog_ids
-    return Outcome("changelog expiry", f"{len(gone)} changelogs were deleted", {"changelogs": listed(map(str, gone))})
+    summary = f"{counted(len(gone), 'changelog was', 'changelogs were')} deleted"
+    return Outcome("changelog expiry", summary, {"changelogs": listed(map(str, gone))})
 
 
 _DO: Final[Mapping[Upkeep, Callable[[Visit, MaintainConfig, DueWork], Outcome]]] = {

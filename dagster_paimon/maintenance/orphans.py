@@ -7,7 +7,7 @@ from typing import Final
 from pydantic import Field
 
 from dagster_paimon.maintenance.config import DeletingConfig
-from dagster_paimon.maintenance.expiry import HOUR_MS, deletes, hours_ago, tried, would
+from dagster_paimon.maintenance.expiry import HOUR_MS, deletes, done_with, hours_ago, tried
 from dagster_paimon.maintenance.kinds import Maintenance, Outcome, Visit
 from dagster_paimon.reporting.metadata import listed
 from table_format import Table
@@ -39,7 +39,7 @@ def clean_one(visit: Visit, config: CleanConfig) -> Outcome:
     count = len(report.files)
     return Outcome(
         title=tried("orphans", config.dry_run),
-        summary=f"{count} orphans {would(config.dry_run, 'be deleted', 'were deleted')}, {report.bytes:,} bytes",
+        summary=f"{done_with(count, 'orphan', 'deleted', dry_run=config.dry_run)}, {report.bytes:,} bytes",
         metadata={"orphans": count, "bytes": report.bytes, "files": listed(report.paths)},
     )
 

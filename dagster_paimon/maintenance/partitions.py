@@ -8,11 +8,12 @@ from pydantic import Field
 
 from dagster_paimon.maintenance.compaction import made
 from dagster_paimon.maintenance.config import DeletingConfig, TablesConfig
-from dagster_paimon.maintenance.expiry import HOUR_MS, deletes, tried, would
+from dagster_paimon.maintenance.expiry import HOUR_MS, deletes, done_with, tried
 from dagster_paimon.maintenance.kinds import Maintenance, Outcome, Visit
 from dagster_paimon.maintenance.targets import require_partitions
 from dagster_paimon.reporting.metadata import listed, markdown_lines
 from table_format import PartitionExpiryReport, Table
+from table_format.counted import counted
 from table_format.errors import InvalidInputError
 
 
@@ -37,11 +38,12 @@ def expire_partitions_of_one(visit: Visit, config: ExpirePartitionsConfig) -> Ou
     """Drop the old partitions of one table."""
     report = _expire(visit.table(), config, dry_run=config.dry_run)
     count = len(report.partitions)
+    dropped = done_with(count, "partition", "dropped", dry_run=config.dry_run)
     head = ("| partition | rows | files |", "|:--|--:|--:|")
     lines = (f"| {gone.partition} | {gone.rows:,} | {gone.files} |" for gone in report.partitions)
     return Outcome(
         title=tried("partition expiry", config.dry_run),
-        summary=f"{count} partitions {would(config.dry_run, 'be dropped', 'were dropped')}, {report.rows:,} rows",
+        summary=f"{dropped}, {counted(report.rows, 'row', thousands=True)}",
         metadata={
             "partitions": count,
             "rows": report.rows,
@@ -96,7 +98,7 @@ def mark_partitions_of_one(visit: Visit, config: MarkPartitionsConfig) -> Outcom
     paths = visit.table().mark_partitions_done(config.partitions, allow_empty=config.allow_empty)
     return Outcome(
         title="partitions marked as done",
-        summary=f"{len(paths)} partitions are marked as done",
+        summary=f"{counted(len(paths), 'partition is', 'partitions are')} marked as done",
         metadata={"partitions": len(paths), "success files": listed(paths)},
     )
 

@@ -13,6 +13,7 @@ from dagster_paimon.maintenance.config import PartitionsConfig
 from dagster_paimon.maintenance.kinds import Maintenance, Outcome, Visit
 from dagster_paimon.maintenance.targets import require_partitions
 from table_format import Table
+from table_format.counted import counted
 from table_format.engine import declared_buckets
 from table_format.errors import InvalidInputError
 
@@ -38,7 +39,7 @@ def rescale_one(visit: Visit, config: RescaleConfig) -> Outcome:
     buckets = config.bucket or declared
     return Outcome(
         title="rescaling",
-        summary=f"{buckets} buckets in {'some partitions' if partitions else 'each partition'}"
+        summary=f"{counted(buckets, 'bucket')} in {'some partitions' if partitions else 'each partition'}"
         f"{'' if snapshots else ', as before'}",
         metadata={"buckets": buckets, "option bucket": str(declared), **made(snapshots)},
     )

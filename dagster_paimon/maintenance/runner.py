@@ -25,6 +25,7 @@ from dagster_paimon.resources.spark import SparkResource
 from dagster_paimon.tables.asset_keys import TableAssets
 from dagster_paimon.tables.measure import measure
 from table_format import Table
+from table_format.counted import counted
 from table_format.errors import AlreadyExistsError, InvalidInputError, NotFoundError, TableFormatError
 
 Event: TypeAlias = dg.AssetObservation | dg.AssetMaterialization
@@ -171,6 +172,9 @@ def refusing() -> Iterator[None]:
 
 
 def _fail(failed: dict[str, TableFormatError], *, of: int) -> None:
-    lines = [f"{len(failed)} of {of} tables failed:", *(f"{table}: {error}" for table, error in failed.items())]
+    lines = [
+        f"{len(failed)} of {counted(of, 'table')} failed:",
+        *(f"{table}: {error}" for table, error in failed.items()),
+    ]
     is_final = all(isinstance(error, _FINAL) for error in failed.values())
     raise dg.Failure(description="\n".join(lines), allow_retries=not is_final) from next(iter(failed.values()))

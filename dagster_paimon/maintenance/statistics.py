@@ -12,6 +12,7 @@ from dagster_paimon.maintenance.kinds import Maintenance, Outcome, Visit
 from dagster_paimon.reporting.metadata import health_numbers, health_plots, listed
 from dagster_paimon.tables.measure import measure
 from table_format import Table
+from table_format.counted import counted
 from table_format.errors import ColumnNotFound
 
 
@@ -26,7 +27,7 @@ class AnalyzeConfig(TablesConfig):
 def analyze_one(visit: Visit, config: AnalyzeConfig) -> Outcome:
     """Compute the row count of one table and statistics of some columns, for query planners."""
     snapshots = visit.table().analyze(config.columns or None)
-    what = f"rows and {len(config.columns)} columns" if config.columns else "rows"
+    what = f"rows and {counted(len(config.columns), 'column')}" if config.columns else "rows"
     return Outcome(
         title="statistics",
         summary=f"{what} are counted" if snapshots else "the table has no snapshot",
@@ -61,8 +62,8 @@ def report_health_of_one(visit: Visit, config: HealthConfig) -> Outcome:  # noqa
     health = measure(visit.table().facts)
     return Outcome(
         title="health",
-        summary=f"{health.live_files} files, {health.size_bytes:,} bytes, up to {health.max_sorted_runs} sorted runs, "
-        f"{health.snapshots} snapshots",
+        summary=f"{counted(health.live_files, 'file')}, {health.size_bytes:,} bytes, up to "
+        f"{counted(health.max_sorted_runs, 'sorted run')}, {counted(health.snapshots, 'snapshot')}",
         metadata={**health_numbers(health), **health_plots(health)},
     )
 

@@ -11,6 +11,7 @@ from dagster_paimon.maintenance.kinds import Maintenance, Outcome, Visit
 from dagster_paimon.maintenance.targets import require_partitions
 from dagster_paimon.reporting.metadata import Metadata, listed, markdown_lines
 from table_format import Depth, Table, VerifyReport
+from table_format.counted import counted
 
 _DEPTHS: Final = ", ".join(depth.name.lower() for depth in Depth)
 
@@ -65,10 +66,12 @@ def _findings(report: VerifyReport) -> Metadata:
 
 
 def _summary(report: VerifyReport) -> str:
-    checked = f"{report.snapshots} snapshots, {report.files} files, {report.rows:,} rows checked"
+    rows = counted(report.rows, "row", thousands=True)
+    checked = f"{counted(report.snapshots, 'snapshot')}, {counted(report.files, 'file')}, {rows} checked"
     if not report.findings:
         return f"no problems: {checked}"
-    return f"{len(report.errors)} errors and {len(report.warnings)} warnings: {checked}; {report.findings[0]}"
+    found = f"{counted(len(report.errors), 'error')} and {counted(len(report.warnings), 'warning')}"
+    return f"{found}: {checked}; {report.findings[0]}"
 
 
 def _check(table: Table, config: VerifyConfig) -> None:

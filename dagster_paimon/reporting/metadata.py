@@ -16,6 +16,7 @@ import dagster as dg
 from dagster_paimon.reporting.plots import COLOURS, SHOWN_IN_PLACE, Bar, chart
 from dagster_paimon.tables.health import TableHealth
 from table_format import CommitKind, Snapshot, TableSchema
+from table_format.counted import counted
 from table_format.secrets import redact
 
 Metadata: TypeAlias = dict[str, dg.MetadataValue]
@@ -117,10 +118,11 @@ def health_numbers(health: TableHealth) -> Metadata:
     numbers: Metadata = {f"paimon/{name}": dg.MetadataValue.int(value) for name, value in health.numbers.items()}
     if health.files_without_indexes is None:
         return numbers
-    indexed = f"{health.live_files - health.files_without_indexes} of {health.live_files}"
+    indexed = health.live_files - health.files_without_indexes
+    of = counted(health.live_files, "file has", "files have")
     return {
         **numbers,
-        "file indexes": dg.MetadataValue.text(f"{indexed} files have the indexes that the table declares"),
+        "file indexes": dg.MetadataValue.text(f"{indexed} of {of} the indexes that the table declares"),
     }
 
 

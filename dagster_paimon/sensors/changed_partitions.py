@@ -23,6 +23,7 @@ from dagster_paimon.sensors.requested_runs import Outcome, now_ms, outcome, paus
 from dagster_paimon.sensors.table_assets import TableAsset, asset_of_key
 from dagster_paimon.tables.partition_keys import in_order, keys_of_values, known_keys, successive
 from table_format import CommitKind, Snapshot
+from table_format.counted import counted
 from table_format.errors import InvalidInputError, TableNotFound
 
 _RANGE_START: Final = "dagster/asset_partition_range_start"
@@ -98,7 +99,8 @@ def _settled(context: dg.SensorEvaluationContext, state: RequestState, notes: li
     if failed:
         again = frozenset(key for request in failed for key in request.keys)
         failures = state.failures + 1
-        notes.append(f"{len(failed)} runs failed; {_listed(sorted(again))} again in {pause_ms(failures) // 1000} s")
+        retry = f"{_listed(sorted(again))} again in {pause_ms(failures) // 1000} s"
+        notes.append(f"{counted(len(failed), 'run')} failed; {retry}")
         context.log.warning("%s", notes[-1])
         return replace(state, waiting=state.waiting | again, failures=failures, not_before_ms=now + pause_ms(failures))
     return replace(state, failures=0, not_before_ms=0) if results and not running else state
@@ -195,12 +197,13 @@ def _read_snapshot(commit: Snapshot, table: str) -> int:
 def _due(
     context: dg.SensorEvaluationContext, target: TableAsset, state: RequestState, notes: list[str]
 ) -> tuple[RequestState, list[dg.RunRequest]]:
+    in_progress = f"{counted(len(state.requests), 'run is', 'runs are')} in progress"
     if not state.waiting:
         if state.requests:
-            notes.append(f"{len(state.requests)} runs are in progress")
+            notes.append(in_progress)
         return state, []
     if state.requests:
-        notes.append(f"{len(state.requests)} runs are in progress; {_listed(sorted(state.waiting))} wait")
+        notes.append(f"{in_progress}; {_listed(sorted(state.waiting))} wait")
         return state, []
     now = now_ms()
     if now < state.not_before_ms:

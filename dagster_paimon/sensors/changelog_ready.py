@@ -12,6 +12,7 @@ from dagster_paimon.reporting.metadata import data_version
 from dagster_paimon.resources.lakehouse import LakehouseCatalog
 from dagster_paimon.sensors.requested_runs import Outcome, now_ms, outcome, pause_ms
 from table_format import CommitKind, Snapshot, Table
+from table_format.counted import counted
 from table_format.engine import CHANGELOG, changes_mode, changes_of
 from table_format.errors import InvalidInputError, TableNotFound
 
@@ -112,7 +113,8 @@ def changelog_ready_sensor(
             note = f"'{consumer}' reads snapshot {lag.next_id} next and the latest of {table} is {latest_id}: the table"
             context.log.warning("%s was rolled back or created again; reset the consumer", note)
             return _nothing(last, f"{note} was rolled back or created again; reset the consumer")
-        behind = f"'{consumer}' is {lag.snapshots} snapshots and {lag.rows} rows behind {table}"
+        missing = f"{counted(lag.snapshots, 'snapshot')} and {counted(lag.rows, 'row')}"
+        behind = f"'{consumer}' is {missing} behind {table}"
         is_due = lag.snapshots >= max(min_snapshots, 1) if min_rows is None else lag.rows >= max(min_rows, 1)
         if min_rows is not None and min_snapshots > 1:
             is_due = is_due or lag.snapshots >= min_snapshots

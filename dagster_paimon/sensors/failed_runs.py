@@ -22,6 +22,7 @@ from dagster_paimon.resources.lakehouse import LakehouseCatalog, table_name
 from dagster_paimon.sensors.table_assets import asset_of_table
 from dagster_paimon.tables.selection import TableNames, TableSelection
 from table_format import OrphanReport
+from table_format.counted import counted
 from table_format.errors import ConflictError, TableNotFound
 
 _ENDED_BADLY: Final = (dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED)
@@ -187,5 +188,5 @@ def _cleaned(
 def _what(report: OrphanReport, *, deleted: bool) -> str:
     if not report.files:
         return "it left no files behind"
-    found = f"{len(report.files)} files of {report.bytes:,} bytes that nothing references"
+    found = f"{counted(len(report.files), 'file')} of {report.bytes:,} bytes that nothing references"
     return f"deleted {found}" if deleted else f"found {found}; the orphan cleanup deletes them after a day"

@@ -12,6 +12,7 @@ from dagster_paimon.sensors.requested_runs import now_ms
 from dagster_paimon.sensors.table_assets import asset_of_table
 from dagster_paimon.tables.data_age import FRESHNESS, FRESHNESS_CHECK, allowed_age, data_age
 from dagster_paimon.tables.selection import TableNames, TableSelection
+from table_format.counted import counted
 from table_format.errors import TableNotFound
 
 
@@ -68,7 +69,7 @@ def freshness_sensor(
                         metadata=found.metadata(),
                     )
                 )
-        reported = f"reported {len(evaluations)} of {len(states)} tables"
+        reported = f"reported {len(evaluations)} of {counted(len(states), 'table')}"
         note = f"{reported}; late: {'; '.join(late)}" if late else f"{reported}; none is late"
         return dg.SensorResult(skip_reason=dg.SkipReason(note), asset_events=evaluations, cursor=json.dumps(states))
 

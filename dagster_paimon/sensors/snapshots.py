@@ -21,6 +21,7 @@ from dagster_paimon.tables.measure import partition_key
 from dagster_paimon.tables.partition_keys import keys_of_values
 from dagster_paimon.tables.selection import TableNames, TableSelection
 from table_format import CommitKind, Snapshot
+from table_format.counted import counted
 from table_format.engine import FileKind, TableFacts
 from table_format.engine.support import explaining_expiry
 from table_format.errors import SnapshotExpired, TableNotFound
@@ -101,8 +102,8 @@ def _note(table: str, new: NewSnapshots, events: list[Event]) -> str:
     if not events:
         return f"{table}: snapshot {span} by runs of this instance, or without changes"
     kinds = Counter("materialization" if isinstance(e, dg.AssetMaterialization) else "observation" for e in events)
-    counted = ", ".join(f"{count} {kind}{'s' if count > 1 else ''}" for kind, count in kinds.items())
-    return f"reported {counted} of {table}, snapshot {span}"
+    events_by_kind = ", ".join(counted(count, kind) for kind, count in kinds.items())
+    return f"reported {events_by_kind} of {table}, snapshot {span}"
 
 
 def _warn(context: dg.SensorEvaluationContext, table: str, new: NewSnapshots) -> None:

@@ -72,7 +72,7 @@ def sources_changed() -> dg.AutomationCondition[Any]:
     """Return a condition: run if a source has changed and no source is being materialized.
 
     This is ``AutomationCondition.eager`` for an asset without partitions. ``eager`` waits until the last partition of a
-    source is materialized. This condition does not wait, because such an asset reads all existing rows.
+    source is materialized. This condition does not wait, because the asset reads all existing rows.
 
     Example::
 

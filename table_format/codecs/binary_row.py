@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from decimal import Context, Decimal, DecimalException
 from typing import Final
 
+from table_format.counted import counted
 from table_format.errors import BadEncoding, InvalidData
 from table_format.model.types import (
     AnyTimestampType,
@@ -77,7 +78,7 @@ def encode_row(types: Sequence[DataType], values: Sequence[InternalValue]) -> by
         InvalidData: a value does not fit its type; the only value of nested types is null.
     """
     if len(types) != len(values):
-        message = f"expected {len(types)} values, found {len(values)}"
+        message = f"expected {counted(len(types), 'value')}, found {len(values)}"
         raise InvalidData(message)
     bitmap = bytearray(bitmap_bytes(len(types)))
     fixed_end = len(bitmap) + 8 * len(types)
@@ -112,11 +113,11 @@ def deserialize_row(
     (None, 'abc')
 
     Raises:
-        BadEncoding: the bytes are not such a row; ``path`` is the file that contains them.
+        BadEncoding: the bytes are not a row of these types; ``path`` is the file that contains them.
     """
     arity = int.from_bytes(data[:4], "big")
     if len(data) < 4 or arity != len(types):
-        message = f"expected a binary row of {len(types)} columns, found {arity} in {len(data)} bytes"
+        message = f"expected a binary row of {counted(len(types), 'column')}, found {arity} in {len(data)} bytes"
         raise BadEncoding(path, message)
     row = data[4:]
     start = bitmap_bytes(arity)

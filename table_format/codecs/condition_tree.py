@@ -43,7 +43,7 @@ def condition_tree(condition: Condition) -> exp.Expr:
     '"a" IN (1, 2)'
 
     Raises:
-        InvalidFilter: the argument is not such a condition.
+        InvalidFilter: the argument is not a condition of ``col``.
     """
     match condition:
         case Column(name=name):

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from pyroaring import BitMap, BitMap64
 
+from table_format.counted import counted
 from table_format.errors import BadEncoding, InvalidInputError, LimitExceeded
 from table_format.limits import MAX_DELETION_VECTOR_BYTES
 from table_format.model.manifest import DeletionVectorRange
@@ -215,9 +216,11 @@ def decode_vector(data: bytes, range_: DeletionVectorRange, row_count: int, *, p
         raise _bad(path, range_, f"not a valid bitmap: {error}") from error
     vector = DeletionVector(bitmap)
     if vector.last is not None and vector.last >= row_count:
-        raise _bad(path, range_, f"row {vector.last} is deleted, but the data file has only {row_count} rows")
+        raise _bad(
+            path, range_, f"row {vector.last} is deleted, but the data file has only {counted(row_count, 'row')}"
+        )
     if range_.cardinality is not None and range_.cardinality != vector.cardinality:
-        raise _bad(path, range_, f"expected {range_.cardinality} deleted rows, found {vector.cardinality}")
+        raise _bad(path, range_, f"expected {counted(range_.cardinality, 'deleted row')}, found {vector.cardinality}")
     return vector
 
 

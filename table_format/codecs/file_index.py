@@ -193,7 +193,7 @@ def _decode_and_keep(head: bytes) -> HeadLayout:
 
 def _place(start: int, length: int) -> IndexPlace:
     if start < _NOWHERE or length < 0 or (start == _NOWHERE and length):
-        message = f"invalid place of an index: {length} bytes at {start}"
+        message = f"an index has an invalid place: {length} bytes at byte {start}"
         raise ValueError(message)
     return IndexPlace(start, length)
 
@@ -232,7 +232,7 @@ def _decode_head(head: bytes) -> tuple[IndexPlaces, HeadLayout]:
             at += _PLACE.size
     end = number() + at
     if end != len(head):
-        message = f"it ends at {end} of {len(head)} bytes"
+        message = f"its entries end at byte {end} of {len(head)}"
         raise ValueError(message)
     return found, HeadLayout(head, indexes, starts)
 

@@ -73,7 +73,7 @@ def pushed_filter(data: bytes, fields: Sequence[DataField]) -> PushedFilter:
     """Read an expression that was bound to these columns and serialised in the Substrait format.
 
     Raises:
-        ValueError: the bytes are not such an expression.
+        ValueError: the bytes are not a Substrait expression.
     """
     message = Message.of(data)
     [expression] = message.all(3)

@@ -158,7 +158,7 @@ class AvroFileReader:
             rows, size = cursor.long(), cursor.long()
             start += cursor.at
             if rows < 1 or not 0 <= size <= self._size - start - SYNC_BYTES:
-                raise BadEncoding(self._path, f"a block of {rows} rows and {size} bytes at byte {start}")
+                raise BadEncoding(self._path, f"the block at byte {start} states {rows} rows and {size} bytes")
             yield _Block(start, size, rows)
             start += size
             mark = self._header.sync

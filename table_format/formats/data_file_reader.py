@@ -20,6 +20,7 @@ from pyroaring import AbstractBitMap, BitMap
 
 from table_format.codecs.binary_row import deserialize_row
 from table_format.codecs.deletion_vector import DeletionVector
+from table_format.counted import counted
 from table_format.errors import BadEncoding, InvalidData
 from table_format.formats.batch_rows import sliced
 from table_format.formats.decoding import raising_read_errors
@@ -153,7 +154,7 @@ class DataFileReader:
             use_threads = self._use_threads and file.row_count > _MIN_ROWS_FOR_THREADS
             reader = file_format.open_reader(source, path, use_threads=use_threads)
             if reader.row_count != file.row_count:
-                raise BadEncoding(path, f"expected {file.row_count} rows, found {reader.row_count}")
+                raise BadEncoding(path, f"expected {counted(file.row_count, 'row')}, found {reader.row_count}")
             yield reader, path
 
     def _rows(

@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from table_format.codecs.deletion_vector import DeletionVector
+from table_format.counted import counted
 from table_format.errors import BadEncoding
 from table_format.formats.nested import empty_columns
 
@@ -93,7 +94,7 @@ def _taken(waiting: list[range], rows: int, path: str) -> Iterator[range]:
     yield range(0)
     while rows > 0:
         if not waiting:
-            raise BadEncoding(path, f"{rows} rows more than the stated number of rows in its row groups")
+            raise BadEncoding(path, f"{counted(rows, 'row')} more than the stated number of rows in its row groups")
         head = waiting.pop()
         if len(head) > rows:
             waiting.append(head[rows:])

@@ -85,7 +85,7 @@ def decode_message(data: bytes) -> Message:
             message = f"a field of wire type {wire}"
             raise ValueError(message)
         if size > len(data) - at:
-            message = f"a field of {size} bytes where only {len(data) - at} are left"
+            message = f"a field of {size} bytes, but only {len(data) - at} bytes are left"
             raise ValueError(message)
         fields.append((tag >> 3, wire, data[at : at + size]))
         at += size

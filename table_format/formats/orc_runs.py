@@ -37,7 +37,7 @@ def plain_bytes(data: bytes, compression: int, block_size: int) -> bytes:
         chunk = data[at : at + (header >> 1)]
         at += len(chunk)
         if len(chunk) != header >> 1:
-            message = f"a chunk of {header >> 1} bytes where only {len(chunk)} are left"
+            message = f"a chunk of {header >> 1} bytes, but only {len(chunk)} bytes are left"
             raise ValueError(message)
         part = chunk if header & 1 else _expanded(chunk, compression, block_size)
         if len(part) > block_size:

@@ -65,7 +65,7 @@ def read_wide_stripe(
     source.seek(stripe.offset)
     data = source.read(stripe.length)
     if len(data) != stripe.length:
-        message = f"a stripe of {stripe.length} bytes where only {len(data)} are left"
+        message = f"a stripe of {stripe.length} bytes, but only {len(data)} bytes are left"
         raise ValueError(message)
     types = tail.types
     kinds = {i: LONG for i, t in enumerate(types) if t.kind in _TIMESTAMPS}

@@ -88,7 +88,7 @@ def _check_timestamps(array: pa.Array, data_type: DataType) -> None:
     ticks = array.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
     finer = ticks[(ticks < 0) & (ticks % per_milli != 0)]
     if len(finer):
-        # Arrow stores such a fraction as a negative number, which Java cannot read.
+        # Arrow stores this fraction as a negative number, which Java cannot read.
         shown = pa.array(finer[:1]).view(pa.timestamp(array.type.unit)).cast(pa.string())[0]
         message = (
             f"{shown} as {data_type}: a timestamp before 1970 with a fraction of a millisecond cannot be stored in "

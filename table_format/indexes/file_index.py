@@ -196,7 +196,7 @@ def may_help(predicate: Predicate, schema: TableSchema) -> bool:
     """Return whether an index could exclude files for a predicate over columns of the schema.
 
     The predicate has NOT only at its leaves. Every index type supports = and IN. Only indexes that find rows support
-    other conditions. For those, index files are opened only if the options of the schema configure such an index for
+    other conditions. For those, index files are opened only if the options of the schema configure one for
     the column.
 
     >>> from table_format.model.predicate import IsNull

@@ -193,7 +193,7 @@ def _filters(size: int, read: Read, path: str, stated: int | None) -> tuple[Chec
     head = first[:length] if length <= len(first) else read(0, length)
     layout, numbers = read_head(head, path=path)
     if length + sum(numbers[1::2]) != size:
-        raise BadEncoding(path, f"the file index has {size} bytes, which is not the size in its head")
+        raise BadEncoding(path, f"the file index has {size} bytes, but its head states another size")
     starts = [numbers[2 * number] for number in layout.filters]
     lengths = [numbers[2 * number + 1] for number in layout.filters]
     if any(start >= 0 and not length for start, length in zip(starts, lengths, strict=True)):

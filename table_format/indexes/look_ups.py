@@ -107,14 +107,16 @@ class LookUps:
 def _excluded_again(io: LocalFileIO, path: str, known: CheckedFilters, excludes: _Excludes) -> bool:
     def in_file(size: int, read: Callable[[int, int], bytes]) -> bool:
         if size != known.size:
-            raise BadEncoding(path, f"the file index had {known.size} bytes before, and has {size}")
+            raise BadEncoding(
+                path, f"the file index changed during the read: it had {known.size} bytes and now has {size}"
+            )
 
         def filter_of(number: int) -> bytes:
             at = 2 * known.layout.filters[number]
             start, length = known.numbers[at : at + 2]
             data = read(start, length) if length else b""
             if xxh3_64_intdigest(data) != known.hashes[number]:
-                raise BadEncoding(path, f"the bloom filter at {start} has other bytes than before")
+                raise BadEncoding(path, f"the bloom filter at byte {start} changed during the read")
             return data
 
         return excludes(filter_of)

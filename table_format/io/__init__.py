@@ -1,1 +1,1 @@
-"""The world of files: one protocol, its stores, and the only maker of paths."""
+"""Files: one protocol, its stores, and the only module that makes paths."""

@@ -1,8 +1,8 @@
-"""Sorting more rows than fit in memory: sorted runs on disk, and their merge (Java ``BinaryExternalSortBuffer``).
+"""Sorts more rows than fit in memory: writes sorted runs to disk and merges them (Java ``BinaryExternalSortBuffer``).
 
-Rows are gathered up to a number of bytes, sorted, and written as an Arrow file of their own; the merge holds one small
-batch of each run. Rows that fit into the first buffer never touch the disk. The files lie in a temporary directory
-that goes with the sort, whatever happens.
+Rows are collected up to a number of bytes, sorted, and written to an Arrow file; the merge holds one small batch of
+each run. Rows that fit into the first buffer are never written to disk. The files are in a temporary directory, which
+is deleted with the sort, also after an error.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ AddKey: TypeAlias = Callable[[pa.RecordBatch], pa.RecordBatch]
 class ExternalSort:
     """``with ExternalSort(add_key) as rows: rows.add(batch); rows.sorted()``.
 
-    ``add_key`` appends the columns of the sort key (``kernels.sort_keys``); they are gone again in what comes out.
-    ``buffer_bytes`` is about the memory of all of it. ``directory`` is where the temporary directory is made; without
-    one, where the system has its own.
+    ``add_key`` appends the columns of the sort key (``kernels.sort_keys``); the result does not have them.
+    ``buffer_bytes`` is about the memory of the whole sort. The temporary directory is created in ``directory``; by
+    default, in that of the system.
     """
 
     def __init__(self, add_key: AddKey, *, buffer_bytes: int, directory: str | None = None) -> None:

@@ -1,7 +1,7 @@
-"""The protocol through which every byte passes. Paths are absolute text with ``/``; errors are ``OSError``.
+"""The protocol for all access to files. Paths are absolute text with ``/``; errors are ``OSError``.
 
-A store may fail at any call, before or after the effect. Only ``create`` is atomic against other processes: it is the
-commit point of everything (docs/adr). Listing may lag on some stores, so correctness never rests on ``list``.
+A store may fail at any call, before or after the effect. Only ``create`` is atomic against other processes: every
+commit relies on it (docs/adr). Listing may lag on some stores, so correctness never depends on ``list``.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class FileStatus:
     """The status of a path. ``size`` is in bytes, ``modified_ms`` in milliseconds since 1970; both are 0 for
     directories.
 
-    A symbolic link has the facts of its target, and ``is_link``. ``is_special`` is true of anything that is neither a
-    regular file nor a directory: a pipe, a socket, a device, a link whose target does not exist.
+    A symbolic link has the values of its target, and ``is_link``. ``is_special`` is true for anything that is neither
+    a regular file nor a directory: a pipe, a socket, a device, a link whose target does not exist.
     """
 
     name: str
@@ -52,37 +52,37 @@ class FileStatus:
 
 
 class FileIO(Protocol):
-    """Few verbs, each with one meaning."""
+    """A few operations, each with one meaning."""
 
     def read(self, path: str) -> bytes:
         """The whole file, unless it is larger than ``read_limit``.
 
         Raises:
-            FileNotFoundError: there is none.
-            FileTooLarge: it is larger than that; nothing was read.
+            FileNotFoundError: the file does not exist.
+            FileTooLarge: it is larger than the limit; nothing was read.
             UnexpectedKind: it is a pipe, a socket, a device or a link that leads nowhere.
         """
         ...
 
     def open_input(self, path: str) -> pa.NativeFile:
-        """A seekable file for columnar readers; the caller closes it. Raises as ``read``, but of any size."""
+        """A seekable file for columnar readers, of any size; the caller closes it. Raises the errors of ``read``."""
         ...
 
     def create(self, path: str, data: bytes) -> None:
-        """Write a file that must not exist: of all callers of all processes exactly one wins.
+        """Write a file that must not exist: of all callers in all processes, exactly one succeeds.
 
-        The bytes are durable, and complete for every reader that sees the name. Raises ``FileExistsError``.
+        The bytes are durable, and complete for every reader that sees the file. Raises ``FileExistsError``.
         """
         ...
 
     def overwrite(self, path: str, data: bytes) -> None:
-        """Replace or make a file; a reader sees the old or the new bytes, never a mixture (hints, consumers)."""
+        """Replace or create a file; a reader sees the old or the new bytes, never a mixture (hints, consumers)."""
         ...
 
     def open_output(self, path: str) -> pa.NativeFile:
-        """A sink for a new file whose name nobody else uses; ``close`` makes it durable.
+        """Open a new file for writing, with a name that nobody else uses; ``close`` makes it durable.
 
-        Raises ``FileExistsError``. If writing fails the caller deletes the path.
+        Raises ``FileExistsError``. If writing fails, the caller deletes the path.
         """
         ...
 
@@ -91,14 +91,14 @@ class FileIO(Protocol):
         ...
 
     def list_hidden(self, directory: str) -> list[FileStatus]:
-        """The children that ``list`` leaves out: what was being written when a process ended, and what others hide."""
+        """Return the children that ``list`` omits: unfinished files of ended processes, and files that others hide."""
         ...
 
     def list(self, directory: str) -> list[FileStatus]:
         """Return the children of a directory except hidden ones, sorted by name; empty if the directory does not exist.
 
         Raises:
-            UnexpectedKind: the path leads through a link that leads nowhere, so what lies there is not known.
+            UnexpectedKind: the path contains a link without a target, so its content is unknown.
         """
         ...
 
@@ -109,27 +109,27 @@ class FileIO(Protocol):
     def delete_tree(self, directory: str) -> None:
         """Delete a directory and its contents; do nothing if it does not exist.
 
-        A link is removed wherever it is met, at ``directory`` itself too, and never followed.
+        A link is removed and never followed, even if ``directory`` itself is one.
         """
         ...
 
     def delete_empty_directory(self, directory: str) -> bool:
-        """Delete a directory if it is empty and no link; whether it was deleted."""
+        """Delete a directory if it is empty and not a link. Return whether it was deleted."""
         ...
 
     def rename_directory(self, source: str, target: str) -> None:
-        """Move a directory, or the link to one. Raises ``FileExistsError`` when the target exists."""
+        """Move a directory, or the link to one. Raises ``FileExistsError`` if the target exists."""
         ...
 
     def make_directory(self, directory: str) -> None:
-        """Make a directory and its parents; nothing happens when it exists."""
+        """Create a directory and its parents; do nothing if it exists."""
         ...
 
 
 @runtime_checkable
 class ScratchFiles(Protocol):
-    """A store that can do without the durability of files which end with the job that makes them."""
+    """A store that can write files without making them durable, for files that are deleted with their job."""
 
     def open_scratch(self, path: str) -> pa.NativeFile:
-        """As ``open_output``, but what was written may be gone when the machine stops."""
+        """Like ``open_output``, but the file may be lost if the machine stops."""
         ...

@@ -11,7 +11,7 @@ _JSON: Final = ("snapshot-", "changelog-", "schema-", "tag-", "consumer-", "stat
 
 
 def size_limit(path: str) -> int:
-    """The bytes that a hint, a JSON file, or anything else (a manifest, an index) has at most.
+    """Return the maximum size in bytes of a hint, a JSON file, or any other file (a manifest, an index).
 
     >>> [size_limit(f"/w/{name}") >> 20 for name in ("LATEST", "snapshot-7", "manifest-list-7f60-0")]
     [1, 64, 512]
@@ -23,7 +23,7 @@ def size_limit(path: str) -> int:
 
 
 def read_limit(path: str) -> int:
-    """The bytes that ``FileIO.read`` reads at most: of larger files the size has to be looked at first.
+    """Return the maximum number of bytes that ``FileIO.read`` reads: callers check the size of larger files first.
 
     >>> [read_limit(f"/w/{name}") >> 20 for name in ("LATEST", "snapshot-7", "manifest-list-7f60-0")]
     [1, 64, 16]

@@ -1,8 +1,8 @@
 """Files of this machine. ``create`` is a hard link, the one POSIX call that refuses an existing name atomically.
 
-What a verb promises to be durable is durable when it returns: the bytes by ``fsync`` of the file, the name by ``fsync``
-of its directory. A rename is never used to publish, since it replaces what is there (Java ``LocalFileIO`` can lose a
-commit so); where the file system has no hard links ``create`` fails and says so.
+What an operation promises to be durable is durable when it returns: the bytes by ``fsync`` of the file, the name by
+``fsync`` of its directory. A rename is never used to publish, because it replaces an existing file (Java
+``LocalFileIO`` can lose a commit this way). If the file system has no hard links, ``create`` fails with an error.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ _T = TypeVar("_T")
 _NO_HARD_LINKS: Final = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EXDEV, errno.EMLINK})
 _LEADS_NOWHERE: Final = frozenset({errno.ENOENT, errno.ELOOP, errno.ENOTDIR})
 _ATTEMPTS: Final = 8
-"""How often a directory may vanish between making it and using it before that is an error."""
+"""How often a directory may disappear between its creation and its use before this is an error."""
 
 
 @dataclass(frozen=True, slots=True)
 class LocalFileIO:
-    """FileIO on a local file system; holds no open files and travels between processes."""
+    """FileIO on a local file system; holds no open files and can be sent to other processes."""
 
     ids: Ids = field(default_factory=SystemIds)
 
@@ -42,9 +42,9 @@ class LocalFileIO:
         """The whole file; see ``FileIO.read``.
 
         Raises:
-            FileNotFoundError: there is none.
+            FileNotFoundError: the file does not exist.
             FileTooLarge: it is larger than ``read_limit``; nothing was read.
-            UnexpectedKind: it is no file.
+            UnexpectedKind: it is not a file.
         """
         handle, size = _open_file(path)
         try:
@@ -73,7 +73,7 @@ class LocalFileIO:
         return pa.OSFile(path, "rb")
 
     def create(self, path: str, data: bytes) -> None:
-        """Write a file that must not exist, durably, by way of a temporary one. Raises ``FileExistsError``."""
+        """Write a file that must not exist, durably, through a temporary file. Raises ``FileExistsError``."""
         temporary = self._temporary(path)
         try:
             _write_new(temporary, data)
@@ -83,7 +83,7 @@ class LocalFileIO:
         _sync_directory(parent(path))
 
     def overwrite(self, path: str, data: bytes) -> None:
-        """Replace or make a file; a reader sees the old or the new bytes."""
+        """Replace or create a file; a reader sees the old or the new bytes."""
         temporary = self._temporary(path)
         try:
             _write_new(temporary, data)
@@ -93,12 +93,12 @@ class LocalFileIO:
             Path(temporary).unlink(missing_ok=True)
 
     def open_output(self, path: str) -> pa.NativeFile:
-        """A sink for a new file; ``close`` makes its bytes and its name durable. Raises ``FileExistsError``."""
+        """Open a new file for writing; ``close`` makes its bytes and its name durable. Raises ``FileExistsError``."""
         os.close(_in_directory_of(path, lambda: _open_new(checked_path(path))))
         return _DurableFile(path, "wb")
 
     def open_scratch(self, path: str) -> pa.NativeFile:
-        """A sink for a new file that need not outlive the machine. Raises ``FileExistsError``."""
+        """Open a new file that need not survive a stop of the machine. Raises ``FileExistsError``."""
         os.close(_in_directory_of(path, lambda: _open_new(checked_path(path))))
         return pa.OSFile(path, "wb")
 
@@ -111,7 +111,7 @@ class LocalFileIO:
         return _status(path, base_name(path), own)
 
     def list_hidden(self, directory: str) -> list[FileStatus]:
-        """The children of a directory that ``list`` leaves out, sorted by name."""
+        """Return the children of a directory that ``list`` omits, sorted by name."""
         return _children(directory, is_hidden)
 
     def list(self, directory: str) -> list[FileStatus]:
@@ -138,7 +138,7 @@ class LocalFileIO:
         raise OSError(errno.EBUSY, "the directory is being written to", directory)
 
     def delete_empty_directory(self, directory: str) -> bool:
-        """Delete a directory if it is empty and no link; whether it was deleted."""
+        """Delete a directory if it is empty and not a link. Return whether it was deleted."""
         try:
             Path(checked_path(directory)).rmdir()
         except FileNotFoundError:
@@ -154,13 +154,13 @@ class LocalFileIO:
         return True
 
     def rename_directory(self, source: str, target: str) -> None:
-        """Move a directory, or the link to one. Raises ``FileExistsError`` when the target exists."""
+        """Move a directory, or the link to one. Raises ``FileExistsError`` if the target exists."""
         if not Path(checked_path(source)).is_dir():
             raise FileNotFoundError(errno.ENOENT, "no such directory", source)
         if Path(source).is_symlink():
             _move_link(source, checked_path(target))
             return
-        # POSIX replaces an empty directory; making it first is what refuses a target that exists.
+        # POSIX replaces an empty directory; creating the target first refuses an existing one.
         _in_directory_of(target, lambda: Path(checked_path(target)).mkdir())
         try:
             Path(source).rename(target)
@@ -175,7 +175,7 @@ class LocalFileIO:
         _sync_directory(parent(target))
 
     def make_directory(self, directory: str) -> None:
-        """Make a directory and its parents; nothing happens when it exists."""
+        """Create a directory and its parents; do nothing if it exists."""
         _make_directories(checked_path(directory))
 
     def _temporary(self, path: str) -> str:
@@ -197,12 +197,12 @@ class _DurableFile(pa.OSFile):
 
 
 def absolute_path(path: str) -> str:
-    """A path of this machine as the absolute, normal text every verb wants."""
+    """Return a path of this machine as the absolute, normal text that every operation takes."""
     return os.path.abspath(Path(path).expanduser())  # noqa: PTH100 - Path.absolute keeps '..'
 
 
 def _open_file(path: str) -> tuple[int, int]:
-    """A handle of a regular file, and its size: to open a pipe would wait for its writer, and a device has no end."""
+    """Open a regular file and return its size. Other kinds are refused: opening a pipe would wait for its writer."""
     try:
         handle = os.open(checked_path(path), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
@@ -242,7 +242,7 @@ def _kind(mode: int) -> str:
 
 
 def _refuse_broken_links(path: str) -> None:
-    """Raise when the path is, or leads through, a link that leads nowhere: then it is not just missing."""
+    """Raise if the path is or contains a link without a target, which differs from a missing file."""
     while path != "/" and not Path(path).exists():
         if Path(path).is_symlink():
             raise UnexpectedKind(errno.ELOOP, f"the symbolic link to '{Path(path).readlink()}' leads nowhere", path)
@@ -250,7 +250,7 @@ def _refuse_broken_links(path: str) -> None:
 
 
 def _move_link(source: str, target: str) -> None:
-    # Making the link refuses a target that exists. A crash before the old one is removed leaves two names.
+    # Creating the link refuses an existing target. A crash before the old name is removed leaves both names.
     text = os.readlink(source)  # noqa: PTH115 - Path would change its text
     if not text.startswith("/") and parent(source) != parent(target):
         text = os.path.join(parent(source), text)  # noqa: PTH118 - '..' stays as it is
@@ -265,7 +265,7 @@ def _open_new(path: str) -> int:
 
 
 def _write_new(path: str, data: bytes) -> None:
-    """Make a file of these bytes that is on disk when this returns; a failure may leave a part of it."""
+    """Write these bytes to a new file, durably; a failure may leave a part of it."""
     with os.fdopen(_in_directory_of(path, lambda: _open_new(path)), "wb", buffering=0) as file:
         _write_all(file.fileno(), data)
         os.fsync(file.fileno())
@@ -277,7 +277,9 @@ def _in_directory_of(path: str, action: Callable[[], _T]) -> _T:
             return action()
         except FileNotFoundError:
             _make_directories(parent(path))
-    raise FileNotFoundError(errno.ENOENT, "the directory is deleted as often as it is made", parent(path))
+    raise FileNotFoundError(
+        errno.ENOENT, "another process deleted the directory each time it was created", parent(path)
+    )
 
 
 def _make_directories(directory: str) -> None:
@@ -322,7 +324,7 @@ def _children(directory: str, is_wanted: Callable[[str], bool]) -> list[FileStat
         with os.scandir(checked_path(directory)) as entries:
             for entry in entries:
                 if is_wanted(entry.name):
-                    # The file may go away while we look: then it is not there.
+                    # Another process may delete the file during the check; then it does not exist.
                     with suppress(FileNotFoundError):
                         found.append(_status(entry.path, entry.name, entry.stat(follow_symlinks=False)))
     except FileNotFoundError:

@@ -1,7 +1,7 @@
-"""Files in memory, with the meaning of files on disk: what tests and simulations run on.
+"""Files in memory that behave like files on disk, for tests and simulations.
 
-Every change is one step under a lock, bytes are visible while they are written (as on disk), names are sorted, and time
-is the given clock's. Nothing is read from or written to the machine.
+Every change is one step under a lock, bytes are visible while they are written (as on disk), names are sorted, and the
+time is that of the given clock. Nothing is read from or written to the machine.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ class MemoryFileIO:
         self._clock = clock or SystemClock()
         self._lock = threading.RLock()
         self._files: dict[str, _File] = {}
-        # Children by directory: listing must not look at every file of the store.
+        # Children by directory, so that listing does not visit every file of the store.
         self._directories: dict[str, set[str]] = {"/": set()}
 
     def read(self, path: str) -> bytes:
         """The whole file.
 
         Raises:
-            FileNotFoundError: there is none.
+            FileNotFoundError: the file does not exist.
             FileTooLarge: it is larger than ``read_limit``; nothing was read.
         """
         with self._lock:
@@ -60,7 +60,7 @@ class MemoryFileIO:
             self._add(path, _File(bytes(data), self._clock.now_ms()))
 
     def overwrite(self, path: str, data: bytes) -> None:
-        """Replace or make a file; a reader sees the old or the new bytes."""
+        """Replace or create a file; a reader sees the old or the new bytes."""
         with self._lock:
             self._refuse_directory(path)
             if path in self._files:
@@ -69,7 +69,7 @@ class MemoryFileIO:
                 self.create(path, data)
 
     def open_output(self, path: str) -> pa.NativeFile:
-        """A sink for a new file. Raises ``FileExistsError``."""
+        """Open a new file for writing. Raises ``FileExistsError``."""
         file = _File(bytearray(), self._clock.now_ms())
         with self._lock:
             self._add(path, file)
@@ -81,7 +81,7 @@ class MemoryFileIO:
             return self._status(checked_path(path))
 
     def list_hidden(self, directory: str) -> list[FileStatus]:
-        """The children of a directory that ``list`` leaves out, sorted by name."""
+        """Return the children of a directory that ``list`` omits, sorted by name."""
         return [*self._children(directory, is_hidden)]
 
     def list(self, directory: str) -> list[FileStatus]:
@@ -111,7 +111,7 @@ class MemoryFileIO:
             self.delete_empty_directory(directory)
 
     def delete_empty_directory(self, directory: str) -> bool:
-        """Delete a directory if it is empty; whether it was deleted."""
+        """Delete a directory if it is empty. Return whether it was deleted."""
         with self._lock:
             if checked_path(directory) in self._files:
                 raise NotADirectoryError(errno.ENOTDIR, "not a directory", directory)
@@ -122,7 +122,7 @@ class MemoryFileIO:
             return True
 
     def rename_directory(self, source: str, target: str) -> None:
-        """Move a directory. Raises ``FileExistsError`` when the target exists."""
+        """Move a directory. Raises ``FileExistsError`` if the target exists."""
         with self._lock:
             if checked_path(source) not in self._directories:
                 raise FileNotFoundError(errno.ENOENT, "no such directory", source)
@@ -134,7 +134,7 @@ class MemoryFileIO:
             self._move(source, target)
 
     def make_directory(self, directory: str) -> None:
-        """Make a directory and its parents; nothing happens when it exists."""
+        """Create a directory and its parents; do nothing if it exists."""
         with self._lock:
             if checked_path(directory) in self._files:
                 raise NotADirectoryError(errno.ENOTDIR, "a file has the name of a directory", directory)
@@ -188,7 +188,7 @@ class MemoryFileIO:
 
 
 class _Sink:
-    """The file object behind ``open_output``: what is written is there at once, as on disk."""
+    """The file object of ``open_output``: written bytes are visible immediately, as on disk."""
 
     def __init__(self, file: _File) -> None:
         self._data = bytearray()
@@ -204,7 +204,7 @@ class _Sink:
         return len(self._data)
 
     def flush(self) -> None:
-        """Nothing is held back."""
+        """Do nothing, because nothing is buffered."""
 
     def close(self) -> None:
         if not self.closed:

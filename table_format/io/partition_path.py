@@ -1,7 +1,7 @@
 """The directory text of a partition: ``k=v/k2=v2`` (format chapter 01; Java ``PartitionPathUtils``).
 
-The text is derived and never parsed back: the truth is the serialised partition in the manifest, and two partitions
-(null and blank) may share one directory. The text must equal Java's to the character, or the two would not find each
+The text is derived and never parsed: the serialised partition in the manifest is authoritative, and two partitions
+(null and blank) may share one directory. The text must equal Java's exactly, or neither would find the
 other's files; so the forms of ``LocalDateTime.toString`` and ``Double.toString`` are spelled out here.
 """
 
@@ -34,7 +34,7 @@ _NANOS_PER_DAY: Final = 86_400_000_000_000
 _NANOS_PER_SECOND: Final = 1_000_000_000
 _MILLIS_PER_DAY: Final = 86_400_000
 _ESCAPES: Final = {ord(c): f"%{ord(c):02X}" for c in [*map(chr, range(0x20)), *"\"#%'*/:=?\\\x7f{}[]^"]}
-# Java's Character.isWhitespace denies these, Python's str.isspace does not.
+# These are whitespace for Python's str.isspace, but not for Java's Character.isWhitespace.
 _NOT_WHITESPACE_IN_JAVA: Final = frozenset("\x85\u00a0\u2007\u202f")
 
 
@@ -69,7 +69,7 @@ def partition_text(
 
 
 def check_new_partition(fields: Sequence[DataField], text: str) -> None:
-    """Refuse a partition with a directory name that no file system takes; ``text`` is that of ``partition_text``.
+    """Refuse a partition whose directory name is too long for file systems; ``text`` is that of ``partition_text``.
 
     Escapes and UTF-8 count: a value may be much shorter than its name.
 
@@ -89,7 +89,7 @@ def check_new_partition(fields: Sequence[DataField], text: str) -> None:
 
 
 def escape(text: str) -> str:
-    """Replace every character that cannot stand in one directory name by ``%XX``.
+    """Replace every character that a directory name cannot contain by ``%XX``.
 
     >>> escape("100% of {a}/b")
     '100%25 of %7Ba%7D%2Fb'
@@ -124,7 +124,7 @@ def _value_text(data_type: DataType, value: InternalValue, *, legacy: bool) -> s
             return _local_date_time(value) if legacy else _timestamp_text(value, precision)
         case (BytesType(), bytes()):
             if legacy:
-                # Java prints the identity of the array, another text in each process.
+                # Java prints the identity of the array, which differs in each process.
                 feature = f"a partition column of type {data_type} with 'partition.legacy-name' = 'true'"
                 raise UnsupportedFeature(feature)
             return value.decode("utf-8", "replace")
@@ -132,7 +132,7 @@ def _value_text(data_type: DataType, value: InternalValue, *, legacy: bool) -> s
             return value
         case _, int():
             return str(value)
-    message = f"{value!r} is no value of a partition column of type {data_type}"
+    message = f"{value!r} is not a value of a partition column of type {data_type}"
     raise InvalidData(message)
 
 
@@ -162,7 +162,7 @@ def _clock_of(nanos_of_day: int) -> tuple[int, int, int, int]:
 
 
 def _local_date_time(nanos: int) -> str:
-    """Java's ``LocalDateTime.toString``: seconds only when they matter, the fraction in groups of three digits.
+    """Java's ``LocalDateTime.toString``: seconds only if they are not zero, the fraction in groups of three digits.
 
     >>> second = 1_000_000_000
     >>> [_local_date_time(n) for n in (0, second, 120_000_000, 1_000, 1)]  # doctest: +NORMALIZE_WHITESPACE

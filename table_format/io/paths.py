@@ -1,7 +1,7 @@
-"""The only maker and parser of the names a table and a warehouse consist of (format chapter 01).
+"""Makes and parses all names of files and directories of tables and warehouses (format chapter 01).
 
-Every path this module returns lies below the root it was made from: names are checked by grammar, and a name that came
-out of a metadata file is refused when it is more than one plain file name. Java ``FileStorePathFactory``,
+Every path that this module returns is below the given root: names are checked, and a name in a metadata file is
+refused if it is more than a plain file name. Java ``FileStorePathFactory``,
 ``DataFilePathFactory``, ``BranchManager``, ``TagManager``.
 """
 
@@ -84,7 +84,7 @@ _ENTROPY: Final = re.compile(r"/([01]{4}/){3}[01]{8}")
 class TablePaths:
     """The paths of one table.
 
-    A branch has its own snapshots, schemas, tags, consumers and changelogs; all other files lie in the table's root and
+    A branch has its own snapshots, schemas, tags, consumers and changelogs; all other files are in the table's root and
     are shared. ``data_directory`` is the option ``data-file.path-directory``.
     """
 
@@ -122,7 +122,7 @@ class TablePaths:
         return f"{self.root}/branch"
 
     def branch_draft(self, uuid: str) -> str:
-        """Where a branch is put together before it gets its name; hidden from listings."""
+        """The directory in which a branch is prepared before it gets its name; hidden from listings."""
         return f"{self.branch_directory}/{temporary_name(_BRANCH, uuid)}"
 
     @property
@@ -145,19 +145,19 @@ class TablePaths:
         return f"{self.snapshot_directory}/EARLIEST"
 
     def expiry_notice(self, end: int, uuid: str) -> str:
-        """The file that says that an expiry is deleting the snapshots before ``end``; its name says all.
+        """The file that marks that an expiry is deleting the snapshots before ``end``; only its name counts.
 
-        Other engines pass it over: it is neither a snapshot nor a hint.
+        Other engines ignore it, because it is neither a snapshot nor a hint.
         """
         return f"{self.snapshot_directory}/{_EXPIRING}{end}-{uuid}"
 
     def rewriting_notice(self, *, apart: bool) -> str:
-        """The file that is there while the history of the branch is replaced by another, which may begin ``apart``."""
+        """The file that exists while another history replaces that of the branch, which may begin ``apart``."""
         return f"{self.snapshot_directory}/{_REWRITING}{_APART if apart else ''}"
 
     @property
     def changelog_directory(self) -> str:
-        """The directory of the changelogs that outlive their snapshots."""
+        """The directory of the changelogs that are kept longer than their snapshots."""
         return f"{self.branch_root(self.branch)}/changelog"
 
     @property
@@ -189,7 +189,7 @@ class TablePaths:
         return f"{self.branch_root(self.branch)}/tag"
 
     def tag(self, name: str) -> str:
-        """The file of a tag. Tables of others have tags with purely numeric names, which are read; see ``new_tag``.
+        """The file of a tag. Purely numeric names, which other writers create, can be read; see ``new_tag``.
 
         Raises:
             InvalidIdentifier: the name is not legal.
@@ -198,7 +198,7 @@ class TablePaths:
         return f"{self.tag_directory}/{_fitting(_TAG + name, 'tag')}"
 
     def new_tag(self, name: str) -> str:
-        """The file of a tag that is to be made.
+        """The file of a new tag.
 
         Raises:
             InvalidIdentifier: the name is not legal, or purely numeric, which could be mistaken for a snapshot id.
@@ -206,7 +206,7 @@ class TablePaths:
         return self.tag(_check_not_numeric(name, "tag"))
 
     def tag_notice(self, name: str) -> str:
-        """The file that says that a tag is being deleted: files that only it kept may be gone."""
+        """The file that marks that a tag is being deleted: files that only the tag kept may be missing."""
         check_name(name, "tag")
         return f"{self.tag_directory}/{_TAG_DELETION}{name}"
 
@@ -285,7 +285,7 @@ class TablePaths:
         return f"{self.partition_directory(partition)}/bucket-{name}"
 
     def check_new_bucket(self, partition: str, bucket: int) -> None:
-        """Refuse a bucket whose files would have paths that no file system takes.
+        """Refuse a bucket whose files would have paths that are too long for file systems.
 
         Raises:
             InvalidData: names the directory's bytes and how many there may be.
@@ -303,7 +303,7 @@ class TablePaths:
         """The path of a data or changelog file.
 
         Raises:
-            BadEncoding: the metadata holds a name that is more than a file name, or an external path of another name.
+            BadEncoding: the metadata holds a name that is not a plain file name, or an external path with another name.
             UnsupportedFeature: the file lies outside the file system.
         """
         own = self.file_in_bucket(partition, bucket, file.file_name)
@@ -320,9 +320,9 @@ class TablePaths:
         return replace(self, root=root)
 
     def is_laid_out(self, partition: str, bucket: int, path: str) -> bool:
-        """Whether a file lies in a directory that writers of the format make for a bucket, below any root.
+        """Whether a file is in a directory that writers of the format create for a bucket, below any root.
 
-        Only such files are deleted outside the table: nothing else says that they are the table's own.
+        Outside the table, only these files are deleted: nothing else shows that they belong to the table.
 
         >>> paths = TablePaths("/w/shop.db/orders")
         >>> [paths.is_laid_out("", 0, f"/elsewhere/{place}/f") for place in ("bucket-0", "bucket-1", "photos")]
@@ -337,7 +337,7 @@ class TablePaths:
         return _child(self.bucket_directory(partition, bucket), name)
 
     def extra_files(self, partition: str, bucket: int, file: DataFileMeta) -> tuple[str, ...]:
-        """The paths of the files that live and die with a data file: its file index, its changelog companion."""
+        """The paths of the files that belong to a data file: its file index, its changelog companion."""
         return tuple(self.beside(partition, bucket, file, name) for name in file.extra_files)
 
     def files_of(self, partition: str, bucket: int, file: DataFileMeta) -> tuple[str, ...]:
@@ -346,11 +346,11 @@ class TablePaths:
 
 
 # --- names of new files: a kind, a UUID, a counter ------------------------------------------------------------------
-# The UUID of a file that is written in one piece states its content (``codecs.content_name``).
+# The UUID of a file that is written at once contains a hash of its content (``codecs.content_name``).
 
 
 def data_file_name(prefix: str, uuid: str, counter: int, extension: str) -> str:
-    """The name of a new data or changelog file; ``extension`` comes without dot.
+    """The name of a new data or changelog file; ``extension`` has no dot.
 
     >>> data_file_name("data-", "7f60b530-056b-4692-9e07-7c8e9fd4e68a", 0, "parquet")
     'data-7f60b530-056b-4692-9e07-7c8e9fd4e68a-0.parquet'
@@ -369,7 +369,7 @@ def postponed_prefix(commit_user: str, writer_id: int) -> str:
 
 
 def file_index_name(data_file: str, uuid: str) -> str:
-    """The name of the file with the indexes of a data file: readers know it by its end.
+    """The name of the file with the indexes of a data file; readers recognize it by its suffix.
 
     >>> file_index_name("data-7f60b530-0.parquet", "59f26fa6-afe8-8061-85c9-7cf9b0447624")
     'data-7f60b530-0.parquet.59f26fa6-afe8-8061-85c9-7cf9b0447624.index'
@@ -378,17 +378,17 @@ def file_index_name(data_file: str, uuid: str) -> str:
 
 
 def manifest_name(uuid: str, counter: int) -> str:
-    """The name of a manifest: the number ``counter`` of one commit."""
+    """The name of a manifest: number ``counter`` of one commit."""
     return f"manifest-{uuid}-{counter}"
 
 
 def manifest_list_name(uuid: str, counter: int) -> str:
-    """The name of a manifest list: the number ``counter`` of one commit."""
+    """The name of a manifest list: number ``counter`` of one commit."""
     return f"manifest-list-{uuid}-{counter}"
 
 
 def index_manifest_name(uuid: str, counter: int) -> str:
-    """The name of an index manifest: the number ``counter`` of one commit."""
+    """The name of an index manifest: number ``counter`` of one commit."""
     return f"index-manifest-{uuid}-{counter}"
 
 
@@ -403,12 +403,12 @@ def statistics_name(uuid: str, counter: int) -> str:
 
 
 def temporary_name(name: str, uuid: str) -> str:
-    """The name under which a file is written before it gets its own; hidden from listings."""
+    """The temporary name of a file while it is written; hidden from listings."""
     return f".{name}.{uuid}{_TEMPORARY_SUFFIX}"
 
 
 def dropped_directory(directory: str, uuid: str) -> str:
-    """Where the directory of a table or database lies from its drop until its files are deleted; hidden.
+    """The directory of a dropped table or database until its files are deleted; hidden from listings.
 
     >>> dropped_directory("/w/shop.db/orders", "7f60")
     '/w/shop.db/.dropped-orders.7f60.tmp'
@@ -417,7 +417,7 @@ def dropped_directory(directory: str, uuid: str) -> str:
 
 
 def is_dropped(name: str, of: str = "") -> bool:
-    """Whether the name is that of something dropped: of the table or database directory ``of``, or of any.
+    """Whether the name is that of a dropped table or database: of the directory ``of``, or of any.
 
     >>> [is_dropped(".dropped-orders.7f60.tmp", of) for of in ("orders", "", "other")]
     [True, True, False]
@@ -462,7 +462,7 @@ def snapshot_id_of(file_name: str) -> int | None:
 
 
 def expiry_end_of(file_name: str) -> int | None:
-    """The first snapshot that stays, of the notice of an expiry; ``None`` for any other name.
+    """The first snapshot that an expiry keeps, from the name of its notice; ``None`` for any other name.
 
     >>> [expiry_end_of(n) for n in ("expiring-12-7f60b530", "expiring-x-7f60", "snapshot-12", "expiring-12")]
     [12, None, None, None]
@@ -477,32 +477,32 @@ def is_rewriting_notice(file_name: str) -> bool:
 
 
 def changelog_id_of(file_name: str) -> int | None:
-    """The id in the name of a changelog; ``None`` if it is no such name."""
+    """The id in the name of a changelog; ``None`` for any other name."""
     return _number_after(_CHANGELOG, file_name)
 
 
 def schema_id_of(file_name: str) -> int | None:
-    """The id in the name of a schema; ``None`` if it is no such name."""
+    """The id in the name of a schema; ``None`` for any other name."""
     return _number_after(_SCHEMA, file_name)
 
 
 def tag_name_of(file_name: str) -> str | None:
-    """The tag of a file; ``None`` if it is no name of a tag."""
+    """The tag of a file; ``None`` for any other file name."""
     return _text_after(_TAG, file_name)
 
 
 def tag_being_deleted(file_name: str) -> str | None:
-    """The tag that is being deleted, as a notice of ``tag_notice`` says."""
+    """The tag that is being deleted, from the name of its ``tag_notice``."""
     return _text_after(_TAG_DELETION, file_name)
 
 
 def consumer_name_of(file_name: str) -> str | None:
-    """The consumer of a file; ``None`` if it is no name of a consumer."""
+    """The consumer of a file; ``None`` for any other file name."""
     return _text_after(_CONSUMER, file_name)
 
 
 def branch_name_of(directory_name: str) -> str | None:
-    """The branch of a directory; ``None`` if it is no name of a branch."""
+    """The branch of a directory; ``None`` for any other directory."""
     return _text_after(_BRANCH, directory_name)
 
 
@@ -525,12 +525,12 @@ def extension_of(file_name: str) -> str:
 
 
 def is_hidden(name: str) -> bool:
-    """Whether listings skip the name: temporary files, and what other tools put there."""
+    """Whether listings skip the name: temporary files, and files of other tools."""
     return name.startswith(".")
 
 
 def is_temporary(name: str) -> bool:
-    """Whether the name is one under which a file is written before it gets its own; the reference's look the same.
+    """Whether the name is a temporary name of a file; those of the reference have the same form.
 
     >>> [is_temporary(n) for n in (temporary_name("snapshot-1", "7f60"), ".hidden", "a.tmp")]
     [True, False, False]
@@ -546,16 +546,16 @@ def is_plain_path(path: str) -> bool:
     """
     if path == "/":
         return True
-    # Searches of text: this is asked for each file that is opened.
+    # Plain text searches, because this runs for each opened file.
     whole = f"{path}/"
     return path[:1] == "/" and "\0" not in path and not any(part in whole for part in ("//", "/./", "/../"))
 
 
 def checked_path(path: str) -> str:
-    """The path itself when it is absolute and normal.
+    """Return the path itself if it is absolute and normal.
 
     Raises:
-        OSError: it is not, so nobody can say which file it means.
+        OSError: it is not, so it does not identify a file.
     """
     if not is_plain_path(path):
         raise OSError(errno.EINVAL, "expected an absolute path without '.', '..' or empty parts", path)
@@ -563,7 +563,7 @@ def checked_path(path: str) -> str:
 
 
 def parent(path: str) -> str:
-    """The directory that a path lies in."""
+    """The parent directory of a path."""
     return path.rpartition("/")[0] or "/"
 
 
@@ -589,7 +589,7 @@ def without_scheme(path: str) -> str:
 
 
 def external_uri(path: str) -> str:
-    """How metadata names a local file outside the table: as Java writes it, one slash after the scheme.
+    """The name of a local file outside the table in metadata: as in Java, with one slash after the scheme.
 
     >>> external_uri("/data/bucket-0/f")
     'file:/data/bucket-0/f'
@@ -598,10 +598,10 @@ def external_uri(path: str) -> str:
 
 
 def external_path(uri: str, name: str) -> str:
-    """The path of a file that lies outside the table.
+    """The path of a file outside the table.
 
     Raises:
-        UnsupportedFeature: it lies outside the file system.
+        UnsupportedFeature: it is outside the file system.
         BadEncoding: its last part is not the name of the file.
     """
     path = external_directory(uri)
@@ -614,7 +614,7 @@ def external_directory(uri: str) -> str:
     """The path that a URI of the local file system names.
 
     Raises:
-        UnsupportedFeature: it is another file system, or no plain path.
+        UnsupportedFeature: it is another file system, or not a plain path.
     """
     path = without_scheme(uri)
     if _SCHEME.match(path) or not is_plain_path(path):

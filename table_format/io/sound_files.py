@@ -1,7 +1,7 @@
 """The only way in which the library reads files: never more than the recorded size, and only regular files.
 
-What a store reports as an ``OSError`` about the file itself becomes an error of the library here; that there is no such
-file is left to the caller, who knows what that means.
+An ``OSError`` about the file itself becomes an error of the library here. A missing file is left to the caller, who
+knows what it means.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from table_format.io.file_limits import size_limit
 
 
 def read_file(io: FileIO, path: str, *, size: int | None = None) -> bytes:
-    """The whole file; ``size`` is how many bytes it has according to the metadata, if that is known.
+    """Read the whole file; ``size`` is its size in bytes by the metadata, if it is known.
 
     Raises:
-        FileNotFoundError: there is none.
-        Truncated: it has another size than announced; if it is a large one, nothing was read.
-        LimitExceeded: it is larger than any sound file of its name; nothing was read.
-        BadEncoding: a directory, a pipe or something else that is no file has its name.
+        FileNotFoundError: the file does not exist.
+        Truncated: it has another size than recorded; a large file is not read.
+        LimitExceeded: it is larger than a valid file of its name can be; nothing was read.
+        BadEncoding: the path is a directory, a pipe or something else that is not a file.
     """
     try:
         with refusing_special_files(path):
@@ -40,9 +40,9 @@ def opened_file(io: FileIO, path: str, *, size: int | None = None) -> Iterator[p
     """A file that metadata names, to be read in pieces; closed at the end.
 
     Raises:
-        MissingFile: there is none.
-        Truncated: it has another size than announced.
-        BadEncoding: a directory, a pipe or something else that is no file has its name.
+        MissingFile: the file does not exist.
+        Truncated: it has another size than recorded.
+        BadEncoding: the path is a directory, a pipe or something else that is not a file.
     """
     try:
         with refusing_special_files(path):
@@ -56,10 +56,10 @@ def opened_file(io: FileIO, path: str, *, size: int | None = None) -> Iterator[p
 
 
 def file_exists(io: FileIO, path: str) -> bool:
-    """Whether there is a file of that name.
+    """Return whether the file exists.
 
     Raises:
-        BadEncoding: a directory, a pipe or something else that is no file has it.
+        BadEncoding: the path is a directory, a pipe or something else that is not a file.
     """
     found = io.status(path)
     if found is None:
@@ -71,7 +71,7 @@ def file_exists(io: FileIO, path: str) -> bool:
 
 @contextmanager
 def refusing_special_files(path: str) -> Iterator[None]:
-    """Name what cannot be a file of the table as what it is."""
+    """Report what is in the place of a file of the table."""
     try:
         yield
     except (UnexpectedKind, IsADirectoryError) as error:
@@ -82,7 +82,7 @@ def _read_large(io: FileIO, path: str, size: int, *, announced: int | None) -> b
     if announced is not None:
         _check_size(path, size, announced)
     if size > (limit := size_limit(path)):
-        message = f"the file has {size} bytes; at most {limit} are read of such a file"
+        message = f"the file has {size} bytes; at most {limit} are read"
         raise LimitExceeded(path, message)
     with io.open_input(path) as source:
         data: bytes = source.read(size)

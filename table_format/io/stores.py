@@ -1,6 +1,6 @@
 """The stores of files by the scheme of a URI, such as ``file`` of ``file:///warehouse``.
 
-A new one takes a module beside this one and a line in ``STORES``; a program adds its own by ``register_store``.
+To add a store, write a module next to this one and a line in ``STORES``; a program calls ``register_store``.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ def path_in_store(uri: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """One scheme: how such a store is opened, and which path of it a URI names.
+    """One scheme: how its store is opened, and which path a URI names.
 
     ``options`` is a frozen dataclass whose members are options (``Option.field``) of the catalog that the store takes,
-    such as its access keys; options with the parser ``secret`` are given as ``Secret`` and never shown. ``open`` is
-    given that dataclass with the values of the catalog, or ``None`` where there is none.
+    such as its access keys; options with the parser ``secret`` are given as ``Secret`` and never shown. ``open``
+    receives an instance of it with the values of the catalog; ``None`` if the store has no options.
     """
 
     scheme: str
@@ -44,7 +44,7 @@ class Store:
 
 
 def scheme_of(uri: str) -> str:
-    """The scheme of a URI in lower case; that of local files for a plain path.
+    """Return the scheme of a URI in lower case; that of local files for a plain path.
 
     >>> scheme_of("S3://bucket/w"), scheme_of("file:/w"), scheme_of("warehouse")
     ('s3', 'file', 'file')
@@ -68,6 +68,6 @@ def register_store(store: Store) -> None:
     """Let catalogs open warehouses of this scheme, in this process.
 
     Raises:
-        AlreadyExistsError: there is a store for that scheme.
+        AlreadyExistsError: the scheme already has a store.
     """
     STORES.register(store)

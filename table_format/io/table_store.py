@@ -1,4 +1,4 @@
-"""One table as the layers above see the world: its files, their names, and the time and chance of this process."""
+"""The surroundings of one table: its files, their names, and the clock and random numbers of this process."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from table_format.runtime import Runtime
 
 @dataclass(frozen=True, slots=True)
 class TableStore:
-    """Everything an operation on a table needs beside the table's own facts; travels between processes.
+    """Everything that an operation needs besides the facts of the table. Can be sent to other processes.
 
-    ``identity`` tells the table that was opened from another made at the same path later (``metastore.identity``);
-    without it nobody checks.
+    ``identity`` distinguishes the opened table from one created later at the same path (``metastore.identity``);
+    without it, this is not checked.
     """
 
     io: FileIO

@@ -9,7 +9,7 @@ from typing import Final, TypeVar
 T = TypeVar("T")
 R = TypeVar("R")
 MOST_THREADS: Final = 64
-"""However many are asked for: more do not make a store quicker."""
+"""The maximum number of threads: more do not make a store faster."""
 
 
 def side_by_side(work: Callable[[T], R], items: Sequence[T], threads: int | None) -> list[R]:
@@ -19,7 +19,7 @@ def side_by_side(work: Callable[[T], R], items: Sequence[T], threads: int | None
     ([1, 3], [0])
 
     Raises:
-        Exception: what the work on the first item that failed raised, after the work that had begun has ended.
+        Exception: the error of the first failed item, after all started work has ended.
     """
     width = min(threads or 1, len(items), MOST_THREADS)
     if width <= 1:

@@ -1,7 +1,7 @@
-"""Files that no snapshot names: how they are deleted when the work that wrote them fails, or needs them no more.
+"""Deletes files that no snapshot names, after the work that wrote them failed or no longer needs them.
 
-One rule holds everywhere. A file that cannot be deleted stays as an orphan and is logged; it never hides the error that
-made its deletion necessary. ``Table.remove_orphan_files`` deletes it later.
+A file that cannot be deleted stays as an orphan and is logged; it never hides the error that made its deletion
+necessary. ``Table.remove_orphan_files`` deletes it later.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _log = logging.getLogger(__name__)
 
 
 def delete_uncommitted(io: FileIO, paths: Iterable[str]) -> None:
-    """Delete files that no snapshot names; those that cannot be deleted stay as orphans, with a warning."""
+    """Delete files that no snapshot names. Those that cannot be deleted stay as orphans, with a warning."""
     for path in paths:
         try:
             io.delete(path)
@@ -26,11 +26,11 @@ def delete_uncommitted(io: FileIO, paths: Iterable[str]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class DeletingOnFailure:
-    """Calls ``delete`` when the block fails or is interrupted, and lets the error go on.
+    """Calls ``delete`` if the block fails or is interrupted; the error is raised unchanged.
 
-    ``delete`` follows the rule above: it raises nothing of its own. Nothing is deleted after an error of ``unless``.
-    This is a class and no generator: a generator that an interrupt cuts off would delete when it is collected, which
-    may be in the middle of the next call.
+    ``delete`` follows the rule above: it raises no error itself. Nothing is deleted after an error of ``unless``.
+    This is a class, not a generator: an interrupted generator would delete when it is garbage-collected, which
+    may be during the next call.
     """
 
     delete: Callable[[], object]
@@ -40,6 +40,6 @@ class DeletingOnFailure:
         """Begin the block."""
 
     def __exit__(self, kind: type[BaseException] | None, error: object, traceback: object) -> None:
-        """End the block, also by an interrupt, which leaves files as an error does."""
+        """End the block. An interrupt is handled like an error."""
         if kind is not None and not issubclass(kind, self.unless):
             self.delete()

@@ -63,7 +63,7 @@ def kernels_for(row_count: int, backend: Backend = Backend.AUTO) -> CompiledKern
     kernels = compiled()
     if kernels is None and backend is Backend.COMPILED:
         feature = "compiled kernels"
-        raise UnsupportedFeature(feature, "compiled kernels were asked for, but numba is not usable here")
+        raise UnsupportedFeature(feature, "compiled kernels were requested, but numba is not usable here")
     return kernels
 
 

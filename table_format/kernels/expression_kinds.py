@@ -49,7 +49,7 @@ def numeric(*values: Value) -> tuple[Value, ...]:
     known = [v.type for v in values if not pa.types.is_null(v.type)]
     for found in known:
         if not is_number(found):
-            message = f"a number is expected, found a value of Arrow {found}"
+            message = f"expected a number, found a value of the Arrow type {found}"
             raise InvalidExpression(message)
     if any(pa.types.is_floating(t) for t in known):
         return tuple(v.cast(pa.float64()) for v in values)
@@ -80,7 +80,7 @@ def alike(*values: Value) -> tuple[Value, ...]:
     elif all(_is_time_line(t) for t in types) and len({_zoned(t) for t in types}) == 1:
         common = _finest([t for t in types if pa.types.is_timestamp(t)])
     else:
-        message = f"values of different kinds meet: Arrow {' and '.join(sorted(map(str, types)))}; cast them"
+        message = f"values of different types are combined: Arrow {' and '.join(sorted(map(str, types)))}; cast them"
         raise InvalidExpression(message)
     return tuple(v if v.type == common else v.cast(common) for v in values)
 

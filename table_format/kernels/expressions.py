@@ -107,7 +107,7 @@ def _rounded(value: Value, digits: Value | None = None) -> Value:
     (number,) = numeric(value)
     places = 0 if digits is None else digits.as_py() if isinstance(digits, pa.Scalar) else None
     if not isinstance(places, int):
-        message = "the digits of ROUND are a whole number, the same for all rows"
+        message = "expected as the digits of ROUND a whole number that is the same for all rows"
         raise InvalidExpression(message)
     return pc.round(number, places, round_mode="half_towards_infinity")
 
@@ -134,7 +134,7 @@ def _same(left: Value, right: Value) -> Value:
 def _conditions(*values: Value) -> tuple[Value, ...]:
     for value in values:
         if not (pa.types.is_boolean(value.type) or pa.types.is_null(value.type)):
-            message = f"a condition, TRUE or FALSE, is expected; found a value of Arrow {value.type}"
+            message = f"expected a condition, which is TRUE or FALSE, found a value of the Arrow type {value.type}"
             raise InvalidExpression(message)
     return tuple(value.cast(pa.bool_()) for value in values)
 
@@ -180,7 +180,7 @@ def _text(value: Value) -> Value:
     if pa.types.is_null(value.type):
         return value.cast(pa.string())
     if not pa.types.is_string(value.type):
-        message = f"a text is expected, found a value of Arrow {value.type}; cast it"
+        message = f"expected a text, found a value of the Arrow type {value.type}; cast it"
         raise InvalidExpression(message)
     return value
 
@@ -192,7 +192,7 @@ def _joined(*values: Value) -> Value:
 def _whole(value: Value, what: str) -> int:
     number = value.as_py() if isinstance(value, pa.Scalar) else None
     if not isinstance(number, int):
-        message = f"the {what} of a text is a whole number, the same for all rows"
+        message = f"expected as the {what} of a text a whole number that is the same for all rows"
         raise InvalidExpression(message)
     return number
 
@@ -201,7 +201,7 @@ def _substring(value: Value, start: Value, length: Value | None = None) -> Value
     first = _whole(start, "start")
     count = None if length is None else _whole(length, "length")
     if first < 1 or (count is not None and count < 0):
-        message = f"SUBSTRING counts from 1 and takes no negative length, found {first} and {count}"
+        message = f"SUBSTRING: expected a start of at least 1 and a length of at least 0, found {first} and {count}"
         raise InvalidExpression(message)
     return pc.utf8_slice_codeunits(_text(value), first - 1, None if count is None else first - 1 + count)
 
@@ -209,7 +209,7 @@ def _substring(value: Value, start: Value, length: Value | None = None) -> Value
 def _replaced(value: Value, old: Value, new: Value) -> Value:
     pattern, replacement = (v.as_py() if isinstance(v, pa.Scalar) else None for v in (_text(old), _text(new)))
     if not pattern or replacement is None:
-        message = "REPLACE wants a text that is not empty, and another, the same for all rows"
+        message = "REPLACE: expected a text that is not empty and its replacement, both the same for all rows"
         raise InvalidExpression(message)
     return pc.replace_substring(_text(value), pattern, replacement)
 

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from table_format.counted import counted
 from table_format.errors import InvalidData
 from table_format.kernels.compiled import Int64Array
 from table_format.kernels.key_words import bytes_of, integers, is_bytes, wide_decimal_item
@@ -114,7 +115,7 @@ def key_array(batch: pa.RecordBatch, name: str) -> pa.Array:
         raise InvalidData(message)
     array = batch.column(at)
     if array.null_count:
-        message = f"key column '{name}' holds {array.null_count} nulls; key columns are NOT NULL"
+        message = f"key column '{name}' holds {counted(array.null_count, 'null')}; key columns are NOT NULL"
         raise InvalidData(message)
     return array
 

@@ -65,10 +65,10 @@ def values_of(array: pa.Array, t: DataType) -> list[InternalValue]:
 
 def _in_unit(value: InternalValue, nanos: int) -> int:
     if not isinstance(value, int):
-        message = f"{value!r} is no number of nanoseconds"
+        message = f"{value!r} is not a number of nanoseconds"
         raise TypeError(message)
     whole, rest = divmod(value, nanos)
     if rest:
-        message = f"{value} nanoseconds are finer than the type"
+        message = f"the precision of the type is too low for {value} nanoseconds"
         raise ValueError(message)
     return whole

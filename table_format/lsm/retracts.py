@@ -1,7 +1,7 @@
 """Refuses -U and -D rows that the merge engine cannot merge, when they are written.
 
-The reference detects such a row only when it is merged with another row of its key, which may be long after the commit.
-From then on, the key cannot be read any more (format chapter 12, section 1).
+The reference detects a refused row only when it is merged with another row of its key, which may be long after the
+commit. From then on, the key cannot be read any more (format chapter 12, section 1).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def check_retracts(batch: pa.RecordBatch, engine: Engine) -> None:
     """Refuse retract rows that the engine does not support, according to the column ``_VALUE_KIND``.
 
     Raises:
-        RetractNotSupported: there is such a row; the message names the options that would help.
+        RetractNotSupported: a row is refused; the message names the options that would help.
     """
     kinds = batch.column(VALUE_KIND.name)
     retracts = pc.invert(is_add(kinds))

@@ -1,6 +1,6 @@
 """The files of a directory whose names end in a number: snapshots, long-lived changelogs, schemas.
 
-Such a file is created once and never changes. Its store determines how many there are and which numbers may be missing.
+A numbered file is created once and never changes. Its store determines their number and which numbers may be missing.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from table_format.metastore.publish import create_new
 
 
 class Numbered(Protocol):
-    """The content of such a file, which includes its own number."""
+    """The content of a numbered file, which includes its own number."""
 
     @property
     def id(self) -> int:

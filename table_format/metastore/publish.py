@@ -1,7 +1,7 @@
 """Put-if-absent with a known outcome: the commit point of snapshots and schemas (format chapter 10, section 3).
 
 ``FileIO.create`` lets exactly one caller win, but its answer may be lost. The content of the file then shows who won:
-it has our bytes or those of another process. Both are final, because such a file is never replaced.
+it has our bytes or those of another process. Both are final, because published files are never replaced.
 """
 
 from __future__ import annotations

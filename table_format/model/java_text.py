@@ -23,7 +23,7 @@ def text_of_modified_utf8(data: bytes) -> str:
     True
 
     Raises:
-        ValueError: the bytes are not such a text.
+        ValueError: the bytes are not a text in this encoding.
     """
     units = data.replace(_LONG_NUL, _NUL).decode("utf-8", "surrogatepass")
     return units.encode("utf-16-be", "surrogatepass").decode("utf-16-be")

@@ -72,7 +72,7 @@ def check_cross_partition_mode(schema: TableSchema, options: BucketOptions) -> N
     """Refuse fixed or postponed buckets if the primary key lacks partition columns.
 
     Raises:
-        InvalidOption: names the partition columns and the value of ``bucket`` that such a key requires.
+        InvalidOption: names the partition columns and the value of ``bucket`` that the key requires.
     """
     if schema.is_cross_partition and options.count != DYNAMIC_OR_UNAWARE:
         outside = ", ".join(key for key in schema.partition_keys if key not in schema.primary_keys)

@@ -38,7 +38,7 @@ def refuse_secret_comments(schema: TableSchema, before: TableSchema | None = Non
 
 
 def refuse_secret_properties(properties: Mapping[str, str]) -> None:
-    """Refuse properties of a snapshot that hold a secret. A number under such a key is an id or a count.
+    """Refuse properties of a snapshot that hold a secret. A number under the key of a secret is an id or a count.
 
     Raises:
         InvalidInputError: names the key but not the value.

@@ -25,7 +25,7 @@ _CHANGELOG: _Options = (
 )
 _INDEXES: _Options = (
     OptionPattern("file-index.<type>.columns", text, "Columns with a file index of another type.", supported=False),
-    OptionPattern("file-index.<type>.<column>.<setting>", text, "A setting of such an index.", supported=False),
+    OptionPattern("file-index.<type>.<column>.<setting>", text, "A setting of an index of this type.", supported=False),
     unsupported("global-index.thread-num", integer(1), 32, "Threads that build global indexes."),
     OptionPattern("global-index.<setting>", text, "Global indexes.", supported=False),
     OptionPattern("scalar-index.<setting>", text, "Scalar indexes.", supported=False),

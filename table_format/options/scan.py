@@ -104,7 +104,7 @@ FALLBACK_READ_FAIL_FAST = Option(
     "scan.fallback-branch.read-fail-fast",
     boolean,
     False,
-    "Whether the Java engine reports files of the fallback branch that it cannot read. In this library, such a file is "
+    "Whether the Java engine reports files of the fallback branch that it cannot read. In this library, this is "
     "always an error.",
     hint=True,
 )

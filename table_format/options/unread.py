@@ -1,4 +1,4 @@
-"""The options that each kind of call ignores. Given to one call, such an option is refused by name.
+"""The options that each kind of call ignores. A call refuses the options that it ignores by name.
 
 A table may have them all, for its other readers and writers.
 """

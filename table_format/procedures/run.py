@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from table_format.counted import counted
 from table_format.errors import InvalidInputError, UnsupportedFeature
 from table_format.model.arguments import shown
 from table_format.nearest_names import did_you_mean
@@ -66,8 +67,8 @@ def bound_arguments(
     declared = {_plain(argument.name): argument for argument in procedure.arguments}
     if len(positional) > len(declared):
         message = (
-            f"procedure '{procedure.name}': expected at most {len(declared)} arguments, found {len(positional)}; they "
-            f"are {_names(procedure)}"
+            f"procedure '{procedure.name}': expected at most {counted(len(declared), 'argument')}, found "
+            f"{len(positional)}; they are {_names(procedure)}"
         )
         raise InvalidInputError(message)
     given = {argument.name: value for argument, value in zip(procedure.arguments, positional, strict=False)}

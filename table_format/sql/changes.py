@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from table_format.counted import counted
 from table_format.sql.grammar import Grammar, openings
 from table_format.sql.reader import Reader, SqlName
 
@@ -185,7 +186,10 @@ def _inserted(reader: Reader) -> Assignments | None:
     reader.expect("VALUES")
     values = reader.in_parentheses(lambda: reader.expression(","))
     if len(columns) != len(values):
-        reader.fail(f"{len(columns)} columns and {len(values)} values", start)
+        reader.fail(
+            f"found {counted(len(columns), 'column')} and {counted(len(values), 'value')}; give each column a value",
+            start,
+        )
     return tuple(zip(columns, values, strict=True))
 
 

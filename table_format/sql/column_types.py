@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from table_format.counted import counted
 from table_format.model.types import (
     MAX_LENGTH,
     ArrayType,
@@ -110,7 +111,7 @@ def _lengths(reader: Reader, count: int) -> tuple[int, ...]:
     start = reader.offset
     found = tuple(reader.in_parentheses(reader.whole_number)) if reader.sees("(") else ()
     if len(found) > count:
-        reader.fail(f"expected at most {count} numbers", start)
+        reader.fail(f"expected at most {counted(count, 'number')}", start)
     return found
 
 

@@ -17,6 +17,7 @@ from sqlglot.dialects.dialect import Dialect
 from sqlglot.dialects.spark import Spark
 from sqlglot.errors import ParseError
 
+from table_format.counted import counted
 from table_format.sql.hints import hints_outside, options_between
 from table_format.sql.reader import Reader, SqlName
 from table_format.sql.respelling import row_types
@@ -363,7 +364,7 @@ def _function(reader: Reader, name: str, start: int) -> FunctionUse:
     if name == MAX_PARTITION:
         return FunctionUse(name, arguments, start, reader.last_end)
     if len(arguments) != 3:
-        reader.fail(f"{name} takes a table, a beginning and an end, found {len(arguments)} arguments", start)
+        reader.fail(f"{name} takes a table, a beginning and an end, found {counted(len(arguments), 'argument')}", start)
     has_alias = reader.sees("AS") or (reader.word is not None and _is_alias(reader))
     return FunctionUse(name, arguments, start, reader.last_end, has_alias)
 

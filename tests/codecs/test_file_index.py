@@ -142,7 +142,7 @@ def test_a_wrong_place_is_refused(at: int, by: int) -> None:
 
 def test_an_index_with_bytes_cannot_be_declared_empty() -> None:
     stated = TWO.index(b"bsi") + 3
-    with pytest.raises(BadEncoding, match="invalid place of an index: 5 bytes at -1"):
+    with pytest.raises(BadEncoding, match="an index has an invalid place: 5 bytes at byte -1"):
         opened(TWO[:stated] + b"\xff" * 4 + TWO[stated + 4 :])
 
 
@@ -157,5 +157,5 @@ def test_a_head_may_end_with_reserved_bytes() -> None:
     assert length is not None
     head = TWO[: length - 4]
     assert decode_head(head + b"\0\0\0\2xx", path="f") == decode_head(TWO[:length], path="f")
-    with pytest.raises(BadEncoding, match="it ends at"):
+    with pytest.raises(BadEncoding, match="its entries end at"):
         decode_head(head + b"\0\0\0\0xx", path="f")

@@ -1,9 +1,9 @@
 """Damages files whose names state their content, while tables are read, written, compacted and expired.
 
-Such a file of a few tables has a bit flipped, is cut short, loses a page to zeros, is exchanged with another file, or
-gets the bytes of another one; then one operation runs on the table. It either gives the rows it gives without damage,
-or an error that names a damaged file. What is in the table then, once the files are whole again, are the rows from
-before or after the operation: never others, and no key twice.
+One file is damaged: a bit is flipped, the end is missing, a page is zero, or it has the bytes of another file. Then one
+operation runs on the table. It either returns the same rows as without damage, or raises an error that names a damaged
+file. After the files are restored, the table has the rows from before or after the operation: never others, and no key
+twice.
 """
 
 from __future__ import annotations

@@ -314,7 +314,7 @@ class IndexGround:
         return sorted(self.opened(store).scan(columns=["id"], filter=question).to_arrow(threads=1)["id"].to_pylist())
 
     def evaluated(self, container: bytes, question: str, first_reads: FirstReads = FIRST_READS) -> IndexResult | None:
-        """What the container says of the rows of the first file, were it its own; ``None`` when it is not used."""
+        """Return what the container says about the rows of the first file; ``None`` if it is not used."""
         facts = self.table.facts
         condition = parse_filter(question, facts.schema.fields)
         file = replace(self.entries[0].file, extra_files=(), embedded_file_index=container)
@@ -475,7 +475,7 @@ def misplaced(ground: IndexGround, number: int, chance: random.Random) -> Damage
 
 
 def spliced(ground: IndexGround, number: int, chance: random.Random) -> Damage:
-    """One index that goes on with the bytes of another file's, or of another column's."""
+    """One index that continues with the bytes of the index of another file or column."""
     indexes = _decoded(ground.containers[number])
     column = chance.choice(sorted(indexes))
     kind = chance.choice(sorted(indexes[column]))

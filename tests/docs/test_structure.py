@@ -1,4 +1,4 @@
-"""The measurement of the import graph, and what the graph has to be like."""
+"""The measurement of the import graph, and the rules for the graph."""
 
 from __future__ import annotations
 

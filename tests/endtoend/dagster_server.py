@@ -249,7 +249,7 @@ def _wait_until_loaded(server: DagsterServer, directory: Path) -> None:
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
-    """Interrupt a process and its children, and kill what stays."""
+    """Interrupt a process and its children, and kill those that remain."""
     for sent, seconds in ((signal.SIGTERM, 20), (signal.SIGKILL, 5)):
         try:
             os.killpg(process.pid, sent)

@@ -43,5 +43,5 @@ def test_rows_keep_their_positions_for_any_batch_boundaries(
 
 def test_more_rows_than_positions_are_damage() -> None:
     batches = [pa.record_batch({"p": [1, 2, 3]})]
-    with pytest.raises(BadEncoding, match="data-0: 1 rows more than the stated number of rows in its row groups"):
+    with pytest.raises(BadEncoding, match="data-0: 1 row more than the stated number of rows in its row groups"):
         list(without_deleted(batches, DeletionVector.of([0]), [range(2)], path="data-0"))

@@ -72,7 +72,7 @@ def stream_differences(golden: GoldenCase, name: str) -> Iterator[str]:
     try:
         found.update(plans_of(stream, fields))
     except SchemaChanged:
-        # Paimon's stream goes on and cuts values to the narrower type; ours stops before it does.
+        # Paimon's stream continues and truncates values to the narrower type; this library's stream stops before that.
         schemas = (table.facts.schemas[i] for i in table.facts.schemas)
         assert any(narrowed_columns(schema.fields, fields) for schema in schemas)
         assert found

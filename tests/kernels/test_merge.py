@@ -240,7 +240,7 @@ def test_a_merge_of_nothing_is_empty():
     ("batch", "spec", "told"),
     [
         ({"x": [1]}, MergeSpec(("k",), by_sequence_number=False), "key column 'k' is missing"),
-        ({"k": [None, 1]}, MergeSpec(("k",), by_sequence_number=False), "key column 'k' holds 1 nulls"),
+        ({"k": [None, 1]}, MergeSpec(("k",), by_sequence_number=False), "key column 'k' holds 1 null;"),
         ({"k": [[1]]}, MergeSpec(("k",), by_sequence_number=False), "cannot be a"),
         ({"k": [1]}, MergeSpec(("k",)), "column '_SEQUENCE_NUMBER' is needed"),
         ({"k": [1]}, MergeSpec(("k",), ("u",), by_sequence_number=False), "column 'u' is needed"),

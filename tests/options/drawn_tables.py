@@ -64,7 +64,7 @@ _HISTORY: Final = (
     *(SCAN_MODE, *STARTING_POINTS, INCREMENTAL_SCAN_MODE, INCREMENTAL_TAG_TO_SNAPSHOT),
     *(FALLBACK_BRANCH, FALLBACK_READ_FAIL_FAST),
 )
-"""Options that name a place in the history: a new table has none, and a read that wants one rightly fails."""
+"""Options that name a place in the history: a new table has none, so a read that names one fails."""
 
 _LEFT_OUT: Final = frozenset(
     o.key

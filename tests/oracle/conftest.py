@@ -21,7 +21,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 @pytest.fixture(scope="session")
 def peers() -> Iterator[Callable[[str], PaimonPeer]]:
-    """A process of each version, from the first test that wants one to the last."""
+    """A process of each version, from the first test that needs one to the last."""
     with ExitStack() as running:
         yield cache(lambda version: running.enter_context(PaimonPeer(version)))
 

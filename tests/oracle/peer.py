@@ -37,7 +37,7 @@ class PaimonPeer(JsonProcess):
     def read_equal(
         self, warehouse: Path, table: str, equal: dict[str, Any], options: dict[str, str] | None = None
     ) -> list[list[Any]]:
-        """The rows of a table in which columns have these values, and others that lie in the files read for them."""
+        """The rows of a table with these values, and other rows of the files that are read for them."""
         return self._call("read", warehouse, table, options=options or {}, equal=equal)["rows"]
 
     def read_where(

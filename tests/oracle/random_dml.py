@@ -48,7 +48,7 @@ class Draw:
     keyed: bool
 
     def insert(self) -> str:
-        """Rows, some of which have keys that are there."""
+        """Rows, some of which have existing keys."""
         rows = ", ".join(self._row(key) for key in self._keys(1, 4))
         match self.chance.randrange(4):
             case 0:

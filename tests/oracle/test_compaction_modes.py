@@ -1,4 +1,4 @@
-"""Compactions that come later, by time, or every few commits: the real Paimon reads every state and goes on with it."""
+"""Compactions that come later, by time, or every few commits: the real Paimon reads and continues every state."""
 
 from __future__ import annotations
 

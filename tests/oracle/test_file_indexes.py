@@ -238,7 +238,7 @@ def test_it_skips_files_by_indexes_that_were_made_afterwards(
     for entry in entries:
         if not values[entry.file.file_name] & {"s1"}:
             ours.store.io.create(_path(ours, entry), kept[entry.file.file_name])
-    # It goes on with the table: what it writes and compacts rests on the files with the new indexes.
+    # It continues with the table: what it writes and compacts is based on the files with the new indexes.
     paimon.write(tmp_path, "db.t", [["+I", [99, "s9", 99]]])
     if keyed:
         paimon.compact(tmp_path, "db.t")

@@ -1,4 +1,4 @@
-"""Sums that leave the precision of their column: the real Paimon goes on, and stores what we store."""
+"""Sums that leave the precision of their column: the real Paimon continues, and stores the same values."""
 
 from __future__ import annotations
 

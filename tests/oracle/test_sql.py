@@ -18,7 +18,7 @@ TABLES = 3 * len(KINDS)
 
 _NESTED = "release 0.9.0 has no changes of nested columns, later ones have"
 _QUALIFIED = "release 0.9.0 does not find a column by its qualified name there"
-_INSERTED = "release 0.9.0 wants all columns of an INSERT clause, and looks for them in the source"
+_INSERTED = "release 0.9.0 requires all columns in an INSERT clause, and looks for them in the source"
 _CAST = "Paimon casts what it stores without a check, so a number overflows; here it is Spark's own check"
 DIFFERENT = {
     "SELECT * FROM t TIMESTAMP AS OF '2001-01-01 00:00:00'": "release 0.9.0 shows the first snapshot, which is later",

@@ -277,6 +277,6 @@ def test_options_of_changes_have_the_effect_that_they_have_on_the_real_paimon(
     ours, theirs = (table.schema.fields for table in tables if isinstance(table, Table))
     assert ours == theirs
     assert [str(field) for field in ours] == ["`v` INT NOT NULL", "`n` INT", "`dt` STRING", "`w` INT"]
-    # A null that is there is no value of the type: the real Paimon shows the bytes, and null is shown here.
+    # The stored value is not a value of the type: the real Paimon shows the bytes, and null is shown here.
     assert [newest.read(tmp_path, name)["rows"] for name in ("db.ours", "db.theirs")] == [[[0, None, "a", 1]]] * 2
     assert [table.scan().to_arrow().column("v").to_pylist() for table in tables] == [[None]] * 2

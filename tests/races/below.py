@@ -1,4 +1,4 @@
-"""A local store whose root is a directory, so that tables with fixed paths can lie in a temporary place."""
+"""A local store whose root is a directory, so that tables with fixed paths can be in a temporary directory."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def content_of(who: int) -> bytes:
 
 
 def commit_in_turn(root: str, who: int, first: int, last: int, sender: Connection) -> None:
-    """Commit the jobs ``first`` to ``last`` of one user, as a job that goes on from a checkpoint; report each."""
+    """Commit the jobs ``first`` to ``last`` of one user, as a job that continues from a checkpoint; report each."""
     store = TableStore(Below(LocalFileIO(), root), PATHS, Runtime())
     options = TableOptions.parse(schema_with(OPTIONS).options)
     commit = TableCommit(store, SchemaStore(store), options, f"w{who}")

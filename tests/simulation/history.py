@@ -206,7 +206,7 @@ class History(Observer):
         self.kept_tags.discard(name)
 
     def check_complete(self, snapshot_id: int, what: str) -> None:
-        """I3: everything the snapshot needs is there."""
+        """I3: everything that the snapshot needs exists."""
         for path in sorted(self.states[snapshot_id].paths):
             if self._store.files.status(path) is None:
                 raise Violation(f"I3 {what} lacks {path}")

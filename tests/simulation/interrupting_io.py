@@ -1,7 +1,7 @@
 """A store whose calls are interrupted while the process lives on: Ctrl-C, no memory, an exit, a termination.
 
 Unlike a crash an interrupt is an exception: it runs through every ``finally`` and ``except BaseException`` on its way,
-these may use the store, and the caller that catches it goes on with the objects it has.
+these may use the store, and the caller that catches it continues with its objects.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ def shrink(seed: int, mutant: Mutant | None = None) -> tuple[Suppressed, Asserti
 
 
 def tried(seed: int, settings_of: Callable[[int], Settings]) -> tuple[str | None, int, Counter[str]]:
-    """What a seed breaks, if anything, its calls, and what it came upon."""
+    """What a seed breaks, if anything, its calls, and its events."""
     try:
         outcome = run(seed, settings_of(seed))
     except AssertionError as error:

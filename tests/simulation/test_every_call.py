@@ -243,7 +243,7 @@ def check_every_snapshot(memory: MemoryFileIO) -> None:
 
 
 def check_changelog(memory: MemoryFileIO) -> None:
-    """What the changelog tells from the first snapshot on leads to what is there."""
+    """The changelog from the first snapshot on leads to the current rows."""
     table = opened(memory)
     stream = table.stream(options={"scan.mode": "from-snapshot", "scan.snapshot-id": "1"})
     found: dict[tuple[int, str], int] = {}

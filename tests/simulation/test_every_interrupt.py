@@ -127,7 +127,7 @@ def strikes(log: Sequence[str], *, offset: int) -> list[Strike]:
 
 
 def interrupted_run(operation: Operation, store: Interrupting, chosen: Sequence[Strike] = (), kind: int = 0) -> Table:
-    """Run the operation on a table that is opened before, and goes on to be used."""
+    """Run the operation on a table that was opened before and is used afterwards."""
     table = opened(store)
     with store.interrupted(chosen, kind=kind):
         operation.run(table)
@@ -143,7 +143,7 @@ def check_kept_snapshots(memory: MemoryFileIO) -> None:
 
 
 def check_lives_on(operation: Operation, start: MemoryFileIO, chosen: Sequence[Strike], kind: int) -> bool:
-    """Interrupt an operation and go on; whether all strikes were struck."""
+    """Interrupt an operation and continue. Return whether all interrupts happened."""
     memory = copy_of(start)
     store = Interrupting(memory)
     table = interrupted_run(operation, store, chosen, kind)

@@ -1,7 +1,7 @@
-"""A job that holds a writer and a committer for many rounds is interrupted anywhere, and goes on with both.
+"""A job that holds a writer and a committer for many rounds is interrupted anywhere, and continues with both.
 
 The sums of amounts tell whether rows of a round were lost, or came twice: also rows that an interrupted write had taken
-in. What cannot go on says so, and the job begins with a new writer.
+in. A writer that cannot continue raises an error, and the job starts with a new one.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A process that dies in the middle of a call leaves a part: a temporary file, half a file, half a directory deleted.
 
-Every changing call of every operation is such a death once. Then the operation is done again and orphans are cleaned,
+Every changing call of every operation fails this way once. Then the operation is done again and orphans are cleaned,
 and nothing is left on disk that nothing reaches: no hidden file and no draft of a branch either.
 """
 

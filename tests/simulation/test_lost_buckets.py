@@ -1,6 +1,6 @@
 """Another compactor replaces the files that a compaction works on, and they are expired, before any one file is opened.
 
-The compaction drops the buckets it has lost and goes on with the others; work that is done for all or for none is
+The compaction drops the lost buckets and continues with the others; work that is done for all or for none is
 refused as a conflict. No read changes, nothing of a lost bucket stays behind, and a file that is missing though the
 newest snapshot names it is damage as ever.
 """

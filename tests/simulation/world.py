@@ -1,7 +1,7 @@
 """A deterministic world: actors are greenlets, every call of a store is a switch point, time is a number.
 
-Each call takes a drawn time; the actor whose call ends first goes on. All chance comes from one seed, so a seed and the
-code are a replay. Production code runs unchanged: it sees the world only through ``FileIO`` and ``Runtime``.
+Each call takes a drawn time; the actor whose call ends first continues. All random numbers come from one seed, so a
+seed and the code repeat a run. Production code runs unchanged: it uses only ``FileIO`` and ``Runtime``.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ class World:
         self._push(self.now_ms + delay_ms, what, action)
 
     def pause(self, actor: Actor, duration_ms: int) -> None:
-        """Let the others go on until the time has passed; from within the actor."""
+        """Let the others continue until the time has passed; called by the actor."""
         if not actor.alive:
             raise Crash
         if not self._running:

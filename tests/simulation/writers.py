@@ -1,4 +1,4 @@
-"""Actors that add rows: streaming jobs that go on from a checkpoint, and batch jobs that begin again."""
+"""Actors that add rows: streaming jobs that continue from a checkpoint, and batch jobs that start again."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ EXPECTED = """\
 merged [Row(v='a', count=30), Row(v='b', count=20)]
 by positions [Row(v='a', count=30), Row(v='b', count=20)]
 many to compare {'a': 30, 'b': 20} {'a': 30, 'b': 20} {'a': 30, 'b': 20}
-refused column 'id' is BIGINT NOT NULL; found 1 nulls, the first in row 0
+refused column 'id' is BIGINT NOT NULL; found 1 null, the first in row 0
 compacted 1
 native [Row(v='a', count=40), Row(v='b', count=5)]
 source [Row(id=0, v='c')]

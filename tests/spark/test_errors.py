@@ -46,7 +46,7 @@ def test_a_frame_that_does_not_fit_is_refused_before_any_task_runs(
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
-        ((None, "a", None), "column 'id' is INT NOT NULL; found 1 nulls"),
+        ((None, "a", None), "column 'id' is INT NOT NULL; found 1 null"),
         ((2**40, "a", None), "column 'id' is INT NOT NULL, which cannot hold 1099511627776"),
         ((7, "a", dt.datetime(2026, 1, 1, 0, 0, 0, 1)), "column 'ts' is TIMESTAMP\\(3\\), which cannot hold"),
     ],

@@ -1,4 +1,4 @@
-"""A clock to be moved, executors that run compactions when a test wants them to, and looks at what they did."""
+"""A clock that tests set, executors that run compactions when a test starts them, and checks of the results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs as the daemon starts them: with the definitions of the code location at hand, unlike ``execute_in_process``."""
+"""Runs as the daemon starts them: with the definitions of the code location, unlike ``execute_in_process``."""
 
 from __future__ import annotations
 

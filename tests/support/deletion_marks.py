@@ -1,4 +1,4 @@
-"""Tables with deletion vectors that lie where a test wants them."""
+"""Tables with deletion vectors in places that a test chooses."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MERGE_ON_WRITE = {"deletion-vectors.enabled": "true"}
 
 
 def with_options(table: Table, options: Mapping[str, str]) -> Table:
-    """The table as if it had been created with further options, whatever the library thinks of creating such a one."""
+    """Return the table as if it had been created with further options, even if the library refuses to create it."""
     return replace(table, schema=replace(table.schema, options={**table.schema.options, **options}))
 
 

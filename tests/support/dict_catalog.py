@@ -1,4 +1,4 @@
-"""A catalog whose names are kept in a dictionary, and whose tables lie in directories without names.
+"""A catalog whose names are kept in a dictionary, and whose tables are in directories without names.
 
 It shares with the filesystem catalog what all catalogs share, and nothing of how names are kept: what a table of a
 metastore does to the library is seen here.

@@ -20,7 +20,7 @@ def index_of(table: Table, partition: bytes | None = None) -> dict[int, list[int
 
 
 def assert_sound(table: Table, *, exact: bool = False) -> None:
-    """No key lies in two buckets, and the index of a bucket holds the hashes of its keys: no others, if ``exact``."""
+    """Check that no key is in two buckets, and that the index of a bucket holds its hashes: no others, if ``exact``."""
     fields = table.schema.select(table.schema.trimmed_primary_keys)
     scan = table.scan()
     stored: dict[tuple[bytes, int], set[int]] = {}

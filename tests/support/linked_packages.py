@@ -69,7 +69,7 @@ def _site() -> Path:
 
 @cache
 def _children() -> Mapping[PurePosixPath, Mapping[str, set[str]]]:
-    """For each directory what lies in it, with the names of the distributions that have files there."""
+    """For each directory its content, with the names of the distributions that have files there."""
     found: dict[PurePosixPath, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     for name, distribution in _installed().items():
         for file in distribution.files or ():

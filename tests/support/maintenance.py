@@ -52,7 +52,7 @@ def execute(project: Project, job: dg.JobDefinition | str, **config: Any) -> dic
 
 
 def refusal(project: Project, job: str, **config: Any) -> str:
-    """The message of a run that fails for good: at its first attempt, without a report."""
+    """The message of a run that fails without a retry: at its first attempt, without a report."""
     result = run(project, job, **config)
     kinds = [event.event_type_value for event in result.all_events]
     assert not result.success

@@ -37,7 +37,7 @@ def java_options() -> str:
 
 
 def make_archive() -> Path | None:
-    """The archive, made when there is none; ``None`` where this Java cannot make one."""
+    """Return the archive, created if it does not exist; ``None`` if this Java cannot create one."""
     archive = _archive()
     if archive is None or archive.exists():
         return archive

@@ -161,7 +161,7 @@ def commit_after_change(stage: Stage) -> None:
 
 
 def write_again(stage: Stage) -> None:
-    """A stream of writes goes on while the schema changes, and others write before and after each of its steps."""
+    """A stream of writes continues while the schema changes, and others write before and after each of its steps."""
     write, commit = stage.stale.new_write("w"), stage.stale.new_commit("w")
     publish(stage, commit, write.write(rows_of_ids(stage.stale, OWN[:1])), 1)
     stage.model.take(stage.stale, OWN[:1])

@@ -118,7 +118,7 @@ class Actor:
         self.tell("began", self.kind.name)
 
     def attempt(self, step: Callable[[], None]) -> bool:
-        """Take a step that may be refused or interrupted; whether the process goes on."""
+        """Take a step that may be refused or interrupted. Return whether the process continues."""
         try:
             act(step)
         except KeyboardInterrupt:

@@ -92,6 +92,6 @@ def kind_named(name: str) -> Kind:
     """The kind of that name.
 
     Raises:
-        KeyError: there is none.
+        KeyError: the kind does not exist.
     """
     return {kind.name: kind for kind in KINDS}[name]

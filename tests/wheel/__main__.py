@@ -54,7 +54,7 @@ def works(wheel: Path, extra: str, python: str) -> bool:
 
 
 def install(wheel: Path, extra: str, python: str, root: Path) -> Sequence[str]:
-    """Make an environment with the wheel and that extra; returns the packages that are there."""
+    """Create an environment with the wheel and that extra. Return the installed packages."""
     command = [find_uv_bin(), "venv", "--quiet", "--python", python, str(root)]
     subprocess.run(command, check=True, capture_output=True, text=True)
     target = {**os.environ, "VIRTUAL_ENV": str(root)}

@@ -10,6 +10,7 @@ from table_format.cli.asking import deleting_options, may_delete
 from table_format.cli.commands.metadata import show_system_table
 from table_format.cli.output import Target, output_options
 from table_format.cli.session import Session
+from table_format.counted import counted
 from table_format.nearest_names import did_you_mean
 
 _COLUMNS = ("branch_name", "create_time")
@@ -49,7 +50,7 @@ def delete_branch(session: Session, table: str, name: str, *, dry_run: bool, yes
     """Delete a branch and the files that only it needs."""
     opened = _with_branch(session, table, name)
     of_branch = session.data_table(f"{table}$branch_{name}").snapshots()
-    click.echo(f"Branch {name} of {table} has {len(of_branch)} snapshots.")
+    click.echo(f"Branch {name} of {table} has {counted(len(of_branch), 'snapshot')}.")
     if may_delete(f"Delete branch {name}?", dry_run=dry_run, yes=yes):
         opened.delete_branch(name)
         click.echo(f"Branch {name} was deleted.")

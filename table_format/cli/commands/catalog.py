@@ -14,6 +14,7 @@ from table_format import Table
 from table_format.cli.output import Target, output_options, write_batches
 from table_format.cli.session import Session
 from table_format.cli.settings import FILE_NAME
+from table_format.counted import counted
 
 _TEXTS: Final = pa.schema([("table", pa.string()), ("primary_key", pa.string()), ("partition_by", pa.string())])
 _NUMBERS: Final = pa.schema([("snapshot", pa.int64()), ("stored_rows", pa.int64())])
@@ -41,7 +42,7 @@ def init(session: Session, databases: Sequence[str], *, save: bool) -> None:
         location = session.warehouse if directory is None else str(directory.absolute())
         # A JSON string is also a valid TOML string.
         settings.write_text(f"warehouse = {json.dumps(location)}\n", encoding="utf-8")
-    click.echo(f"Warehouse {session.warehouse} has {_counted(session.catalog.list_databases())}.")
+    click.echo(f"Warehouse {session.warehouse} has {counted(len(session.catalog.list_databases()), 'database')}.")
 
 
 @click.command()
@@ -83,7 +84,3 @@ def _line(table: Table) -> pa.RecordBatch:
         None if latest is None else latest.total_record_count,
     ]
     return pa.RecordBatch.from_arrays([pa.array([v], f.type) for v, f in zip(values, _LONG, strict=True)], schema=_LONG)
-
-
-def _counted(databases: Sequence[str]) -> str:
-    return f"{len(databases)} database{'' if len(databases) == 1 else 's'}"

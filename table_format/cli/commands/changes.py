@@ -37,7 +37,7 @@ def changes(
 ) -> None:
     """Show the changed rows of snapshots, with their row kinds in the column rowkind.
 
-    Between two tags it shows the difference of the two states. To see the old rows of updates, the table needs a
+    Between two tags, it shows the difference between their states. To see the old rows of updates, the table needs a
     changelog-producer.
     """
     target = Target.of(format, output)

@@ -9,6 +9,7 @@ from table_format.cli.arguments import Age, Moment, table_argument
 from table_format.cli.asking import deleting_options, may_delete
 from table_format.cli.progress import spinner
 from table_format.cli.session import Session
+from table_format.counted import counted
 
 
 @click.command()
@@ -16,7 +17,10 @@ from table_format.cli.session import Session
 @click.option("--retain-max", metavar="N", type=int, help="Keep at most this many snapshots.")
 @click.option("--retain-min", metavar="N", type=int, help="Keep at least this many snapshots.")
 @click.option(
-    "--older-than", metavar="TIME", type=Moment(), help="Delete only older snapshots, such as 2026-01-31 or 7d."
+    "--older-than",
+    metavar="TIME",
+    type=Moment(),
+    help="Delete only snapshots before this time, such as 2026-01-31 or 7d.",
 )
 @click.option("--limit", metavar="N", type=int, help="Delete at most this many snapshots.")
 @click.option(
@@ -103,7 +107,7 @@ def orphans(
 
 
 def _files(paths: tuple[str, ...]) -> str:
-    return f"{len(paths)} file{'' if len(paths) == 1 else 's'}"
+    return counted(len(paths), "file")
 
 
 def _snapshots(ids: tuple[int, ...]) -> str:

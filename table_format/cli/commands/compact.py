@@ -9,6 +9,7 @@ import click
 from table_format.cli.arguments import names_of, partition_option, partitions_of, table_argument
 from table_format.cli.progress import progress_bar, spinner
 from table_format.cli.session import Session
+from table_format.counted import counted
 
 
 @click.command()
@@ -54,7 +55,7 @@ def compact(
         )
     before = sum(bucket.files_before for bucket in report.buckets)
     after = sum(bucket.files_after for bucket in report.buckets)
-    click.echo(f"{report}: {before} files became {after}, {_snapshots([s.id for s in report.snapshots])}.")
+    click.echo(f"{report}: {counted(before, 'file')} became {after}, {_snapshots([s.id for s in report.snapshots])}.")
 
 
 def _snapshots(ids: Sequence[int]) -> str:

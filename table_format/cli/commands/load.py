@@ -14,6 +14,7 @@ from table_format.cli.arguments import Pair, table_argument
 from table_format.cli.input import INPUT_FORMATS, Rows, read_files
 from table_format.cli.progress import progress_bar
 from table_format.cli.session import Session
+from table_format.counted import counted
 
 ROW_KIND: Final = "_row_kind"
 """The column in which the library expects row kinds."""
@@ -80,7 +81,7 @@ def load(
         click.echo(f"Nothing was loaded: user {commit_user} has already committed identifier {identifier}.")
         return
     snapshot = f"snapshot {made[-1].id}" if made else "no snapshot: there was nothing to change"
-    click.echo(f"Loaded {loaded.rows:,} rows into {opened.identifier}: {snapshot}.")
+    click.echo(f"Loaded {counted(loaded.rows, 'row', thousands=True)} into {opened.identifier}: {snapshot}.")
 
 
 class _Counted:

@@ -11,6 +11,7 @@ from table_format import Scan, Table
 from table_format.cli.arguments import names_of, option_option, table_argument
 from table_format.cli.output import FIRST_ROWS, Format, Limited, Target, output_options, show_first, write_rows
 from table_format.cli.session import Reading, Session
+from table_format.counted import counted
 
 _F = TypeVar("_F", bound=Callable[..., object])
 
@@ -56,7 +57,7 @@ def scan(
 ) -> None:
     """Show rows of a table, or write them to a file.
 
-    On standard output, as a table and without --limit, it shows the first 20 rows.
+    A table on standard output shows the first 20 rows, unless --limit is given.
     """
     target = Target.of(format, output)
     travel = _scan_options(snapshot, tag, at, options)
@@ -78,10 +79,10 @@ def scan(
 def _show_first(reading: Reading) -> None:
     number, is_all = show_first(reading, FIRST_ROWS)
     if is_all:
-        click.echo(f"{number} row{'' if number == 1 else 's'}")
+        click.echo(counted(number, "row"))
     else:
         total = reading.count() if isinstance(reading, Scan) else sum(b.num_rows for b in reading.to_batches())
-        click.echo(f"first {number} of {total:,} rows; --limit shows more")
+        click.echo(f"first {number} of {counted(total, 'row', thousands=True)}; --limit shows more")
 
 
 @click.command()

@@ -95,7 +95,7 @@ class _Product:
             return accumulator
         if value == 0 or not _ends(accumulator, value):
             message = (
-                f"column '{self._column}': 'product' cannot take back a factor, because the quotient "
+                f"column '{self._column}': 'product' cannot retract a factor, because the quotient "
                 f"{accumulator} / {value} (unscaled) has no finite decimal form"
             )
             raise InvalidData(message)

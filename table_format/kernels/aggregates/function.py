@@ -45,7 +45,7 @@ NUMBERS: Final = ColumnTypes(
     lambda t: isinstance(t, TinyIntType | SmallIntType | IntType | BigIntType | FloatType | DoubleType | DecimalType),
 )
 COMPARABLE: Final = ColumnTypes(
-    "a comparable type, that is none of ARRAY, MAP, MULTISET and ROW", lambda t: not isinstance(t, NESTED)
+    "a comparable type: all except ARRAY, MAP, MULTISET and ROW", lambda t: not isinstance(t, NESTED)
 )
 ARRAYS: Final = ColumnTypes("ARRAY<...>", lambda t: isinstance(t, ArrayType))
 TABLES: Final = ColumnTypes("ARRAY<ROW<...>>", lambda t: isinstance(t, ArrayType) and isinstance(t.element, RowType))

@@ -158,14 +158,14 @@ def _check_timestamp_field(spec: AggregateSpec) -> None:
     key, column = f"fields.{spec.field.name}.ts-field", spec.field.name
     by_name = {f.name: f.type for f in data_type.value.fields}
     if name is not None and name not in by_name:
-        message = f"column '{column}' has no field '{name}'; there are {', '.join(by_name)}"
+        message = f"column '{column}' has no field '{name}'; its fields are {', '.join(by_name)}"
         raise InvalidOption(key, message)
     time = data_type.value.fields[-1].name if name is None else name
     if not isinstance(by_name[time], CharType | VarCharType):
-        named = "names" if name is not None else "is not set and so stands for the last one,"
+        named = "names" if name is not None else "is not set, which means the last field:"
         message = (
             f"{named} field '{time}' of column '{column}', which is {by_name[time]}; "
-            "times are compared as texts, so that it takes a field of type STRING, VARCHAR(n) or CHAR(n)"
+            "times are compared as texts; name a field of type STRING, VARCHAR(n) or CHAR(n)"
         )
         raise InvalidOption(key, message)
 

@@ -174,7 +174,7 @@ def with_keys(spec: AggregateSpec, rows: Rows, null_keys: list[bool]) -> Rows:
     """Return the rows without those that are excluded because of a null in their key.
 
     Raises:
-        InvalidData: there is such a row, and the column's strategy is ``error``.
+        InvalidData: a row has a null key, and the column's strategy is ``error``.
     """
     match spec.nested_key_null_strategy:
         case NestedKeyNullStrategy.MERGE:

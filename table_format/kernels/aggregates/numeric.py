@@ -62,7 +62,7 @@ def fold_product(spec: AggregateSpec, segments: Segments) -> pa.Array:
     divides = retracts[chosen.rows]
     if divides.any():
         if values.dtype.kind == "i" and (divides & (values == 0)).any():
-            message = f"column '{spec.field.name}': 'product' cannot take back a factor of zero"
+            message = f"column '{spec.field.name}': 'product' cannot retract a factor of zero"
             raise InvalidData(message)
         return placed(step_by_step(_multiply_or_divide, values, chosen.starts, divides), chosen, segments)
     if values.dtype.kind == "f":

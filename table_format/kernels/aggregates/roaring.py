@@ -15,6 +15,8 @@ import numpy as np
 import numpy.typing as npt
 from pyroaring import BitMap
 
+from table_format.counted import counted
+
 _COOKIE: Final = 12346
 _COOKIE_WITH_RUNS: Final = 12347
 _ARRAY_VALUES: Final = 4096
@@ -52,11 +54,11 @@ class Container:
             ValueError: the bytes are not ``cardinality`` ascending values in this layout.
         """
         if kind is not Kind.RUN and (kind is Kind.ARRAY) != (cardinality <= _ARRAY_VALUES):
-            message = f"a container of {cardinality} values is not laid out as {kind.name}"
+            message = f"a container of {counted(cardinality, 'value')} cannot have the kind {kind.name}"
             raise RoaringFormatError(message)
         lows = BitMap.deserialize((_RUN_HEAD if kind is Kind.RUN else _HEAD).pack(*_heads(kind, cardinality)) + data)
         if len(lows) != cardinality or (lows and lows.max() > _LAST_LOW):
-            message = f"a container announces {cardinality} values and has {len(lows)}"
+            message = f"a container states {counted(cardinality, 'value')} but holds {len(lows)}"
             raise RoaringFormatError(message)
         return cls(kind, lows)
 
@@ -131,7 +133,7 @@ class Reader:
         """
         end = self.position + size
         if size < 0 or end > len(self._data):
-            message = f"{size} bytes are expected at {self.position} of {len(self._data)}"
+            message = f"expected {size} bytes at byte {self.position} of {len(self._data)}"
             raise RoaringFormatError(message)
         piece = self._data[self.position : end]
         self.position = end
@@ -170,7 +172,7 @@ def decode_bitmap32(data: bytes) -> Bitmap32:
     """Decode a bitmap in the portable 32-bit format.
 
     Raises:
-        RoaringFormatError: the bytes are not such a bitmap.
+        RoaringFormatError: the bytes are not a 32-bit Roaring bitmap.
     """
     reader = Reader(data)
     cookie = reader.number("I")
@@ -183,16 +185,16 @@ def decode_bitmap32(data: bytes) -> Bitmap32:
         flags = np.zeros(min(count, 1 << 16), np.uint8)
         has_offsets = True
     else:
-        message = f"the first four bytes are {cookie:#x}, no mark of a 32-bit Roaring bitmap"
+        message = f"expected a 32-bit Roaring bitmap, found the first four bytes {cookie:#x}"
         raise RoaringFormatError(message)
     if count > 1 << 16:
-        message = f"{count} containers are more than a bitmap can have"
+        message = f"expected at most {1 << 16} containers, found {count}"
         raise RoaringFormatError(message)
     heads = np.frombuffer(reader.take(4 * count), "<u2").reshape(-1, 2).astype(np.int64)
     if has_offsets:
         reader.take(4 * count)
     if (np.diff(heads[:, 0]) <= 0).any():
-        message = "the keys of the containers do not ascend"
+        message = "the keys of the containers are not in ascending order"
         raise RoaringFormatError(message)
     bitmap: Bitmap32 = {}
     for (key, last), is_run in zip(heads.tolist(), flags.tolist(), strict=False):

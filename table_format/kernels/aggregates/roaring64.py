@@ -14,6 +14,7 @@ from typing import Final
 
 import numpy as np
 
+from table_format.counted import counted
 from table_format.kernels.aggregates.roaring import Container, Kind, Reader, RoaringFormatError
 
 _KEY_BYTES: Final = 6
@@ -168,7 +169,7 @@ def decode_bitmap64(data: bytes) -> Bitmap64:
     """Decode the bytes of ``Roaring64Bitmap.serialize``.
 
     Raises:
-        RoaringFormatError: the bytes are not such a bitmap.
+        RoaringFormatError: the bytes are not a 64-bit Roaring bitmap.
     """
     reader = Reader(data)
     if reader.number("B") == _EMPTY:
@@ -177,7 +178,7 @@ def decode_bitmap64(data: bytes) -> Bitmap64:
     root = _node(reader, 0)
     lists = reader.number("i")
     if lists != 1:
-        message = f"one list of containers is expected, found {lists}"
+        message = f"expected one list of containers, found {lists}"
         raise RoaringFormatError(message)
     reader.number("b")
     places: list[Container | None] = []
@@ -188,7 +189,7 @@ def decode_bitmap64(data: bytes) -> Bitmap64:
         kind = reader.number("B")
         cardinality = reader.number("i")
         if kind not in set(Kind):
-            message = f"containers are of kind 0 to 2, found {kind}"
+            message = f"expected a container of kind 0 to 2, found {kind}"
             raise RoaringFormatError(message)
         places.append(reader.container(Kind(kind), cardinality))
     reader.number("q")
@@ -196,7 +197,7 @@ def decode_bitmap64(data: bytes) -> Bitmap64:
     bitmap = Bitmap64(root, places, reader.number("i"))
     found = [place for _, place in bitmap.entries()]
     if not all(0 <= place < len(places) for place in found) or not -1 <= bitmap.last_place < len(places):
-        message = f"the tree names containers beyond the {len(places)} that are there"
+        message = f"the tree references a container beyond the {len(places)} stored ones"
         raise RoaringFormatError(message)
     return bitmap
 
@@ -209,12 +210,12 @@ def _node(reader: Reader, depth: int) -> Node:
         return Leaf(reader.take(_KEY_BYTES), reader.number("q"), prefix)
     depth += len(prefix) + 1
     if kind > NodeKind.LEAF or depth > _KEY_BYTES:
-        message = f"no node of kind {kind} can be at depth {depth} of a key of {_KEY_BYTES} bytes"
+        message = f"a node of kind {kind} cannot be at depth {depth} of a key of {_KEY_BYTES} bytes"
         raise RoaringFormatError(message)
     branch = InnerNode(NodeKind(kind), prefix)
     body, branch.slots = _bytes_of_children(reader, branch.kind, count)
     if len(set(body)) != count or sorted(body) != body:
-        message = f"a node announces {count} children and has keys for {len(set(body))}"
+        message = f"a node states {counted(count, 'child', 'children')} but has keys for {len(set(body))}"
         raise RoaringFormatError(message)
     for byte in body:
         branch.children[byte] = _node(reader, depth)

@@ -12,8 +12,8 @@ from table_format.kernels.engines.spec import FirstRow
 from table_format.kernels.engines.versions import Versions
 
 FIRST_ROW_REFUSAL: Final = (
-    "merge-engine 'first-row' cannot take rows back, and there is a -D or -U row; set 'ignore-delete' to 'true' to "
-    "leave such rows out"
+    "merge-engine 'first-row' cannot retract rows, and the rows include a -D or -U row; set 'ignore-delete' to "
+    "'true' to ignore these rows"
 )
 
 

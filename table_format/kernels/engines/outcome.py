@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from table_format.counted import counted
 from table_format.errors import InvalidData
 from table_format.kernels.compiled import Int64Array
 from table_format.kernels.engines.versions import Versions
@@ -43,7 +44,7 @@ def check_required(versions: Versions, required: frozenset[str], columns: Mappin
     """Refuse results without a value in a NOT NULL column.
 
     Raises:
-        InvalidData: there is such a result; the message names the column.
+        InvalidData: a result has a null in a NOT NULL column; the message names the column.
     """
     for name, source in columns.items():
         if name not in required:
@@ -55,7 +56,6 @@ def check_required(versions: Versions, required: frozenset[str], columns: Mappin
             missing = source < 0
             nulls = int((missing if valid is None else missing | ~valid[source]).sum())
         if nulls:
-            message = (
-                f"column '{name}' is NOT NULL; merging {versions.starts.size} keys left {nulls} of them without it"
-            )
+            message = f"column '{name}' is NOT NULL; merging {counted(versions.starts.size, 'key')} "
+            f"left {nulls} of them without it"
             raise InvalidData(message)

@@ -12,6 +12,7 @@ from typing import Final
 
 import numpy as np
 
+from table_format.counted import counted
 from table_format.errors import InvalidData, RetractNotSupported
 from table_format.kernels.compiled import Int64Array
 from table_format.kernels.engines.outcome import Outcome, Source, check_required, value_columns
@@ -21,9 +22,9 @@ from table_format.kernels.engines.versions import Versions
 from table_format.kernels.merge_order import Mask
 
 PARTIAL_UPDATE_REFUSAL: Final = (
-    "merge-engine 'partial-update' cannot take rows back by default, and there is a -D or -U row; set 'ignore-delete' "
-    "to 'true' to leave such rows out, 'partial-update.remove-record-on-delete' to 'true' to remove the row, or define "
-    "a 'fields.<column>.sequence-group' to take back its columns, with "
+    "merge-engine 'partial-update' cannot retract rows by default, and the rows include a -D or -U row; set "
+    "'ignore-delete' to 'true' to ignore these rows, 'partial-update.remove-record-on-delete' to 'true' to remove the "
+    "row, or define a 'fields.<column>.sequence-group' to retract its columns, with "
     "'partial-update.remove-record-on-sequence-group' to remove the row"
 )
 
@@ -87,5 +88,8 @@ def _add_free_column(
 def _check_adds(versions: Versions, name: str, valid: Mask) -> None:
     nulls = int((~versions.is_retract & ~valid[versions.order]).sum())
     if nulls:
-        message = f"column '{name}' is NOT NULL; {nulls} of {versions.order.size} rows to be merged have none"
+        message = (
+            f"column '{name}' is NOT NULL; {counted(nulls, 'row has', 'rows have')} no value, of "
+            f"{counted(versions.order.size, 'row')} to be merged"
+        )
         raise InvalidData(message)

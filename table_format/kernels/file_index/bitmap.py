@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from pyroaring import BitMap
 
+from table_format.counted import counted
 from table_format.kernels.file_index.bitmap_directory import (
     NO_LENGTH,
     VERSION_1,
@@ -157,7 +158,7 @@ class BitmapReader:
     def _check_sum(self, found: int, rows: BitMap | None) -> None:
         expected = self._directory.row_count if rows is None else len(rows)
         if found != expected:
-            message = f"its bitmaps do not have each of {expected} rows once"
+            message = f"expected each of its {expected} rows in exactly one bitmap"
             raise self._payload.damaged(message)
 
     def _by_key(self) -> Iterator[tuple[Key, BitMap]]:
@@ -203,7 +204,7 @@ class BitmapReader:
             return self._single_rows(np.array([-1 - offset]))
         data = self._payload.read(self._directory.body_start + offset, length)
         if stored_length(data, 0, self._payload) != length:
-            message = f"the bitmap at {offset} does not have {length} bytes"
+            message = f"the bitmap at offset {offset} is not {length} bytes long"
             raise self._payload.damaged(message)
         return read_rows(data, self._payload, self._directory.row_count)
 
@@ -263,6 +264,6 @@ class BitmapIndexes:
         if directory is None:
             return None
         if directory.row_count != row_count:
-            message = f"it has {directory.row_count} rows, and the data file {row_count}"
+            message = f"it states {counted(directory.row_count, 'row')}, but the data file has {row_count}"
             raise payload.damaged(message)
         return BitmapReader(directory, payload)

@@ -16,6 +16,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from table_format.counted import counted
 from table_format.kernels.file_index.conditions import KeyRange
 from table_format.kernels.file_index.keys import Ints, Key, KeyFormat, ascend
 from table_format.kernels.file_index.payload import Payload
@@ -162,7 +163,7 @@ class _Decoder:
     def directory(self) -> Directory:
         version, row_count, key_count, has_null = self._unpacked(_COUNTS)
         if row_count < 0 or key_count < 0 or key_count > row_count:
-            message = f"{key_count} keys of {row_count} rows"
+            message = f"it states {counted(key_count, 'key')} and {counted(row_count, 'row')}"
             raise self._payload.damaged(message)
         if version == VERSION_1:
             return self._version_1(row_count, key_count, (self._int(), NO_LENGTH) if has_null else None)
@@ -188,25 +189,25 @@ class _Decoder:
         """Check that the bitmaps begin after the head; a wrong number of entries or null flag would move them."""
         if not len(begins):
             if self._at != self._payload.length:
-                message = f"its keys end at {self._at}, and it has {self._payload.length} bytes and no bitmap"
+                message = f"its keys end at byte {self._at} of {self._payload.length}, but no bitmap follows"
                 raise self._payload.damaged(message)
             return
         if begins[0] != 0:
-            message = f"its first bitmap is said to be at {begins[0]} of the body"
+            message = f"expected its first bitmap at offset 0, found the offset {begins[0]}"
             raise self._payload.damaged(message)
         check_bitmap_begins(self._payload, self._at)
 
     def _version_2(self, row_count: int, key_count: int, null: tuple[int, int] | None) -> Directory:
         count = self._int()
         if count < 0 or count > key_count or (key_count and not count):
-            message = f"{count} blocks of {key_count} keys"
+            message = f"it states {counted(count, 'block')} for {counted(key_count, 'key')}"
             raise self._payload.damaged(message)
         heads = self._entries(count, self._stored, 1)
         _check_ascending(heads.keys, self._payload)
         bounds = [*heads.offsets.tolist(), self._int()]
         start = self._at
         if bounds[0] != 0 or not ascend(bounds):
-            message = f"blocks at {bounds[:4]} and on do not follow each other"
+            message = f"its blocks are not contiguous: the first offsets are {bounds[:4]}"
             raise self._payload.damaged(message)
         decoded: dict[int, Entries] = {}
 
@@ -229,21 +230,21 @@ class _Decoder:
             raise self._payload.damaged(message) from error
         _check_ascending([*entries.keys, *first_keys[1:]], self._payload)
         if decoder._at != len(data) or list(entries.keys[:1]) != list(first_keys[:1]):
-            message = f"a block of {len(entries.keys)} keys is not the one that its first key tells of"
+            message = f"a block of {counted(len(entries.keys), 'key')} does not match its entry in the list of blocks"
             raise self._payload.damaged(message)
         return entries
 
     def _entries(self, count: int, stored: KeyFormat, numbers: int) -> Entries:
         """Decode ``count`` keys, each with one or two numbers."""
         if count < 0 or count > len(self._data):
-            message = f"{count} entries in {len(self._data)} bytes"
+            message = f"{counted(count, 'entry does', 'entries do')} not fit into {len(self._data)} bytes"
             raise ValueError(message)
         if stored.width is None:
             return self._text_entries(count, numbers)
         dtype = np.dtype([("key", f"V{stored.width}"), ("numbers", ">i4", (numbers,))])
         start, self._at = self._at, self._at + count * dtype.itemsize
         if self._at > len(self._data):
-            message = f"{count} entries are not all there"
+            message = f"expected {counted(count, 'entry', 'entries')}, found the end of the data before that"
             raise ValueError(message)
         table = np.frombuffer(self._data, dtype, count, start)
         keys: list[Key] = stored.from_stored(table["key"].tobytes()).tolist()
@@ -258,7 +259,7 @@ class _Decoder:
             end = start + _INT.unpack_from(data, at)[0]
             at = end + width
             if not start <= end or at > len(data):
-                message = f"a key at {start} ends at {end}, not within {len(data)} bytes"
+                message = f"the key at byte {start} ends at byte {end}, beyond the {len(data)} bytes"
                 raise ValueError(message)
             keys.append(data[start:end])
             found.append(data[end:at])
@@ -281,5 +282,5 @@ def _entries(keys: list[Key], numbers: npt.NDArray[np.int64]) -> Entries:
 
 def _check_ascending(keys: Sequence[Key], payload: Payload) -> None:
     if not ascend(keys):
-        message = "its keys do not ascend, or one is there twice"
+        message = "its keys are not in strictly ascending order"
         raise payload.damaged(message)

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from table_format.counted import counted
 from table_format.errors import BadEncoding
 from table_format.kernels.file_index.conditions import Condition, SoughtValues
 from table_format.kernels.file_index.fast_hash import fast_hashes
@@ -185,7 +186,7 @@ def bloom_reader(data: bytes, path: str) -> BloomReader:
     """
     hash_count = int.from_bytes(data[:_COUNT_BYTES], "big")
     if len(data) <= _COUNT_BYTES or not 0 < hash_count <= _MAX_HASH_FUNCTIONS:
-        message = f"a bloom filter of {len(data)} bytes and {hash_count} hash functions cannot be one"
+        message = f"a bloom filter cannot have {len(data)} bytes and {counted(hash_count, 'hash function')}"
         raise BadEncoding(path, message)
     return BloomReader(hash_count, memoryview(data)[_COUNT_BYTES:])
 

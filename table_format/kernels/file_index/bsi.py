@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from pyroaring import BitMap
 
+from table_format.counted import counted
 from table_format.kernels.aggregates.buffers import numbers, validity
 from table_format.kernels.file_index.bit_slices import BitSlices, stored_slices
 from table_format.kernels.file_index.conditions import Condition, KeyRange, SoughtValues, selected_rows
@@ -231,14 +232,17 @@ class _Decoder:
     def index(self) -> BsiReader:
         version, row_count = self._unpacked(_HEAD)
         if version != _VERSION or row_count != self._row_count:
-            message = f"version {version} with {row_count} rows, expected {_VERSION} with {self._row_count}"
+            message = (
+                f"expected version {_VERSION} and {counted(self._row_count, 'row')}, "
+                f"found version {version} and {counted(row_count, 'row')}"
+            )
             raise self._payload.damaged(message)
         positive, negative = self._magnitudes(), self._magnitudes()
         if self._at != len(self._data):
-            message = f"it ends at {self._at} and has {len(self._data)} bytes"
+            message = f"its slices end at byte {self._at} of {len(self._data)}"
             raise self._payload.damaged(message)
         if positive.rows.intersect(negative.rows):
-            message = "some rows are both negative and not"
+            message = "a row is among both the negative and the other numbers"
             raise self._payload.damaged(message)
         return BsiReader(row_count, positive, negative)
 
@@ -251,10 +255,10 @@ class _Decoder:
         rows = read_rows(self._bitmap(), self._payload, self._row_count)
         (count,) = self._unpacked(_INT)
         if is_there != b"\1" or version != _VERSION or not 0 <= smallest <= largest or not rows:
-            message = f"slices of version {version} for numbers from {smallest} to {largest}"
+            message = f"the head of its slices is invalid: version {version}, numbers from {smallest} to {largest}"
             raise self._payload.damaged(message)
         if count != (largest - smallest).bit_length():
-            message = f"{count} slices for numbers from {smallest} to {largest}"
+            message = f"it has {counted(count, 'slice')} for numbers from {smallest} to {largest}"
             raise self._payload.damaged(message)
         stored = [self._bitmap() for _ in range(count)]
         decoded: dict[int, BitMap] = {}
@@ -278,6 +282,6 @@ class _Decoder:
     def _taken(self, length: int) -> bytes:
         start, self._at = self._at, self._at + length
         if self._at > len(self._data):
-            message = f"{length} bytes at {start} are not within its {len(self._data)} bytes"
+            message = f"{length} bytes from byte {start} on go beyond its {len(self._data)} bytes"
             raise self._payload.damaged(message)
         return self._data[start : self._at]

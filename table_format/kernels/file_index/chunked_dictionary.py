@@ -17,6 +17,7 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
+from table_format.counted import counted
 from table_format.kernels.aggregates.buffers import numbers
 from table_format.kernels.file_index.keys import Ints, Key, KeyFormat, ascend
 from table_format.kernels.file_index.payload import Payload
@@ -142,7 +143,7 @@ class Dictionary:
 
     def _key_at(self, code: int) -> Key:
         if not 0 <= code < self._cardinality:
-            message = f"a row has the code {code}, and there are {self._cardinality} keys"
+            message = f"a row has the code {code}, but the dictionary has {counted(self._cardinality, 'key')}"
             raise self._payload.damaged(message)
         first_keys, chunks, _ = self._chunks
         number = bisect_right(chunks, code, key=lambda chunk: chunk.code) - 1
@@ -166,10 +167,13 @@ class Dictionary:
         rest, version, count, offset_bytes, chunk_bytes = _HEAD.unpack(self._payload.read(self._start, _HEAD.size))
         keys_start = _HEAD.size + offset_bytes + chunk_bytes
         if version != _VERSION or rest != _HEAD_REST or offset_bytes != _INT.size * count or chunk_bytes < 0:
-            message = f"a dictionary of version {version} with {count} chunks in {chunk_bytes} bytes"
+            message = (
+                f"the head of the dictionary is invalid: version {version}, "
+                f"{counted(count, 'chunk')}, {chunk_bytes} bytes of chunks"
+            )
             raise self._payload.damaged(message)
         if keys_start > self._length:
-            message = f"the chunks of the dictionary end at {keys_start}, and it has {self._length} bytes"
+            message = f"the chunks of the dictionary end at byte {keys_start}, beyond its {self._length} bytes"
             raise self._payload.damaged(message)
         data = self._payload.read(self._start + _HEAD.size, offset_bytes + chunk_bytes)
         try:
@@ -184,14 +188,14 @@ class Dictionary:
         first_keys, chunks, at = [], [], 0
         for offset in offsets:
             if offset != at or data[at : at + 1] != bytes([_VERSION]):
-                message = f"no chunk of version {_VERSION} at {at}"
+                message = f"expected a chunk of version {_VERSION} at byte {at}"
                 raise ValueError(message)
             key, at = self._stored.decoded(data, at + 1)
             first_keys.append(key)
             chunks.append(_Chunk(*_CHUNK_TAIL.unpack_from(data, at)))
             at += _CHUNK_TAIL.size
         if at != len(data):
-            message = f"they end at {at} of {len(data)} bytes"
+            message = f"they end at byte {at} of {len(data)}"
             raise ValueError(message)
         return first_keys, chunks
 
@@ -202,14 +206,17 @@ class Dictionary:
             width = self._stored.width
             lengths = (chunk.size * width, width) if width else (_INT.size * chunk.size, max(chunk.second_length, 0))
             if not is_sound or lengths != (chunk.first_length, chunk.second_length):
-                message = f"the chunk of the dictionary from code {chunk.code} is not sound"
+                message = f"the chunk of the dictionary from code {chunk.code} on has an invalid head"
                 raise self._payload.damaged(message)
             code, offset = code + 1 + chunk.size, offset + chunk.first_length + (0 if width else chunk.second_length)
         if code != self._cardinality or offset != body_bytes:
-            message = f"the dictionary has {code} keys in {offset} bytes, not {self._cardinality} in {body_bytes}"
+            message = (
+                f"the dictionary: expected {counted(self._cardinality, 'key')} in {body_bytes} bytes, "
+                f"found {code} in {offset}"
+            )
             raise self._payload.damaged(message)
         if not ascend(first_keys):
-            message = "the chunks of the dictionary do not ascend"
+            message = "the chunks of the dictionary are not in ascending order"
             raise self._payload.damaged(message)
 
     def _keys_of(self, number: int) -> list[Key]:
@@ -222,10 +229,10 @@ class Dictionary:
             try:
                 found = self._others_in(data, chunk)
             except (struct.error, ValueError) as error:
-                message = f"the keys from code {chunk.code} cannot be decoded: {error}"
+                message = f"the keys from code {chunk.code} on cannot be decoded: {error}"
                 raise self._payload.damaged(message) from error
             if not ascend([first_keys[number], *found, *first_keys[number + 1 : number + 2]]):
-                message = f"the keys from code {chunk.code} do not ascend"
+                message = f"the keys from code {chunk.code} on are not in ascending order"
                 raise self._payload.damaged(message)
             self._others[number] = found
         return self._others[number]
@@ -239,7 +246,7 @@ class Dictionary:
         found = []
         for offset in offsets:
             if offset != at:
-                message = f"a key is said to be at {offset}, not at {at}"
+                message = f"expected a key at byte {at}, found the offset {offset}"
                 raise ValueError(message)
             key, at = self._stored.decoded(keys, at)
             found.append(key)

@@ -283,6 +283,6 @@ def sort_order(keys: pa.Array) -> Ints:
 
 def _exactly(data: bytes, at: int, length: int) -> bytes:
     if length < 0 or at + length > len(data):
-        message = f"{length} bytes at {at} are not within its {len(data)} bytes"
+        message = f"{length} bytes from byte {at} on go beyond its {len(data)} bytes"
         raise ValueError(message)
     return data[at : at + length]

@@ -39,7 +39,7 @@ class Payload:
             Truncated: the file has fewer bytes than stated.
         """
         if start < 0 or length < 0 or start + length > self.length:
-            message = f"{length} bytes at {start} are not within its {self.length} bytes"
+            message = f"{length} bytes from byte {start} on go beyond its {self.length} bytes"
             raise self.damaged(message)
         data = self.fetch(start, length)
         if len(data) != length:

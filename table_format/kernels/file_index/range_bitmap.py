@@ -18,6 +18,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from pyroaring import BitMap
 
+from table_format.counted import counted
 from table_format.kernels.file_index.bit_slices import BitSlices, stored_slices
 from table_format.kernels.file_index.chunked_dictionary import Dictionary, encode_dictionary
 from table_format.kernels.file_index.conditions import Condition, KeyRange, SoughtValues, selected_rows
@@ -185,7 +186,8 @@ class _StoredSlices:
         expected = max((self.cardinality - 1).bit_length(), 1)
         is_sound = place_bytes == 2 * _INT.size * count and head_bytes == _SLICES_HEAD.size - _INT.size + place_bytes
         if version != _VERSION or count != expected or not is_sound:
-            message = f"{count} slices of version {version} for {self.cardinality} keys"
+            keys = counted(self.cardinality, "key")
+            message = f"the head of its slices is invalid: version {version}, {counted(count, 'slice')} for {keys}"
             raise self._payload.damaged(message)
         return head_bytes, rows_bytes
 
@@ -206,7 +208,7 @@ class _StoredSlices:
         ends = np.cumsum(places[:, 1])
         end = self._body_start + self._rows_bytes + int(ends[-1])
         if (places < 0).any() or (ends - places[:, 1] != places[:, 0]).any() or end != self._payload.length:
-            message = f"its slices end at {end}, and it has {self._payload.length} bytes"
+            message = f"its slices end at byte {end} of {self._payload.length}"
             raise self._payload.damaged(message)
         return [(int(offset), int(length)) for offset, length in places.tolist()]
 
@@ -223,7 +225,7 @@ class _StoredSlices:
     def _bitmap(self, start: int, length: int) -> BitMap:
         data = self._payload.read(start, length)
         if stored_length(data, 0, self._payload) != length:
-            message = f"the bitmap at {start} does not have {length} bytes"
+            message = f"the bitmap at byte {start} is not {length} bytes long"
             raise self._payload.damaged(message)
         return read_rows(data, self._payload, self._row_count)
 
@@ -279,7 +281,10 @@ def _opened(payload: Payload, stored: KeyFormat, row_count: int | None) -> Range
     if version > _VERSION:
         return None
     if version != _VERSION or row_count not in (None, rows) or not 0 <= cardinality <= rows:
-        message = f"version {version} with {cardinality} keys of {rows} rows; the data file has {row_count}"
+        message = (
+            f"its head is invalid: version {version}, {counted(cardinality, 'key')}, {counted(rows, 'row')}; "
+            f"the data file has {row_count}"
+        )
         raise payload.damaged(message)
     bounds, at = None, _HEAD.size
     try:
@@ -293,7 +298,7 @@ def _opened(payload: Payload, stored: KeyFormat, row_count: int | None) -> Range
         raise payload.damaged(message) from error
     start = _INT.size + head_bytes
     if length < 0 or start + length > payload.length:
-        message = f"a dictionary of {length} bytes at {start} is not within its {payload.length} bytes"
+        message = f"a dictionary of {length} bytes from byte {start} on goes beyond its {payload.length} bytes"
         raise payload.damaged(message)
     dictionary = Dictionary(payload, stored, start=start, length=length, cardinality=cardinality)
     return RangeBitmapReader(rows, bounds, dictionary, _StoredSlices(payload, start + length, rows, cardinality))

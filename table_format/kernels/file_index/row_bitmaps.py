@@ -280,7 +280,7 @@ def check_bitmap_begins(payload: Payload, at: int) -> None:
     """
     cookie = int.from_bytes(payload.read(at, _COOKIE_BYTES), "little")
     if cookie != _COOKIE and cookie & 0xFFFF != _COOKIE_WITH_RUNS:
-        message = f"no bitmap at {at}: it begins with {cookie:#x}"
+        message = f"expected a bitmap at byte {at}, found {cookie:#x}"
         raise payload.damaged(message)
 
 
@@ -293,10 +293,10 @@ def stored_length(data: bytes, at: int, payload: Payload) -> int:
     try:
         length = _stored_length(data, at)
     except ValueError as error:
-        message = f"no bitmap at {at}: {error}"
+        message = f"expected a bitmap at byte {at}: {error}"
         raise payload.damaged(message) from error
     if at + length > len(data):
-        message = f"a bitmap of {length} bytes at {at} goes beyond its {len(data)} bytes"
+        message = f"a bitmap of {length} bytes from byte {at} on goes beyond the {len(data)} bytes"
         raise payload.damaged(message)
     return length
 
@@ -314,10 +314,10 @@ def _stored_length(data: bytes, at: int) -> int:
         count = int.from_bytes(_part(data, end, 4), "little")
         end += 4
     else:
-        message = f"it begins with {cookie:#x}"
+        message = f"the data begins with {cookie:#x}"
         raise ValueError(message)
     if count > CHUNK_ROWS:
-        message = f"{count} containers are more than a bitmap can have"
+        message = f"expected at most {CHUNK_ROWS} containers, found {count}"
         raise ValueError(message)
     described = end
     end += 4 * count
@@ -338,7 +338,7 @@ def _stored_length(data: bytes, at: int) -> int:
 
 def _part(data: bytes, at: int, length: int) -> bytes:
     if at + length > len(data):
-        message = f"{length} bytes are expected at {at} of {len(data)}"
+        message = f"expected {length} bytes at byte {at} of {len(data)}"
         raise ValueError(message)
     return data[at : at + length]
 

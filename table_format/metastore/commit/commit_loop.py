@@ -16,6 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from table_format.codecs.publishable import snapshot_bytes
+from table_format.counted import counted
 from table_format.errors import (
     CommitOutcomeUnknown,
     CommitRetriesExhausted,
@@ -138,8 +139,8 @@ class CommitLoop:
             spent_ms = clock.monotonic_ms() - started_ms
             if retries >= options.max_retries or (options.timeout_ms is not None and spent_ms > options.timeout_ms):
                 message = (
-                    f"Commit failed after {spent_ms} ms with {retries} retries: other writers won every attempt. "
-                    "Nothing was committed; try again later, or raise 'commit.max-retries'"
+                    f"Commit failed after {spent_ms} ms with {counted(retries, 'retry', 'retries')}: other writers "
+                    "won every attempt. Nothing was committed; try again later, or raise 'commit.max-retries'"
                 )
                 raise CommitRetriesExhausted(message)
             self._wait(retries)

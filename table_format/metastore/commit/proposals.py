@@ -63,7 +63,7 @@ def propose_rescale(c: CommitContext, latest: Snapshot | None, changes: FileChan
     """Return the changes of a compaction that moves rows to other buckets.
 
     Raises:
-        FileConflict: another commit added a file to such a partition.
+        FileConflict: another commit added a file to one of the partitions.
     """
     base = () if latest is None else c.live.files(latest, changes.partitions)
     removed = {file_key(entry) for entry in changes.entries if entry.kind is FileKind.DELETE}

@@ -117,7 +117,7 @@ class Publications:
         """Refuse to continue after an error reported the outcome of a commit as unknown.
 
         Raises:
-            CommitOutcomeUnknown: there is such a commit; the error is about the first one.
+            CommitOutcomeUnknown: the outcome of a commit is unknown; the error is about the first one.
         """
         for publication in self._open.values():
             if publication.is_reported:

@@ -155,11 +155,11 @@ class TableCommit:
     def rearrange(self, committable: Committable) -> tuple[Snapshot, ...]:
         """Publish a compaction that moves rows to other buckets. Return at most one snapshot.
 
-        It removes all files of each affected partition. If another commit had added a file to such a partition, a key
+        It removes all files of each affected partition. If another commit had added a file to one of them, a key
         could be in two buckets.
 
         Raises:
-            FileConflict: another commit changed such a partition; nothing is visible.
+            FileConflict: another commit changed an affected partition; nothing is visible.
             ConflictError, CommitOutcomeUnknown, OSError: as for ``commit``.
         """
         changes = compact_changes(committable.messages)

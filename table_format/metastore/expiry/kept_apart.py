@@ -1,6 +1,6 @@
 """Snapshots that are kept outside the retained history: by a tag, or by a snapshot file below a gap in the ids.
 
-An interrupted rollback leaves such a snapshot file: that of its target.
+An interrupted rollback leaves one of these snapshot files: that of its target.
 """
 
 from __future__ import annotations

@@ -165,7 +165,7 @@ def _needs(store: TableStore, options: TableOptions, wanted: frozenset[str]) -> 
         new = [_since(history, seen) for history in found]
         seen |= identities
         names.append(needs_of(new, ManifestStore(store, options), wanted=wanted, strict=True))
-    message = f"{store.paths.root}: others keep committing; look for orphans again when there are fewer writes"
+    message = f"{store.paths.root}: other writers keep committing; look for orphans again when there are fewer commits"
     raise ConflictError(message)
 
 

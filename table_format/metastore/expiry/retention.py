@@ -181,9 +181,9 @@ def _end_of_range(rules: Retention, span: _Span, *, decisive_time: Callable[[int
         (span.earliest + rules.limit, "the limit of one expiry"),
     ]
     if span.last is not None:
-        bounds.append((span.last, "the last changelog, which leads to the snapshots"))
+        bounds.append((span.last, "the last changelog, which continues to the snapshots"))
     if span.first_needed is not None:
-        bounds.append((span.first_needed, "a consumer that has still to read it"))
+        bounds.append((span.first_needed, "a consumer that has not read it yet"))
     end, kept_by = min(bounds, key=lambda bound: bound[0])
     # Ids beyond the maximum number expire whatever their age.
     for number in range(max(span.latest - rules.retain_max + 1, span.earliest), end):

@@ -142,7 +142,7 @@ def _remove_snapshots(store: TableStore, snapshots: SnapshotStore, target_id: in
         for snapshot_id in reversed(later):
             snapshots.delete(snapshot_id)
         removed += later
-    message = f"{store.paths.snapshot_directory}: others keep committing; stop them and roll back again"
+    message = f"{store.paths.snapshot_directory}: other writers keep committing; stop them and roll back again"
     raise ConflictError(message)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from table_format.counted import counted
 from table_format.errors import ConflictError, InvalidInputError, SnapshotNotFound
 from table_format.io.table_store import TableStore
 from table_format.metastore.history.rollback import find_snapshot
@@ -63,8 +64,8 @@ class RollbackPlan:
 
     def __str__(self) -> str:
         lines = [
-            f"back to snapshot {self.target.id}; {len(self.removed)} snapshots and {len(self.tags)} tags would "
-            "be deleted"
+            f"back to snapshot {self.target.id}; {counted(len(self.removed), 'snapshot')} and "
+            f"{counted(len(self.tags), 'tag')} would be deleted"
         ]
         lines += [f"snapshot {_shown(snapshot)}" for snapshot in self.removed]
         lines += [f"tag '{name}'" for name in self.tags]
@@ -122,8 +123,8 @@ def plan_rollback_before(store: TableStore, match: CommitMatch) -> RollbackPlan:
         raise SnapshotNotFound(message)
     if first.id == FIRST_SNAPSHOT_ID:
         message = (
-            f"{store.paths.root}: the commit with {match} made snapshot {first.id}, before which the table had none to "
-            "go back to; truncate the table instead"
+            f"{store.paths.root}: the commit with {match} created snapshot {first.id}, and the table has no "
+            "earlier snapshot to go back to; truncate the table instead"
         )
         raise SnapshotNotFound(message)
     return plan_rollback(store, find_snapshot(store, first.id - 1), match)

@@ -22,6 +22,7 @@ from table_format.codecs.publishable import (
     manifest_draft,
     manifest_list_bytes,
 )
+from table_format.counted import counted
 from table_format.decoded_files import DecodedFiles
 from table_format.errors import BadEncoding, MissingFile
 from table_format.io.paths import index_manifest_name, manifest_list_name, manifest_name
@@ -218,7 +219,7 @@ class ManifestStore:
         )
         if len(columns) != expected:
             path = self._store.paths.manifest(manifest.file_name)
-            raise BadEncoding(path, f"expected {expected} entries, found {len(columns)}")
+            raise BadEncoding(path, f"expected {counted(expected, 'entry', 'entries')}, found {len(columns)}")
         return columns
 
     def _load(self, name: str, size: int | None, decode: Callable[..., list[_Fact]]) -> Sequence[_Fact]:

@@ -20,7 +20,7 @@ _INDEX_COLUMNS: Final = ".columns"
 
 
 def columns_bound_by_options(options: Mapping[str, str]) -> Mapping[str, str]:
-    """Return the columns that options name, each with the key of such an option.
+    """Return the columns that options name, each with the key of its option.
 
     >>> dict(columns_bound_by_options({"sequence.field": "ts, n", "fields.n.aggregate-function": "sum"}))
     {'ts': 'sequence.field', 'n': 'sequence.field'}

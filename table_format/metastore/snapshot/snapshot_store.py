@@ -234,7 +234,7 @@ class SnapshotStore:
     def is_expiring(self, snapshot_id: int) -> bool:
         """Return whether the snapshot has expired, or an expiry has started to delete it. Raises ``OSError``.
 
-        The files of such a snapshot must still be kept: if the expiry crashed, the snapshot may stay forever.
+        The files of this snapshot must still be kept: if the expiry crashed, the snapshot may stay forever.
         """
         # The order matters: a notice that no longer exists was deleted after the snapshot.
         return any(notice.end > snapshot_id for notice in self.notices.all()) or not self.exists(snapshot_id)

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import functions as F
 
+from table_format.counted import counted
 from table_format.indexes.deletion_vectors import BucketDeletions, VectorReader
 from table_format.io.uncommitted_files import DeletingOnFailure
 from table_format.model.arrow_calls import concat_batches
@@ -291,7 +292,9 @@ def _rewritten_file(
             values = after.take(pa.array(place[start:stop][chosen]))
             writer.write(in_place(rows, is_selected, Changed(~chosen, chosen, values), schema, keep=True))
         if met != len(positions):
-            message = f"{facts.name}: {len(positions)} rows of {file.file_name} change, but {met} were found in it"
+            message = (
+                f"{facts.name}: expected {counted(len(positions), 'row')} to change in {file.file_name}, found {met}"
+            )
             raise RuntimeError(message)
         return writer.close()
 

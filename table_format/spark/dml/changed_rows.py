@@ -106,7 +106,7 @@ def changes_of(
 ) -> DataFrame:
     """Apply to each row the first clause whose condition is true. ``target`` has the columns of the table.
 
-    Rows without such a clause get no kind. ``keep`` are additional columns of the result.
+    Rows to which no clause applies get no kind. ``keep`` are additional columns of the result.
 
     Raises:
         InvalidData: the type of a value cannot be stored in its column.

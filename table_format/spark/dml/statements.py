@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F
 
+from table_format.counted import counted
 from table_format.errors import InvalidData, InvalidInputError, UnsupportedFeature
 from table_format.metastore.references.expired_reads import explaining_expiry
 from table_format.model.snapshot import Snapshot
@@ -360,13 +361,13 @@ def _warn(facts: TableFacts, operation: str, noted: Statistics) -> None:
     """Warn about written changes that have no effect for readers."""
     if noted.nulled:
         text = (
-            f"{operation} on {facts.name}: {noted.nulled} rows were set to null, which merge-engine=partial-update "
-            "treats as no value; their columns keep their old values"
+            f"{operation} on {facts.name}: {counted(noted.nulled, 'row was', 'rows were')} set to null, which "
+            "merge-engine=partial-update treats as no value; the columns keep their old values"
         )
         warnings.warn(text, stacklevel=4)
     if noted.lowered:
         text = (
-            f"{operation} on {facts.name}: {noted.lowered} rows were given a lower sequence.field than before, so "
-            "the old rows win and the change has no effect"
+            f"{operation} on {facts.name}: {counted(noted.lowered, 'row was', 'rows were')} given a lower "
+            "sequence.field than before, so the old rows win and the change has no effect"
         )
         warnings.warn(text, stacklevel=4)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql import functions as F
 
+from table_format.counted import counted
 from table_format.errors import InvalidData, InvalidInputError
 from table_format.model.schema import TableSchema
 from table_format.model.types import DataField
@@ -85,7 +86,7 @@ def _rows(
     if len(found.columns) != len(listed):
         names = ", ".join(field.name for field in listed)
         message = (
-            f"INSERT INTO {name}: expected {len(listed)} columns ({names}), found {len(found.columns)} "
+            f"INSERT INTO {name}: expected {counted(len(listed), 'column')} ({names}), found {len(found.columns)} "
             f"({', '.join(found.columns)})"
         )
         raise InvalidData(message)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from table_format.counted import counted
 from table_format.errors import AlreadyExistsError, InvalidInputError
 from table_format.spark.sql.queries import frame_of_query, names_known_table
 from table_format.spark.sql.results import nothing
@@ -41,6 +42,6 @@ def _create(session: SqlSession, key: str, statement: CreateView) -> None:
         raise AlreadyExistsError(message)
     found = len(frame_of_query(session, statement.query).columns)
     if statement.columns and len(statement.columns) != found:
-        message = f"view '{key}' names {len(statement.columns)} columns, but its query has {found}"
+        message = f"view '{key}' names {counted(len(statement.columns), 'column')}, but its query has {found}"
         raise InvalidInputError(message)
     session.state.views[key] = (statement, session.state.database)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from table_format.counted import counted
 from table_format.errors import UnsupportedFeature
 from table_format.io.local import LocalFileIO
 from table_format.options.bucket_mode import BucketMode, Fixed, Postponed, Unaware
@@ -31,7 +32,7 @@ class Way:
     is_small: bool = False
 
     def __str__(self) -> str:
-        by = f", {self.tasks} writing task{'' if self.tasks == 1 else 's'}" if self.tasks else ""
+        by = f", {counted(self.tasks, 'writing task')}" if self.tasks else ""
         return f"exchange: {self.exchange.value}{by} ({self.reason})"
 
 

@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 import pyarrow as pa
 
+from table_format.counted import counted
 from table_format.errors import ColumnNotFound, InvalidData, InvalidInputError
 from table_format.kernels.expression_kinds import plain
 from table_format.kernels.expressions import Columns, evaluate, truths
@@ -87,8 +88,11 @@ class Assignments:
         if isinstance(found, pa.ChunkedArray):
             found = found.combine_chunks()
         if not isinstance(found, pa.Array) or len(found) != count:
-            shown = f"{len(found)} values" if isinstance(found, pa.Array) else type(found).__name__
-            message = f"the function for column '{column.name}' returns an Arrow array of {count} values, found {shown}"
+            shown = counted(len(found), "value") if isinstance(found, pa.Array) else type(found).__name__
+            message = (
+                f"the function for column '{column.name}': expected an Arrow array of {counted(count, 'value')}, "
+                f"found {shown}"
+            )
             raise InvalidInputError(message)
         return cast_column(found, column.type, column.name)
 
@@ -97,7 +101,7 @@ def bind(values: Values, schema: TableSchema, scope: Scope) -> Assignments:
     """Bind values for columns of a table to the columns of the relations in scope.
 
     Raises:
-        ColumnNotFound: there is no such column.
+        ColumnNotFound: a column does not exist.
         InvalidExpression: an expression cannot be parsed, or its type does not fit the column.
         InvalidData: a constant does not fit its column.
     """

@@ -281,7 +281,7 @@ def _in_memory(source: Input) -> pa.RecordBatch:
     table = reader_of(source).read_all()
     names = table.schema.names
     if twice := sorted({name for name in names if names.count(name) > 1}):
-        message = f"the source has more than one column called {', '.join(twice)}"
+        message = f"the source has more than one column named {', '.join(twice)}"
         raise InvalidData(message)
     columns = [plain(_one_array(column)) for column in table.columns]
     return pa.RecordBatch.from_arrays(columns, names=names)

@@ -132,7 +132,9 @@ def check_updatable(facts: TableFacts, statement: str, assigned: frozenset[str])
         # The whole row is written: sum would add the current value a second time.
         if merge.engine is MergeEngine.PARTIAL_UPDATE and function not in _REPEATABLE:
             feature = f"{statement} with the aggregate function {function}"
-            message = f"{statement} on {facts.name}: {function} of column '{column}' would take its own value in again"
+            message = (
+                f"{statement} on {facts.name}: {function} of column '{column}' would include its own earlier value"
+            )
             raise UnsupportedFeature(feature, message)
     if keys := [name for name in schema.primary_keys if name in assigned]:
         feature = f"{statement} of primary key columns"
@@ -142,5 +144,5 @@ def check_updatable(facts: TableFacts, statement: str, assigned: frozenset[str])
         raise UnsupportedFeature(feature, message)
     if merge.rowkind_field in assigned:
         feature = f"{statement} of rowkind.field"
-        message = f"{statement} on {facts.name}: column '{merge.rowkind_field}' says the kind of its row; use delete"
+        message = f"{statement} on {facts.name}: column '{merge.rowkind_field}' holds the kind of its row; use delete"
         raise UnsupportedFeature(feature, message)

@@ -46,7 +46,8 @@ def whole_state(
         with suppress(FileConflict, LsmConflict):  # another process assigned their buckets first
             (place_rows or _compact_here)(facts)
     message = (
-        f"{facts.name}: other writers kept adding postponed rows before the last ones had their buckets; try again"
+        f"{facts.name}: other writers added postponed rows each time that the previous ones were given buckets; "
+        "try again when there are fewer writes"
     )
     raise FileConflict(message)
 

@@ -15,6 +15,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from table_format.counted import counted
 from table_format.errors import CorruptionError
 from table_format.formats.data_file_reader import DataFileReader
 from table_format.indexes.key_index import GlobalKeyIndex, IndexedRows
@@ -63,7 +64,7 @@ def follow(
 
     Raises:
         CorruptionError: a file of the table is missing or damaged.
-        KeyPlacesChanged: the index stands for a later snapshot already, by which keys lie elsewhere.
+        KeyPlacesChanged: the index is already at a later snapshot, in which keys have other places.
         LocalStoreError: the local database failed.
     """
     if not _stands_for_later(facts, index, base):
@@ -122,10 +123,10 @@ def _rebuild(
         discard_other_shards(facts, shard)
     if doubled:
         _log.warning(
-            "%s: %d keys are in more than one partition; the place written last is used. Writers without a common "
-            "index cause such keys, and so does 'cross-partition-upsert.index-ttl'",
+            "%s: %s in more than one partition; the place written last is used. Causes are writers without a common "
+            "index, and 'cross-partition-upsert.index-ttl'",
             facts.name,
-            doubled,
+            counted(doubled, "key is", "keys are"),
         )
 
 

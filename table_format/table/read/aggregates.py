@@ -15,6 +15,7 @@ from typing import Final, cast
 import pyarrow as pa
 from pyroaring import BitMap, FrozenBitMap
 
+from table_format.counted import counted
 from table_format.errors import ColumnNotFound, InvalidInputError, UnsupportedFeature
 from table_format.indexes.file_index import FileIndex, FileIndexes, has_index
 from table_format.indexes.index_totals import index_totals
@@ -154,10 +155,10 @@ class Aggregates:
 
     def explain(self) -> str:
         """Return the plan as text, with the numbers of files that were not opened."""
-        in_tasks = f"; in {self.tasks} Spark tasks and the driver" if self.tasks else ""
+        in_tasks = f"; in {counted(self.tasks, 'Spark task')} and the driver" if self.tasks else ""
         return (
-            f"{self.plan.explain()}\n  aggregate  {self.aggregation}: {self.files_by_row_count} files by recorded row "
-            f"counts, {self.files_by_index} by their indexes, {self.files_read} read{in_tasks}"
+            f"{self.plan.explain()}\n  aggregate  {self.aggregation}: {counted(self.files_by_row_count, 'file')} by "
+            f"recorded row counts, {self.files_by_index} by their indexes, {self.files_read} read{in_tasks}"
         )
 
     def __str__(self) -> str:

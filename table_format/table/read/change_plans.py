@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import fields, replace
 from typing import Final, assert_never
 
+from table_format.counted import counted
 from table_format.errors import UnsupportedFeature
 from table_format.formats.newer_schemas import refuse_newer
 from table_format.metastore.references.expired_reads import explaining_expiry
@@ -215,8 +216,8 @@ def _require_same_buckets(
         if entry.total_buckets >= 0 and entry.total_buckets != expected:
             feature = "the difference between states of other bucket counts"
             message = (
-                f"{feature} is not supported: a partition has {expected} buckets in snapshot {before.id} and "
-                f"{entry.total_buckets} in snapshot {after.id}"
+                f"{feature} is not supported: a partition has {counted(expected, 'bucket')} in snapshot "
+                f"{before.id} and {entry.total_buckets} in snapshot {after.id}"
             )
             raise UnsupportedFeature(feature, message)
 

@@ -67,7 +67,7 @@ def _between_times(facts: TableFacts, start_ms: int, end_ms: int) -> SnapshotRan
 def _two(key: str, text: str) -> tuple[str, str]:
     parts = [part.strip() for part in text.split(",")]
     if len(parts) != 2 or not all(parts):
-        raise InvalidOption(key, f"{text!r} is not 'start,end': it takes a start, which is excluded, and an end")
+        raise InvalidOption(key, f"expected 'start,end' with an excluded start, found {text!r}")
     return parts[0], parts[1]
 
 

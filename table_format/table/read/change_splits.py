@@ -78,7 +78,7 @@ def without_common_files(
 ) -> tuple[list[ManifestEntry], list[ManifestEntry]]:
     """The files that only one of two states has, or that have other deleted rows in each.
 
-    With ``whole_buckets`` all files of a bucket that has such a file: what a row is then depends on older versions.
+    With ``whole_buckets``, all files of their buckets, because a row may depend on older versions.
     """
 
     def unchanged(entry: ManifestEntry) -> bool:

@@ -54,7 +54,7 @@ def changed_values(
     has changed; otherwise every written row counts.
 
     Raises:
-        ColumnNotFound: there is no such column.
+        ColumnNotFound: the column does not exist.
         SnapshotExpired: a snapshot has expired, so its changes are unknown.
         UnsupportedFeature: the table has a fallback branch.
     """
@@ -64,7 +64,7 @@ def changed_values(
     if not snapshots:
         return _distinct([], field)
     last = snapshots[-1]
-    facts = facts.as_files_say  # discard what was read of a snapshot that has expired now
+    facts = facts.as_files_say  # discard the rows of a snapshot that has expired in the meantime
     with explaining_expiry(facts.store, *(s.id for s in (*(() if before is None else (before,)), *snapshots))):
         entries = [*_touched_entries(facts, snapshots), *_entries_with_other_deletions(facts, before, last)]
         if column in facts.schema.partition_keys:
@@ -90,7 +90,7 @@ def all_values(facts: TableFacts, column: str, snapshot: Snapshot | None) -> pa.
     """Return the distinct values of a column in one state of the table, including null.
 
     Raises:
-        ColumnNotFound: there is no such column.
+        ColumnNotFound: the column does not exist.
         SnapshotExpired: the snapshot has expired.
     """
     field = facts.schema.field(column)
@@ -219,7 +219,7 @@ def _read(facts: TableFacts, plan: Plan, split: DataSplit) -> Iterator[pa.Record
 
 
 def _distinct(arrays: Iterable[pa.Array], field: DataField) -> pa.Array:
-    """Each value once; arrays are reduced one by one, so that memory holds values and not rows."""
+    """Return each value once. Arrays are reduced one by one, so that memory holds values and not rows."""
     kind = arrow_type(field.type)
     found = pa.array([], kind)
     for array in arrays:

@@ -98,7 +98,7 @@ def read_rows(
 
 
 def with_kinds(batch: pa.RecordBatch, kinds: np.ndarray[tuple[int], np.dtype[np.int8]]) -> pa.RecordBatch:
-    """The batch with other row kinds, or with row kinds, in its last column."""
+    """Return the batch with these row kinds in its last column."""
     names = [name for name in batch.schema.names if name != VALUE_KIND.name]
     plain = batch.select(names)
     schema = plain.schema.append(arrow_schema((VALUE_KIND,)).field(0))
@@ -107,7 +107,7 @@ def with_kinds(batch: pa.RecordBatch, kinds: np.ndarray[tuple[int], np.dtype[np.
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """The reading of one split."""
+    """The read of one split."""
 
     store: TableStore
     reader: DataFileReader

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from table_format.counted import counted
 from table_format.indexes.file_index import Evidence, FileIndex, FileIndexes, has_index, may_help
 from table_format.kernels.file_index.results import UNKNOWN, IndexResult, Rows, Skip
 from table_format.model.data_file import DataFileMeta
@@ -92,7 +93,7 @@ def _judged(path: str, file: DataFileMeta, merged: bool | None, found: IndexVerd
     names = _names(each for each in evidence if isinstance(each.result, Rows))
     if isinstance(result, Rows):
         count = len(result.positions)
-        reason = f"{count} of {file.row_count} rows selected by {', '.join(names)}"
+        reason = f"{count} of {counted(file.row_count, 'row')} selected by {', '.join(names)}"
         return _note(path, file, merged, names, reason=reason, selected=count)
     silent = ", ".join(_names(iter(evidence)))
     return _note(

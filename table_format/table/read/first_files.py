@@ -1,4 +1,4 @@
-"""Which files of a plan can hold the first rows in an order, by their statistics and indexes. Pure.
+"""Finds the files of a plan that can hold the first rows in an order, by their statistics and indexes. Pure.
 
 Each file guarantees that some number of its rows are at or before a value. The best of these guarantees bound the
 last row of the result. Files that begin after this bound are left out.
@@ -58,7 +58,7 @@ class FirstFiles:
         self._choose()
 
     def place_of_first(self, bounds: ColumnBounds | None) -> Place:
-        """A place that no row of a file with these bounds is before."""
+        """Return a place that is not after any row of a file with these bounds."""
         return first_place(bounds, self._order, self._data_type)
 
     @property
@@ -103,7 +103,7 @@ class FirstFiles:
         return found
 
     def is_indexed(self, number: int) -> bool:
-        """Whether the index of a file told its first rows."""
+        """Whether the first rows of a file are known from its index."""
         return number in self._indexed
 
     def _next(self, waiting: Sequence[int]) -> list[int]:
@@ -116,7 +116,7 @@ class FirstFiles:
         return sorted(entry[4] for entry in chosen if entry[4] is not None)
 
     def _choose(self) -> None:
-        """Take the best statements until there are enough rows; what stands behind the last is dropped."""
+        """Take the best guarantees until there are enough rows; drop those behind the last."""
         entries = sorted((entry for each in self._entries.values() for entry in each), key=lambda entry: entry[:2])
         self._chosen = []
         count = 0

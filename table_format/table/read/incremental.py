@@ -60,7 +60,7 @@ def _change(facts: TableFacts, snapshot_id: int, span: SnapshotRange) -> Snapsho
     if found is not None:
         return found
     latest = facts.snapshots.latest_id() or 0
-    message = f"the changes after snapshot {span.start} to snapshot {span.end} are not all there: "
+    message = f"the changes after snapshot {span.start} to snapshot {span.end} are incomplete: "
     if snapshot_id > latest:
         message += f"snapshot {snapshot_id} does not exist yet, the latest is {latest}"
         raise SnapshotNotFound(message)

@@ -1,4 +1,4 @@
-"""Reading the indexes of many data files: several at once where each read waits for a store."""
+"""Reads the indexes of many data files, several at the same time if each read waits for a store."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _Found = TypeVar("_Found")
 def of_each_index(
     io: FileIO, found_of: Callable[[ManifestEntry], _Found], entries: Sequence[ManifestEntry]
 ) -> list[_Found]:
-    """What is found in the indexes of each file, in the order of the files."""
+    """Yield the result for the indexes of each file, in the order of the files."""
     if sum(entry.file.embedded_file_index is None for entry in entries) < _MIN_READS_FOR_THREADS:
         return list(map(found_of, entries))
     return of_each_file(io, found_of, entries)
 
 
 def of_each_file(io: FileIO, found_of: Callable[[_File], _Found], files: Sequence[_File]) -> list[_Found]:
-    """What is found of each file, in the order of the files; where files have to be read, some wait while others do."""
+    """Yield the result for each file, in the order of the files. If files must be read, several are read at once."""
     # Local files are read faster one after the other: threads would take turns.
     if isinstance(io, LocalFileIO) or len(files) < 2:
         return list(map(found_of, files))

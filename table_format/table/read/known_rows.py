@@ -78,5 +78,5 @@ class PlannedRows:
             yield KnownRows(file, is_known, selected, file.row_count if deleted is None else deleted)
 
     def deletions(self, split: DataSplit) -> DeletionVectors | None:
-        """The deletion vectors of a split; each is read when it is asked for."""
+        """The deletion vectors of a split; each is read when it is needed."""
         return vectors_of(self.facts.store.io, split.files, split.deletion_files)

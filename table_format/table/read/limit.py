@@ -35,7 +35,7 @@ from table_format.table.read.plan import Limited, Plan
 from table_format.table.read.splits import with_files
 
 _MAX_SHARE_OF_ROWS: Final = 0.5
-"""The largest share of a file's rows: with a larger limit, its index would hardly save reading."""
+"""The maximum share of the rows of a file: with a larger limit, its index would save almost no reading."""
 _MAX_INDEXED_ROWS: Final = 10_000
 """With a larger limit, indexes are not read: too many values would have to be compared."""
 
@@ -44,7 +44,7 @@ _BY_STATISTICS: Final = "left out by statistics of the order"
 _BY_INDEX: Final = "left out by the index of the order"
 
 _Kept = Mapping[tuple[int, int], FrozenBitMap | None]
-"""Files by the number of their split and their place in it, with the rows to read; ``None`` is all that were before."""
+"""Files by the number of their split and their place in it, with the rows to read; ``None`` leaves them unchanged."""
 
 
 def limited(facts: TableFacts, plan: Plan, limit: RowLimit) -> Plan:
@@ -54,7 +54,7 @@ def limited(facts: TableFacts, plan: Plan, limit: RowLimit) -> Plan:
 
     Raises:
         CorruptionError: a deletion vector is missing or damaged.
-        SnapshotExpired: the snapshot was expired meanwhile.
+        SnapshotExpired: the snapshot was expired in the meantime.
     """
     ids = {snapshot_id for split in plan.splits for snapshot_id in split.snapshot_ids}
     with explaining_expiry(facts.store, *sorted(ids)):
@@ -95,7 +95,7 @@ def _any_rows(facts: TableFacts, plan: Plan, limit: RowLimit) -> Plan:
 
 
 def _first_positions(known: KnownRows, count: int) -> FrozenBitMap | None:
-    """The first rows of a file where few of them do; those of a file with deleted rows are not counted out."""
+    """Return the first rows of a file if few of them are enough. Files with deleted rows are read completely."""
     if known.deleted or count > _MAX_SHARE_OF_ROWS * known.file.row_count:
         return known.selected
     return FrozenBitMap(range(count) if known.selected is None else known.selected[:count])
@@ -134,7 +134,7 @@ class _FirstRows:
         }
 
     def plan(self) -> Plan:
-        """The plan with what was chosen."""
+        """Return the plan with the chosen files and rows."""
         first = FirstFiles(self._limit, self._field.type, [self._ordered(file) for file in self._files])
         first.search(self._best)
         chosen = first.kept()
@@ -173,7 +173,7 @@ class _FirstRows:
         return self._bounds[split.branch].of_values(file).get(self._field.name)
 
     def _merged(self, split: DataSplit, first: FirstFiles) -> range:
-        """The places of the files to read of a split whose rows are merged: all or none."""
+        """Return the places of the files to read of a split whose rows are merged: all or none."""
 
         def may_hold(file: DataFileMeta) -> bool:
             return first.may_hold(first.place_of_first(self._bounds_of(split, file)))
@@ -235,7 +235,7 @@ def _with_kept(
 
 
 def _note(plan: Plan, limit: RowLimit, left_out: Mapping[str, str], bound: Predicate | None) -> Limited:
-    """What was left out of the files that are read with the options of a plan, and not with those of its fallback."""
+    """Return the left-out files of a plan itself, without those of its fallback plan."""
     own = plan.parts[0].splits
     names = [file.file_name for split in own for file in split.files]
     return Limited(

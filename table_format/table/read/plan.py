@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from pyroaring import FrozenBitMap
 
+from table_format.counted import counted
 from table_format.formats.newer_schemas import refuse_newer
 from table_format.indexes.file_index import FileIndexes
 from table_format.metastore.references.expired_reads import explaining_expiry
@@ -45,7 +46,7 @@ class Limited:
         >>> str(Limited(RowLimit(5), 3, {"a": "left out by enough rows in other files"}, None))
         'LIMIT 5 reads 2 of 3 files'
         """
-        return f"{self.limit} reads {self.files - len(self.left_out)} of {self.files} files"
+        return f"{self.limit} reads {self.files - len(self.left_out)} of {counted(self.files, 'file')}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,7 +184,8 @@ class Plan:
         if row_groups and self.snapshot is not None:
             found = self.row_groups()
             stage = _stage("row groups", found.row_groups, ("statistics", found.row_groups - found.row_groups_kept))
-            lines.append(f"{stage}; {found.rows_kept} of {found.rows} stored rows are decoded")
+            of = counted(found.rows, "stored row is", "stored rows are")
+            lines.append(f"{stage}; {found.rows_kept} of {of} decoded")
         if files:
             lines += [f"  file       {note}" for note in self.file_notes()]
         return "\n".join(lines)
@@ -214,7 +216,7 @@ class Plan:
         merged = sum(not split.raw_convertible and split.content is not SplitContent.CHANGES for split in self.splits)
         yield (
             f"  splits     {len(self)}: {len(self) - merged} read as they are, {merged} merged; "
-            f"{self.file_count} files, {self.row_count} stored rows, {self.byte_count} bytes"
+            f"{counted(self.file_count, 'file')}, {counted(self.row_count, 'stored row')}, {self.byte_count} bytes"
         )
         chosen = [
             (len(selected), file.row_count)
@@ -224,11 +226,12 @@ class Plan:
         ]
         if chosen:
             rows, stored = map(sum, zip(*chosen, strict=True))
-            yield f"  selected   {rows} of {stored} rows in {len(chosen)} files by {self._choosers}"
+            of = f"{counted(stored, 'row')} in {counted(len(chosen), 'file')}"
+            yield f"  selected   {rows} of {of} by {self._choosers}"
         if self.deletion_files:
             known = [file.range.cardinality for file in self.deletion_files if file.range.cardinality is not None]
             least = "" if len(known) == len(self.deletion_files) else "at least "
-            yield f"  deleted    {least}{sum(known)} rows in {len(self.deletion_files)} files"
+            yield f"  deleted    {least}{counted(sum(known), 'row')} in {counted(len(self.deletion_files), 'file')}"
 
     @property
     def _choosers(self) -> str:

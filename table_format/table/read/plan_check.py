@@ -45,7 +45,7 @@ def check_whole_plan(
     for stray in strays:
         if not facts.schema.is_primary_key_table or _is_damage(facts, stray, found.entries):
             path = paths.manifest(snapshot.index_manifest or "")
-            raise BadEncoding(path, f"it names a deletion vector of '{stray[-1]}', which is no file of its bucket")
+            raise BadEncoding(path, f"it names a deletion vector of '{stray[-1]}', which is not a file of its bucket")
 
 
 def _is_of_old_release(facts: TableFacts) -> bool:

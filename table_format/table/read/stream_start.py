@@ -21,7 +21,7 @@ def stream_mode(facts: TableFacts) -> StartupMode:
     mode = startup_mode(facts.options.raw)
     scan, stream = facts.options.scan, facts.options.stream
     if mode is StartupMode.INCREMENTAL:
-        raise InvalidOption(MODE.key, "a stream has no end to read up to: 'incremental' is for batch scans")
+        raise InvalidOption(MODE.key, "a stream has no end: 'incremental' is for batch scans")
     for option, value in ((TAG_NAME, scan.tag_name), (WATERMARK, scan.watermark)):
         if value is not None:
             raise InvalidOption(option.key, f"a stream starts at a snapshot or a time, not at {value!r}")

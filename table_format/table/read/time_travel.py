@@ -25,7 +25,7 @@ NO_WATERMARK: Final = -(1 << 63)
 _WATERMARK_VERSION: Final = "watermark-"
 
 _LOCAL_EPOCH: Final = datetime(1970, 1, 1)
-"""A wall clock, as files carry it."""
+"""A wall-clock time, as in the metadata of files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ def starting_point(facts: TableFacts) -> Starting:
     Raises:
         SnapshotNotFound: the snapshot does not exist, or there is none that early.
         SnapshotExpired: the snapshot has been expired.
-        TagNotFound: there is no such tag.
+        TagNotFound: the tag does not exist.
         InvalidOption: the options contradict each other.
     """
     scan = facts.options.scan
@@ -101,7 +101,7 @@ def of_watermark(facts: TableFacts, watermark: int) -> Snapshot:
     """Return the first snapshot whose watermark is at least this.
 
     Raises:
-        SnapshotNotFound: no retained snapshot has such a watermark.
+        SnapshotNotFound: no retained snapshot has a watermark this high.
     """
     highest = None
     for snapshot_id in facts.snapshots.ids():

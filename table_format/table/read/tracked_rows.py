@@ -47,7 +47,7 @@ def read_tracked(
     ``fields`` and ``condition`` may name ``TRACKED``, ``pruning`` only columns of the table.
 
     Raises:
-        SnapshotExpired: a snapshot the split was made of was expired meanwhile.
+        SnapshotExpired: a snapshot of the split was expired in the meantime.
         CorruptionError: a file is missing or damaged, or has no row ids.
         UnsupportedFeature: a file has a format that this version cannot read.
     """
@@ -97,7 +97,7 @@ def _tracked(file: DataFileMeta, batches: Iterator[pa.RecordBatch]) -> Iterator[
         ids = batch.column(ROW_ID.name)
         if ids.null_count:
             if file.first_row_id is None:
-                raise BadEncoding(file.file_name, "rows have no ids: neither the file nor its metadata has them")
+                raise BadEncoding(file.file_name, "rows have no ids: neither the file nor its metadata holds them")
             lazy = add(batch.column(POSITION), pa.scalar(file.first_row_id, pa.int64()))
             ids = if_else(ids.is_valid(), ids, lazy)
         numbers = fill_null(batch.column(SEQUENCE_NUMBER.name), pa.scalar(file.max_sequence_number, pa.int64()))

@@ -66,7 +66,7 @@ def cast_column(array: pa.Array, data_type: DataType, column: str, *, first_row:
 
 
 def _lossless(array: pa.Array, target: pa.DataType) -> pa.Array | None:
-    """The cast array, or ``None`` when a value would change."""
+    """Return the cast array, or ``None`` if a value would change."""
     try:
         if pa.types.is_integer(array.type) and pa.types.is_decimal(target):
             # Arrow requires room for every number of the source type; only the actual numbers need it.
@@ -76,7 +76,7 @@ def _lossless(array: pa.Array, target: pa.DataType) -> pa.Array | None:
         return None
     if not pa.types.is_floating(target):
         return cast
-    # Rounding is no error of a safe cast to floating point.
+    # A safe cast to floating point may round.
     same = pc.equal(array, cast.cast(array.type, safe=False))
     if pa.types.is_floating(array.type):
         same = pc.or_(same, pc.is_nan(array))
@@ -84,7 +84,7 @@ def _lossless(array: pa.Array, target: pa.DataType) -> pa.Array | None:
 
 
 def _first_failure(array: pa.Array, succeeds: Callable[[pa.Array], bool]) -> int:
-    """The first row that does not fit, by halving: each half is tried as a whole."""
+    """Return the first row that does not fit, by bisection."""
     start, stop = 0, len(array)
     while stop - start > 1:
         middle = (start + stop) // 2
@@ -148,7 +148,7 @@ def _refusal(array: pa.Array, data_type: DataType, column: str) -> InvalidData:
 
 
 def _cast_nested(array: pa.Array, data_type: DataType, column: str) -> pa.Array:
-    # Rows of parts have no number of their own, so messages name the part and the value.
+    # Rows of parts have no number, so messages name the part and the value.
     match data_type:
         case ArrayType(element=element) if _is_list(array.type):
             values = cast_column(typing.cast("pa.ListArray", array).flatten(), element, f"{column}.element")
@@ -174,7 +174,7 @@ def _offsets(array: pa.Array) -> pa.Array:
 
 
 def _cast_map(array: pa.Array, data_type: DataType, key: DataType, value: DataType, column: str) -> pa.Array:
-    # A copy begins at 0 and has nothing behind its nulls.
+    # A copy begins at 0 and has no values behind its nulls.
     copy = typing.cast("pa.MapArray", array.take(np.arange(len(array))))
     keys = cast_column(copy.keys, key, f"{column}.key")
     values = cast_column(copy.items, value, f"{column}.value")

@@ -1,6 +1,6 @@
 """Validates input rows. If a row does not fit the table, nothing is written.
 
-Columns are matched by name; none may be missing or left over. Values are cast without loss. A null in a NOT NULL
+Columns are matched by name; none may be missing or additional. Values are cast without loss. A null in a NOT NULL
 column is refused. Row kinds become numbers. Messages name the column, the value and the row, counted from 0 over all
 rows.
 """
@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from table_format.counted import counted
 from table_format.errors import InvalidData, UnsupportedFeature
 from table_format.model.arrow_calls import not_equal
 from table_format.model.arrow_types import arrow_schema
@@ -61,7 +62,7 @@ class RowRules:
         """Refuse rows whose columns are not those of the table.
 
         Raises:
-            InvalidData: names the columns that are missing, left over, or there twice.
+            InvalidData: names the columns that are missing, additional or duplicate.
         """
         allowed = {*self.schema.field_names, self._kind_column}
         problems = []
@@ -100,7 +101,7 @@ class RowRules:
         return pa.RecordBatch.from_arrays([*columns, kinds], schema=schema.append(kind_field))
 
     def conform_columns(self, batch: pa.RecordBatch, fields: Sequence[DataField]) -> pa.RecordBatch:
-        """Some columns of the rows as the table has them.
+        """Return some columns of the rows with the types of the table.
 
         Raises:
             InvalidData: a value or a null that the table cannot hold.
@@ -201,11 +202,11 @@ def _check_nulls(field: DataField, column: pa.Array, first_row: int) -> None:
     if not field.type.nullable and column.null_count:
         row = pc.index(pc.is_null(column), value=True).as_py()
         where = f"the first in row {first_row + row}"
-        message = f"column '{field.name}' is {field.type}; found {column.null_count} nulls, {where}"
+        message = f"column '{field.name}' is {field.type}; found {counted(column.null_count, 'null')}, {where}"
         raise InvalidData(message)
     for path, part, values in _parts(field.name, field.type, column):
         if not part.nullable and values.null_count:
-            message = f"column '{path}' is {part}; found {values.null_count} nulls"
+            message = f"column '{path}' is {part}; found {counted(values.null_count, 'null')}"
             raise InvalidData(message)
 
 

@@ -1,4 +1,4 @@
-"""System tables: what is known of a table, and other views of its rows, as tables to read (format chapter 14).
+"""System tables: metadata of a table, and other views of its rows, as tables to read (format chapter 14).
 
-``registry`` lists them by name; each module beside it owns one table or a small family.
+``registry`` lists them by name; each other module defines one table or a few related ones.
 """

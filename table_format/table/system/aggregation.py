@@ -1,4 +1,4 @@
-"""``$aggregation_fields``: each column and what the options say of it (Java ``AggregationFieldsTable``)."""
+"""``$aggregation_fields``: each column and its options (Java ``AggregationFieldsTable``)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ COLUMNS: Final = columns(
     comment=TEXT,
 )
 _PARTS: Final = 3
-"""Of a key such as ``fields.sales.aggregate-function``; one with fewer is about the table."""
+"""The parts of a key such as ``fields.sales.aggregate-function``; a key with fewer is not about a column."""
 
 
 def rows(facts: TableFacts) -> Sequence[Row]:

@@ -1,7 +1,7 @@
 """``$audit_log``: the rows of a table with their kinds (format chapter 14; Java ``AuditLogTable``).
 
-Of a state it shows the last version of each key, deletes that have not been compacted away among them; with
-``incremental-between`` every change. A condition may name ``rowkind``.
+Of a state, it shows the last version of each key, including deletes that no compaction has removed; with
+``incremental-between``, every change. A condition may name ``rowkind``.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ class AuditLogTable(SystemTable):
         filter: Filter | None = None,
         options: Mapping[str, str] | None = None,
     ) -> AuditLogScan:
-        """A reading of some columns (all without) and of the rows a filter selects; see ``Table.scan``."""
+        """Scan some columns (by default all), and the rows that a filter selects; see ``Table.scan``."""
         table = self.table.for_reader(Reader.BATCH, options or {})
         return AuditLogScan(table.facts, columns_argument(columns), filter)
 
 
 class AuditLogScan(LogScan):
-    """One reading of an audit log. What does not ask for row kinds is asked of the table, which prunes by it."""
+    """A scan of an audit log. The table prunes by conditions that do not name row kinds."""
 
     def _columns_of(self, fields: tuple[DataField, ...]) -> tuple[DataField, ...]:
         return (ROW_KIND, *fields)

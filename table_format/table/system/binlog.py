@@ -1,7 +1,7 @@
 """``$binlog``: each change as a row of arrays, of an update before and after (format chapter 14; Java ``BinlogTable``).
 
-A changelog has ``-U`` directly before its ``+U``; the two become one row of kind ``+U``. All else is a row of arrays of
-one element.
+A changelog has ``-U`` directly before its ``+U``; the two become one row of kind ``+U``. Every other change is a row of
+arrays with one element.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class BinlogTable(SystemTable):
         filter: Filter | None = None,
         options: Mapping[str, str] | None = None,
     ) -> BinlogScan:
-        """A reading of some columns (all without) and of the rows a filter selects; see ``Table.scan``."""
+        """Scan some columns (by default all), and the rows that a filter selects; see ``Table.scan``."""
         table = self.table.for_reader(Reader.BATCH, options or {})
         return BinlogScan(table.facts, columns_argument(columns), filter)
 
@@ -67,7 +67,7 @@ def binlog_fields(fields: Sequence[DataField]) -> tuple[DataField, ...]:
 
 
 class BinlogScan(LogScan):
-    """One reading of a binlog; conditions are on its arrays, so the table cannot prune by them."""
+    """A scan of a binlog; conditions are on its arrays, so the table cannot prune by them."""
 
     def _columns_of(self, fields: tuple[DataField, ...]) -> tuple[DataField, ...]:
         return binlog_fields(fields)
@@ -94,7 +94,7 @@ def packed(batches: Iterable[pa.RecordBatch], fields: Sequence[DataField]) -> It
         if not batch.num_rows:
             continue
         rows = batch if waiting is None else concat_batches([waiting, batch])
-        # Whether an update goes on is told by the next row, which another batch may hold.
+        # The next row, which may be in another batch, decides whether an update is complete.
         last = rows.slice(rows.num_rows - 1)
         waiting = last if last.column(VALUE_KIND.name)[0].as_py() == RowKind.UPDATE_BEFORE else None
         rows = rows if waiting is None else rows.slice(0, rows.num_rows - 1)

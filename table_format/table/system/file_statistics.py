@@ -1,6 +1,6 @@
 """The statistics of a data file as text, in the columns of the schema that is shown (Java ``SimpleStatsEvolution``).
 
-Unlike the bounds that pruning uses, everything stored is shown: NaN, and values whose cast keeps no order.
+Unlike the bounds that pruning uses, all stored values are shown, also NaN and values whose cast changes the order.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class FileStatistics:
 
 
 def file_statistics(schema: TableSchema, schemas: Mapping[int, TableSchema], file: DataFileMeta) -> FileStatistics:
-    """The value statistics of a file for the columns of ``schema``; what is unknown is ``null``."""
+    """Return the value statistics of a file for the columns of ``schema``; unknown values are ``null``."""
     written = schemas[file.schema_id]
     in_file = written.fields if file.write_cols is None else written.written_fields(file.write_cols)
     covered = in_file if file.value_stats_cols is None else written.written_fields(file.value_stats_cols)
@@ -57,7 +57,7 @@ def _shown(field: DataField, stored: DataField | None, value: InternalValue) -> 
 
 
 def _cast(value: InternalValue, source: DataType, target: DataType) -> InternalValue:
-    """The value as rows of the file show it; what has no such value is null."""
+    """Return the value as in the rows of the file; null if the value cannot be cast."""
     if source.not_null() == target.not_null():
         return value
     cast = cast_of(source, target)

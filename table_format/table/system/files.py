@@ -67,7 +67,7 @@ INDEX_COLUMNS: Final = columns(
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """A data file and the bucket it lies in."""
+    """A data file and its bucket."""
 
     bucket_id: BucketId
     file: DataFileMeta
@@ -91,7 +91,7 @@ def index_rows(facts: TableFacts) -> Sequence[Row]:
 
 
 def _files(facts: TableFacts) -> tuple[TableSchema, Sequence[_File]]:
-    """The files that a scan reads, or those of the changes that it shows, and the schema it shows them in."""
+    """Return the files that a scan reads, or those of its changes, and the schema of the scan."""
     scan = facts.options.scan
     if scan.incremental_between is not None or scan.incremental_between_timestamp is not None:
         splits = incremental_plan(facts, None, None).splits

@@ -1,4 +1,4 @@
-"""Reading the log of a table: its changes, or its state with deletes (format chapter 14)."""
+"""Reads the log of a table: its changes, or its state with deletes (format chapter 14)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _SEQUENCE_NUMBERS: Final = "table-read.sequence-number.enabled"
 
 @dataclass(frozen=True)
 class LogScan(SystemScan):
-    """One reading of a log; nothing happens before it is planned or read, and it is planned once."""
+    """A scan of a log. It is planned when it is first planned or read, and only once."""
 
     facts: TableFacts
     columns: tuple[str, ...] | None = None
@@ -41,11 +41,11 @@ class LogScan(SystemScan):
 
     @abstractmethod
     def _reading(self) -> Scan:
-        """What is read of the table."""
+        """The scan of the table."""
 
     @abstractmethod
     def _reader(self, plan: Plan) -> Callable[[DataSplit], Generator[pa.RecordBatch]]:
-        """A function that gives the rows of one split of a plan; it travels between processes."""
+        """Return a function that reads the rows of one split of a plan; it can be sent to other processes."""
 
     @cached_property
     def _available(self) -> tuple[DataField, ...]:
@@ -65,7 +65,7 @@ class LogScan(SystemScan):
         """The columns of the rows.
 
         Raises:
-            ColumnNotFound: there is no such column.
+            ColumnNotFound: a column does not exist.
         """
         return chosen_fields(self._available, self.columns)
 
@@ -83,7 +83,7 @@ class LogScan(SystemScan):
         return self._plan
 
     def split_reader(self) -> Callable[[DataSplit], Generator[pa.RecordBatch]]:
-        """A function that gives the rows of one split; it travels between processes."""
+        """Return a function that reads the rows of one split; it can be sent to other processes."""
         return self._reader(replace(self._plan, splits=(), schemas=dict(self._plan.schemas), facts=None))
 
     def to_batches(self) -> Iterator[pa.RecordBatch]:

@@ -58,7 +58,7 @@ def rows(facts: TableFacts) -> Sequence[Row]:
 
 
 def index_rows(facts: TableFacts) -> Sequence[Row]:
-    """The index files that are alive."""
+    """The live index files."""
     snapshot = starting_point(facts).snapshot
     return [] if snapshot is None else [_index_row(facts, e) for e in facts.manifests.index_entries(snapshot)]
 
@@ -91,7 +91,7 @@ def _index_row(facts: TableFacts, entry: IndexManifestEntry) -> Row:
         "dv_ranges": None
         if ranges is None
         else [{"f0": r.data_file, "f1": r.offset, "f2": r.length, "_CARDINALITY": r.cardinality} for r in ranges],
-        # These describe global indexes, of which index manifests of this version carry nothing.
+        # These columns describe global indexes, which index manifests of this version do not contain.
         "row_range_start": None,
         "row_range_end": None,
         "index_field_id": None,

@@ -1,6 +1,6 @@
-"""System tables whose rows are metadata: made at once when read, then filtered and cut to the columns asked for.
+"""System tables whose rows are metadata: built at once when read, then filtered and reduced to the wanted columns.
 
-They show the table of the moment of reading. Times are local, without zone.
+They show the table at the time of reading. Times are local, without zone.
 """
 
 from __future__ import annotations
@@ -54,13 +54,13 @@ Rows = Callable[[TableFacts], Sequence[Row]]
 
 
 def columns(**types: DataType) -> tuple[DataField, ...]:
-    """Columns in the order given."""
+    """Return columns in the given order."""
     return tuple(DataField(i, name, data_type) for i, (name, data_type) in enumerate(types.items()))
 
 
 @dataclass(frozen=True, slots=True)
 class MetadataTable(SystemTable):
-    """One of ``table``'s: ``rows`` makes all rows, a value for every column; ``reads`` are the keys it heeds."""
+    """A system table of ``table``. ``rows`` builds all rows with all columns; ``reads`` are the option keys it uses."""
 
     title: str
     columns: tuple[DataField, ...]
@@ -84,7 +84,7 @@ class MetadataTable(SystemTable):
         filter: Filter | None = None,
         options: Mapping[str, str] | None = None,
     ) -> MetadataScan:
-        """A reading; see ``SystemTable``."""
+        """Scan the table; see ``SystemTable``."""
         facts = self.table.for_reader(Reader.BATCH, options or {}).facts
         for key in options or {}:
             option = find(key)
@@ -100,11 +100,11 @@ class MetadataTable(SystemTable):
 
 
 def _rows_of(facts: TableFacts, rows: Rows) -> Sequence[Row]:
-    """The rows; made again where the snapshot they come from was expired meanwhile."""
+    """Return the rows. Build them again if their snapshot was expired in the meantime."""
     try:
         return rows(facts)
     except CorruptionError:
-        # Which snapshot it was is only looked up now, so that nothing is asked twice where all goes well.
+        # The snapshot is looked up only now, so that nothing is read twice without an error.
         return retry_if_expired(lambda: _rows_of_start(facts, rows))
 
 
@@ -116,7 +116,7 @@ def _rows_of_start(facts: TableFacts, rows: Rows) -> Sequence[Row]:
 
 @dataclass(frozen=True, slots=True)
 class MetadataScan(SystemScan):
-    """One reading of rows that ``rows`` makes.
+    """A scan of the rows that ``rows`` builds.
 
     Raises:
         ColumnNotFound: when read: a column does not exist.
@@ -130,7 +130,7 @@ class MetadataScan(SystemScan):
 
     @property
     def schema(self) -> pa.Schema:
-        """The columns that were asked for, as Arrow has them."""
+        """The Arrow schema of the wanted columns."""
         return arrow_schema(chosen_fields(self.fields, self.columns))
 
     def to_batches(self) -> Iterator[pa.RecordBatch]:
@@ -144,7 +144,7 @@ class MetadataScan(SystemScan):
 
 
 def batch_of(fields: Sequence[DataField], rows: Sequence[Row]) -> pa.RecordBatch:
-    """Rows as a batch; values are internal ones, of nested columns those of Arrow."""
+    """Return rows as a batch; values are internal ones, and those of nested columns are Arrow's."""
     arrays = [
         pa.array([row[f.name] for row in rows], arrow_type(f.type))
         if isinstance(f.type, NESTED)

@@ -1,4 +1,4 @@
-"""``$partitions`` and ``$buckets``: what the live files add up to (Java ``PartitionsTable``, ``BucketsTable``)."""
+"""``$partitions`` and ``$buckets``: the totals of the live files (Java ``PartitionsTable``, ``BucketsTable``)."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ BUCKET_COLUMNS: Final = columns(
 
 @dataclass(frozen=True, slots=True)
 class FileTotals:
-    """What some live files add up to. ``last_creation_ms`` is local wall clock, ``None`` when no file tells."""
+    """The totals of some live files. ``last_creation_ms`` is local wall-clock time, ``None`` if no file has one."""
 
     record_count: int
     byte_count: int
@@ -53,7 +53,7 @@ class FileTotals:
 
 
 def _totals_of(entries: Sequence[ManifestEntry]) -> FileTotals:
-    # As in the reference no entry cancels another, so a file that is gone may be the last that was created.
+    # As in the reference, no entry cancels another, so a removed file may be the last that was created.
     signed = [(entry.file, 1 if entry.kind is FileKind.ADD else -1) for entry in entries]
     return FileTotals(
         record_count=sum(sign * file.row_count for file, sign in signed),
@@ -65,9 +65,9 @@ def _totals_of(entries: Sequence[ManifestEntry]) -> FileTotals:
 
 
 def partition_totals(facts: TableFacts) -> Mapping[bytes, FileTotals]:
-    """The totals of every partition that has files in the snapshot a scan would read; postponed rows are no part.
+    """Return the totals of each partition with files in the snapshot that a scan would read, without postponed rows.
 
-    Those that only the fallback branch has are among them.
+    Partitions that only the fallback branch has are included.
     """
     other = fallback_facts(facts)
     return {**({} if other is None else _own_totals(other)), **_own_totals(facts)}
@@ -100,7 +100,7 @@ def _row(facts: TableFacts, partition: bytes, totals: FileTotals, deleted: Mappi
     return {
         "partition": bracketed(facts.partitions.types, partition),
         **_counts(totals),
-        # Only catalogs that keep a list of partitions know more of them.
+        # Only catalogs that keep a list of partitions have more facts about them.
         "created_at": None,
         "created_by": None,
         "updated_by": None,
@@ -136,7 +136,7 @@ def _grouped(entries: Iterable[ManifestEntry], key_of: Callable[[ManifestEntry],
 
 
 def _deleted_rows(facts: TableFacts) -> Mapping[bytes, int | None]:
-    """Rows that deletion vectors hide, by partition; ``None`` where a vector's file does not tell how many."""
+    """Return the number of rows that deletion vectors hide, by partition; ``None`` if a file does not state it."""
     snapshot = starting_point(facts).snapshot
     counts: dict[bytes, int | None] = {}
     for entry in () if snapshot is None else facts.manifests.index_entries(snapshot):

@@ -1,7 +1,7 @@
 """``$ro``: the part of a table that is read without a merge (format chapter 14; Java ``ReadOptimizedTable``).
 
-Of a primary-key table that is the highest level alone, as fresh as the last full compaction; with deletion vectors too,
-since a row they mark is superseded or gone. An append table has nothing to merge and is read whole.
+For a primary-key table, this is only the highest level, as of the last full compaction. Deletion vectors apply, because
+a marked row was replaced or deleted. An append table needs no merge and is read completely.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ class ReadOptimizedTable(SystemTable):
         filter: Filter | None = None,
         options: Mapping[str, str] | None = None,
     ) -> Scan:
-        """A reading of some columns (all without) and of the rows a filter selects; time travel as for the table."""
+        """Scan some columns (by default all), and the rows that a filter selects, with time travel as for the table."""
         table = self.table.for_reader(Reader.BATCH, options or {})
         return Scan(table.facts, columns_argument(columns), filter, levels=read_levels(table))
 
 
 def read_levels(table: Table) -> frozenset[int] | None:
-    """The levels that are read without a merge: the highest one; for an append table all."""
+    """The levels that are read without a merge: the highest one, or all levels of an append table."""
     if not table.schema.is_primary_key_table:
         return None
     return frozenset({table.options.compaction.num_levels - 1})

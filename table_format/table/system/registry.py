@@ -1,6 +1,6 @@
 """The system tables by name (format chapter 14; Java ``SystemTableLoader``).
 
-A new one takes a module beside this one and a line in ``SYSTEM_TABLES``; a program adds its own by
+To add one, write a module next to this one and a line in ``SYSTEM_TABLES``; a program calls
 ``register_system_table``. Tables of the database ``sys`` are in ``catalog/global_tables``.
 """
 
@@ -35,7 +35,7 @@ from table_format.table.table import Table
 
 @dataclass(frozen=True, slots=True)
 class SystemTableKind:
-    """One name after ``$``, and what opens such a table of a table."""
+    """One name after ``$``, and the function that opens this system table of a table."""
 
     name: str
     open: Callable[[Table], SystemTable]
@@ -44,9 +44,9 @@ class SystemTableKind:
 def metadata_table(
     name: str, columns: tuple[DataField, ...], rows: Rows, *, reads: Collection[str] = OF_A_STATE
 ) -> SystemTableKind:
-    """A system table whose rows are metadata: ``rows`` makes all of them, a value for every column.
+    """A system table whose rows are metadata. ``rows`` builds all rows with every column.
 
-    ``reads`` are the keys of the options that change what it shows; a reading with any other is refused.
+    ``reads`` are the keys of the options that change what it shows; a scan with other options is refused.
     """
     return SystemTableKind(name, partial(MetadataTable, name, columns, rows, frozenset(reads)))
 
@@ -79,19 +79,19 @@ SYSTEM_TABLES: Final = Registry(
 
 
 def register_system_table(kind: SystemTableKind) -> None:
-    """Let every table have a system table ``$<name>``, in this process.
+    """Register the system table ``$<name>`` for all tables, in this process.
 
     Raises:
-        AlreadyExistsError: there is one of that name.
+        AlreadyExistsError: the name is already registered.
     """
     SYSTEM_TABLES.register(kind)
 
 
 def open_system_table(table: Table, name: str) -> SystemTable:
-    """The system table of that name; upper and lower case are the same.
+    """Return the system table with this name, ignoring case.
 
     Raises:
-        UnsupportedFeature: this version has none of that name.
+        UnsupportedFeature: this version has no system table with this name.
         InvalidOption: the table cannot have it.
     """
     kind = SYSTEM_TABLES.get(name.lower())

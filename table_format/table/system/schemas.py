@@ -1,6 +1,6 @@
 """``$schemas`` and ``$options`` (Java ``SchemasTable``, ``OptionsTable``).
 
-A table written by others may hold secrets among its options: they are masked.
+The options of a table of another writer may hold secrets, which are masked.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ OPTION_COLUMNS: Final = columns(key=TEXT.not_null(), value=TEXT.not_null())
 
 
 def rows(facts: TableFacts) -> Sequence[Row]:
-    """All schemas, oldest first; what has parts is compact JSON."""
+    """All schemas, oldest first; lists and objects are compact JSON."""
     return [_row(facts.schemas[schema_id], facts.name) for schema_id in facts.schemas]
 
 
 def option_rows(facts: TableFacts) -> Sequence[Row]:
-    """The options the table holds, by key."""
+    """The options of the table, by key."""
     return [{"key": key, "value": shown_option(key, value)} for key, value in sorted(facts.schema.options.items())]
 
 

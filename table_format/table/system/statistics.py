@@ -1,4 +1,4 @@
-"""``$statistics``: what the last ANALYZE found that still holds (Java ``StatisticTable``)."""
+"""``$statistics``: the statistics of the last ANALYZE that still apply (Java ``StatisticTable``)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ COLUMNS: Final = columns(
 
 
 def rows(facts: TableFacts) -> Sequence[Row]:
-    """The statistics of the snapshot a scan would read: one row, or none."""
+    """The statistics of the snapshot that a scan would read: one row or none."""
     found = read_statistics(facts.store, starting_point(facts).snapshot)
     if found is None:
         return []

@@ -1,7 +1,7 @@
-"""What every system table offers, and every reading of one (format chapter 14).
+"""The interfaces of system tables and of their scans (format chapter 14).
 
-Metadata is made as Arrow rows where the caller is; readings of a table's own data have splits, which tasks of an engine
-can read elsewhere.
+Metadata becomes Arrow rows in the process of the caller. Scans of a table's own data have splits, which tasks of an
+engine can read elsewhere.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Reading(Protocol):
-    """One reading of some columns and rows; ``table.scan.Scan`` is one too."""
+    """A scan of some columns and rows; ``table.scan.Scan`` is one too."""
 
     @property
     def schema(self) -> pa.Schema:
@@ -57,12 +57,12 @@ class Reading(Protocol):
         ...
 
     def to_duckdb(self, connection: duckdb.DuckDBPyConnection | None = None) -> duckdb.DuckDBPyRelation:
-        """All rows as a relation of a connection, by default duckdb's own."""
+        """All rows as a relation of a DuckDB connection, by default the default connection."""
         ...
 
 
 class Splits(Protocol):
-    """A plan: the units that can be read apart from each other; each travels between processes."""
+    """A plan: units that can be read independently, each of which can be sent to other processes."""
 
     @property
     def splits(self) -> Sequence[Any]:
@@ -72,9 +72,9 @@ class Splits(Protocol):
 
 @runtime_checkable
 class SplitReading(Protocol):
-    """A reading whose splits an engine's tasks can read.
+    """A scan whose splits the tasks of an engine can read.
 
-    ``split_reader`` is a function of one split that travels between processes; ``fields`` are the columns of its rows.
+    ``split_reader`` is a function of one split, for other processes as well; ``fields`` are the columns of its rows.
     """
 
     @property
@@ -83,16 +83,16 @@ class SplitReading(Protocol):
         ...
 
     def plan(self) -> Splits:
-        """Look at the table, and cut what is to be read into splits."""
+        """Plan the scan: divide it into splits."""
         ...
 
     def split_reader(self) -> Callable[[Any], Generator[pa.RecordBatch]]:
-        """The function that reads one split."""
+        """Return the function that reads one split."""
         ...
 
 
 class SystemScan(ArrowRows):
-    """A ``Reading`` for which ``schema`` and ``to_batches`` are enough."""
+    """A base class of a ``Reading`` that needs only ``schema`` and ``to_batches``."""
 
     @property
     @abstractmethod
@@ -113,10 +113,10 @@ class SystemScan(ArrowRows):
 
 
 def chosen_fields(available: Sequence[DataField], columns: Sequence[str] | None) -> tuple[DataField, ...]:
-    """The columns of those names, in that order; all without.
+    """Return the columns with these names, in their order; by default all.
 
     Raises:
-        ColumnNotFound: there is no such column.
+        ColumnNotFound: a column does not exist.
     """
     if columns is None:
         return tuple(available)
@@ -128,12 +128,12 @@ def chosen_fields(available: Sequence[DataField], columns: Sequence[str] | None)
 
 
 class SystemTable(ABC):
-    """A table that is read only and made of what another table, or the catalog, holds."""
+    """A read-only table that shows data of another table or of the catalog."""
 
     @property
     @abstractmethod
     def name(self) -> str:
-        """The name it is opened by, such as ``db.t$files``."""
+        """The name that opens it, such as ``db.t$files``."""
 
     @property
     @abstractmethod
@@ -152,10 +152,10 @@ class SystemTable(ABC):
         filter: Filter | None = None,
         options: Mapping[str, str] | None = None,
     ) -> Reading:
-        """A reading of some columns (all without) and of the rows a filter selects.
+        """Scan some columns (by default all), and the rows that a filter selects.
 
-        ``options`` are dynamic options of the table it belongs to, such as ``scan.snapshot-id``.
+        ``options`` are dynamic options of its table, such as ``scan.snapshot-id``.
 
         Raises:
-            InvalidOption, UnsupportedFeature: an option is not acceptable.
+            InvalidOption, UnsupportedFeature: an option is invalid or not supported.
         """

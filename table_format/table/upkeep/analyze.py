@@ -1,6 +1,6 @@
-"""ANALYZE: statistics of the rows a table has now, committed as a snapshot of their own (format chapter 10, section 8).
+"""ANALYZE: statistics of the current rows of a table, committed in a separate snapshot (format chapter 10, section 8).
 
-What is counted, and how values become texts, is as Spark's ANALYZE TABLE and Java ``ColStats`` have it.
+The statistics, and the texts of values, are those of Spark's ANALYZE TABLE and Java ``ColStats``.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ from table_format.table.rows.texts import value_text
 
 
 def analyze(facts: TableFacts, commit_user: str, columns: Sequence[str]) -> tuple[Snapshot, ...]:
-    """Count the rows, and some columns, of the latest snapshot and commit what was found; nothing without a snapshot.
+    """Compute and commit statistics of the rows and some columns of the latest snapshot, if there is one.
 
-    Counted is what readers see, so that an engine that plans by the numbers plans what it will read.
+    They describe the rows that readers see, so that an engine plans with the rows that it will read.
 
     Raises:
         ColumnNotFound: the table has no such column.
@@ -50,8 +50,8 @@ def analyze(facts: TableFacts, commit_user: str, columns: Sequence[str]) -> tupl
 
 
 def _counted(facts: TableFacts, fields: Sequence[DataField]) -> Statistics | None:
-    """What is counted in the latest snapshot; ``None`` for a table without any."""
-    # Some column has to be read to count merged rows; a key is there in every file.
+    """Return the statistics of the latest snapshot; ``None`` for a table without one."""
+    # To count merged rows, a column must be read; every file has the key.
     read = [f.name for f in fields] or [facts.schema.field_names[0]]
     scan = Scan(facts, tuple(read))
     plan = scan.plan()

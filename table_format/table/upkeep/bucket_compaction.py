@@ -86,14 +86,13 @@ def compact(
 ) -> CompactionReport:
     """Compact all or some partitions and buckets, where it is due or in full.
 
-    ``perform`` does the work of the buckets; without it they are compacted side by side in this process, and
-    ``progress`` is called with the number of buckets that are done. Postponed rows
-    are given their buckets; those of a partition are work for so many ``shares``. A bucket that another commit has
-    changed meanwhile, even if its files have been expired since, is dropped and named in the report, and the others go
-    on; where rows are given their buckets all are published or none.
+    ``perform`` compacts the buckets; by default this process does, in parallel, and calls ``progress`` with the number
+    of finished buckets. Postponed rows get their buckets; those of a partition are divided into ``shares``. If another
+    commit has changed a bucket in the meantime, even if its files have been expired since, the bucket is dropped and
+    named in the report, and the others continue. If postponed rows get buckets, either all are published or none.
 
     Raises:
-        ConflictError: others won every attempt to commit; nothing is visible, and no file of it is left.
+        ConflictError: others won every attempt to commit; nothing is visible, and no new file is left.
         UnsupportedFeature: the table has a feature without which the result would be wrong.
     """
     arguments.flag(full, "full")
@@ -109,7 +108,7 @@ def compact(
         dropped[BucketId(partition, bucket)] = reason
 
     with aborting_on_failure(committer, messages):
-        # One by one: what came before a failure is known, and deleted.
+        # One by one, so that results before a failure are known and deleted.
         for outcome in (perform or _side_by_side(facts, full=full, progress=progress))(works):
             if isinstance(outcome, BucketLost):
                 drop(outcome.partition, outcome.bucket, outcome)
@@ -118,7 +117,7 @@ def compact(
         postponed = [work for work in works if isinstance(work, PostponedPartition)]
         messages.extend(removals(postponed))
         committable = Committable(identifier=BATCH_COMMIT_IDENTIFIER, messages=tuple(messages))
-        # Rows whose bucket is dropped would be gone with their postponed files.
+        # Rows of a dropped bucket would be lost with their postponed files.
         snapshots = committer.commit(committable, on_drop=drop, whole=bool(postponed))
     if snapshots:
         expire_after_commit(facts)
@@ -146,7 +145,7 @@ def _report(
 
 
 def perform_work(facts: TableFacts, work: Work, *, full: bool) -> tuple[CommitMessage, ...]:
-    """Compact one bucket, or give postponed rows their buckets; nothing is visible before it is committed.
+    """Compact one bucket, or assign buckets to postponed rows; nothing is visible before the commit.
 
     After a failure no file of this work is left.
 
@@ -163,7 +162,7 @@ def perform_work(facts: TableFacts, work: Work, *, full: bool) -> tuple[CommitMe
 
 
 def outcomes_of(facts: TableFacts, work: Work, *, full: bool) -> tuple[CommitMessage | BucketLost, ...]:
-    """``perform_work``, which answers with a bucket that was lost instead of raising it."""
+    """Call ``perform_work``, but return a lost bucket instead of raising the error."""
     try:
         return perform_work(facts, work, full=full)
     except BucketLost as lost:
@@ -183,7 +182,7 @@ def compact_work(facts: TableFacts, work: BucketCompaction, *, full: bool) -> Co
 
 
 def files_of(facts: TableFacts, work: BucketCompaction) -> BucketFiles:
-    """How the files of the bucket are read and written."""
+    """Return how the files of the bucket are read and written."""
     return facts.bucket_files(work.partition, work.bucket, work.total_buckets)
 
 
@@ -195,7 +194,7 @@ def _side_by_side(facts: TableFacts, *, full: bool, progress: Progress | None) -
 
 
 def _reported(works: Sequence[T], perform: Callable[[T], Iterable[R]], progress: Progress) -> Iterator[R]:
-    """``side_by_side``, after each piece of which ``progress`` is called."""
+    """Call ``side_by_side``, and ``progress`` after each piece of work."""
     lock, done, failures = Lock(), count(1), list[BaseException]()
     progress(0, len(works))
 
@@ -215,14 +214,14 @@ def _reported(works: Sequence[T], perform: Callable[[T], Iterable[R]], progress:
 
 
 def side_by_side(works: Sequence[T], perform: Callable[[T], Iterable[R]]) -> Iterable[R]:
-    """Do pieces of work on threads; what succeeded comes out before the first failure is raised."""
+    """Do pieces of work on threads; yield the successful results before raising the first failure."""
     threads = min(len(works), MAX_THREADS, os.cpu_count() or 1)
     if threads <= 1:
         for work in works:
             yield from perform(work)
         return
     with ThreadPoolExecutor(threads, "compact") as pool:
-        # All are waited for, so that what succeeded beside a failure is known and deleted.
+        # Wait for all, so that successful results are known and deleted after a failure.
         running = [pool.submit(perform, work) for work in works]
     failures = [future.exception() for future in running]
     for future, failure in zip(running, failures, strict=True):
@@ -236,7 +235,7 @@ def side_by_side(works: Sequence[T], perform: Callable[[T], Iterable[R]]) -> Ite
 def bucket_works(
     facts: TableFacts, partitions: Sequence[Mapping[str, object]] | None, *, snapshot: Snapshot | None
 ) -> tuple[BucketCompaction, ...]:
-    """The buckets of a snapshot, in all partitions or in those with some values."""
+    """Return the buckets of a snapshot, in all partitions or in those with some values."""
     if snapshot is None:
         return ()
     return _of_buckets(facts, snapshot, _live(facts, snapshot, partitions, None))

@@ -1,4 +1,4 @@
-"""Long-lived changelogs and orphans of an opened table: how they go. Functions that are methods of ``Table``."""
+"""Deletes long-lived changelogs and orphans of an opened table. The functions are methods of ``Table``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compaction as a method of tables: what is due, everything, or everything in an order."""
+"""Compaction as a method of tables: where it is due, in full, or sorted."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ def compact_table(
     """See ``Table.compact``."""
     if order_by is None:
         if order_strategy is not None or temporary_directory is not None:
-            message = "order_strategy= and temporary_directory= belong to order_by="
+            message = "order_strategy= and temporary_directory= require order_by="
             raise InvalidInputError(message)
         return run_compaction(table, full=full, partitions=partitions, buckets=buckets).snapshots
     if buckets is not None:
-        message = "order_by= puts all rows of a partition in order; leave buckets= out"
+        message = "order_by= sorts all rows of a partition; leave buckets= out"
         raise InvalidInputError(message)
     facts = table.current_facts
     with facts.blaming_old_columns():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from table_format.counted import counted
 from table_format.model.snapshot import Snapshot
 
 
@@ -45,7 +46,7 @@ class CompactionReport:
         0 buckets compacted, 1 dropped
         dropped: dt=a, bucket 1: file x is gone
         """
-        lines = [f"{len(self.buckets)} buckets compacted, {len(self.dropped)} dropped"]
+        lines = [f"{counted(len(self.buckets), 'bucket')} compacted, {len(self.dropped)} dropped"]
         lines += [
             f"dropped: {d.partition + ', ' if d.partition else ''}bucket {d.bucket}: {d.reason}" for d in self.dropped
         ]

@@ -1,4 +1,4 @@
-"""The indexes that a data file should have by the options that its table has now, and whether it has them.
+"""The indexes that a data file should have by the current options of its table, and whether it has them.
 
 An index is named and typed by the schema its file was written with, so that columns are matched by field id (Java
 ``FileIndexProcessor.SchemaCache``). A column that the file does not have gets no index, and neither does one whose type
@@ -31,12 +31,12 @@ from table_format.table.facts import TableFacts
 from table_format.table.read.index_reads import of_each_index
 
 _FIRST_READS: Final = FirstReads(container=64 * KIB)
-"""With its head, the first bytes of the indexes in a file are read, which say with which settings they were built."""
+"""The first read of an index file: its head and the first bytes of its indexes, which state their settings."""
 
 
 @dataclass(frozen=True)
 class DeclaredIndexes:
-    """What the options of a table say of the indexes of its files."""
+    """The indexes that the options of a table declare for its files."""
 
     facts: TableFacts
 
@@ -50,7 +50,7 @@ class DeclaredIndexes:
     def differ(self, bucket_id: BucketId, file: DataFileMeta, *, checks_content: bool = False) -> bool:
         """Whether a file has other indexes than it should, indexes of other settings, or damaged ones.
 
-        Of an index file only the heads are read; with ``checks_content`` all of it, where its name states its content.
+        Of an index file, only the heads are read; with ``checks_content``, all of it if its name states its content.
         """
         return not self.has(bucket_id, file, self.of_file(file), checks_content=checks_content)
 
@@ -73,12 +73,12 @@ class DeclaredIndexes:
             return False
 
     def may_differ(self, bucket_id: BucketId, file: DataFileMeta) -> bool:
-        """``differ`` as far as manifests alone can tell: of an index beside its file they say nothing."""
+        """Like ``differ``, but from manifests alone, which do not describe separate index files."""
         beside = file.embedded_file_index is None and any(name.endswith(INDEX_SUFFIX) for name in file.extra_files)
         return beside or self.differ(bucket_id, file)
 
     def _is_in_place(self, container: Container, file: DataFileMeta) -> bool:
-        """Whether the indexes are in the manifest or beside the file as their size demands."""
+        """Whether the indexes are in the manifest or in a separate file, as their size requires."""
         belongs_in_manifest = container.size <= self.facts.options.file_index.in_manifest_threshold
         return (file.embedded_file_index is not None) == belongs_in_manifest
 
@@ -95,7 +95,7 @@ class DeclaredIndexes:
         return {}
 
     def _is_impossible(self, index: ColumnIndex, file: DataFileMeta) -> bool:
-        """Whether the statistics of a file show a value that the index cannot hold, so that it need not be tried."""
+        """Whether the statistics of a file show a value that the index cannot hold, so that it need not be built."""
         if index.index_type != BSI or map_key_of(index.name) is not None:
             return False
         bounds = self._bounds_of(file.schema_id, index.column).of_values(file).get(index.column)
@@ -125,14 +125,14 @@ class DeclaredIndexes:
         try:
             data_type, wanted = indexed_type(stored, name, key), indexed_type(schema, column, key)
         except InvalidOption:
-            return None  # the column has been no map with text as keys
+            return None  # the column was not a map with text keys
         if not index_type.declaration.supports(data_type) or not index_type.agrees(data_type, wanted):
             return None
         return ColumnIndex(name, kind, data_type, self.facts.options.file_index.stated_of(kind, column))
 
 
 def _have_settings(container: Container, indexes: Mapping[tuple[str, str], ColumnIndex]) -> bool:
-    """Whether each index has the form that its settings give it. An index of nulls alone has no form."""
+    """Whether each index has the form that its settings require. An index of nulls only has no form."""
     places = [(index, container.places[name][kind]) for (name, kind), index in indexes.items()]
     return all(
         INDEX_TYPES[index.index_type].has_settings(container.payload(place), index.data_type, index.settings)
@@ -143,7 +143,7 @@ def _have_settings(container: Container, indexes: Mapping[tuple[str, str], Colum
 
 @dataclass(frozen=True, slots=True)
 class IndexCoverage:
-    """How many data files there are, and how many have other indexes than they should, by partition."""
+    """The number of data files, and by partition the number of those with other indexes than they should have."""
 
     files: int
     differing: Mapping[str, int]
@@ -155,14 +155,14 @@ class IndexCoverage:
 
 
 def index_coverage(facts: TableFacts) -> IndexCoverage:
-    """Measure the latest snapshot; of the indexes beside data files the heads are read."""
+    """Measure the latest snapshot. Of separate index files, the heads are read."""
     snapshot: Snapshot | None = facts.snapshots.latest()
     if snapshot is None:
         return IndexCoverage(0, {})
     plan = live_files(facts.manifests, snapshot, schema=facts.schema, schemas=facts.schemas, filter=FileFilter())
     entries = [entry for entry in plan.entries if entry.bucket >= 0]
     declared = DeclaredIndexes(facts)
-    # The indexes of each schema are worked out before threads ask for them.
+    # The indexes of each schema are determined before threads need them.
     for entry in entries:
         declared.of_file(entry.file)
     differ = of_each_index(facts.store.io, lambda entry: declared.differ(entry.bucket_id, entry.file), entries)

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from table_format.counted import counted
 from table_format.options.compaction import (
     INCREMENTAL_SIZE_THRESHOLD,
     OPTIMIZATION_INTERVAL,
@@ -96,20 +97,22 @@ def due_upkeep(
     >>> facts = UpkeepFacts(is_keyed=True, local_now_ms=0, buckets=[bucket], expirable_snapshots=3)
     >>> for work in due_upkeep(facts, TableOptions()):
     ...     print(work)
-    compact: 1 of 1 buckets: up to 6 sorted runs, and 'num-sorted-run.compaction-trigger' is 5
-    expire_snapshots: 3 snapshots may go by the options
+    compact: 1 of 1 bucket: up to 6 sorted runs, and 'num-sorted-run.compaction-trigger' is 5
+    expire_snapshots: 3 snapshots may be deleted by the options
     """
     return tuple(_due(facts, options, max_level0_age_ms))
 
 
 def _due(facts: UpkeepFacts, options: TableOptions, max_level0_age_ms: int | None) -> Iterator[DueWork]:
     if facts.old_partitions:
-        reason = f"{len(facts.old_partitions)} partitions are older than '{EXPIRATION_TIME.key}'"
+        reason = (
+            f"{counted(len(facts.old_partitions), 'partition is', 'partitions are')} older than '{EXPIRATION_TIME.key}'"
+        )
         yield DueWork(Upkeep.EXPIRE_PARTITIONS, reason, tuple(facts.old_partitions))
     yield from _compactions(facts, options, max_level0_age_ms)
     if facts.files_without_indexes:
         count = sum(facts.files_without_indexes.values())
-        reason = f"{count} files have other indexes than the options declare"
+        reason = f"{counted(count, 'file has', 'files have')} other indexes than the options declare"
         yield DueWork(Upkeep.REWRITE_FILE_INDEX, reason, tuple(sorted(facts.files_without_indexes)))
     if facts.due_tags:
         reason = f"'{AUTOMATIC_CREATION.key}' asks for {_listed(facts.due_tags)}"
@@ -117,15 +120,22 @@ def _due(facts: UpkeepFacts, options: TableOptions, max_level0_age_ms: int | Non
     if facts.expired_tags:
         yield DueWork(Upkeep.EXPIRE_TAGS, f"the time of {_listed(facts.expired_tags)} is over")
     if facts.expirable_snapshots:
-        yield DueWork(Upkeep.EXPIRE_SNAPSHOTS, f"{facts.expirable_snapshots} snapshots may go by the options")
+        yield DueWork(
+            Upkeep.EXPIRE_SNAPSHOTS, f"{counted(facts.expirable_snapshots, 'snapshot')} may be deleted by the options"
+        )
     if facts.expirable_changelogs:
-        yield DueWork(Upkeep.EXPIRE_CHANGELOGS, f"{facts.expirable_changelogs} changelogs may go by the options")
+        yield DueWork(
+            Upkeep.EXPIRE_CHANGELOGS,
+            f"{counted(facts.expirable_changelogs, 'changelog')} may be deleted by the options",
+        )
 
 
 def _compactions(facts: UpkeepFacts, options: TableOptions, max_level0_age_ms: int | None) -> Iterator[DueWork]:
     due = [bucket for bucket in facts.buckets if bucket.due_files or bucket.postponed]
     if due:
-        where = f"{len(due)} of {len(facts.buckets)} buckets" if facts.is_keyed else f"{len(due)} partitions or buckets"
+        of = counted(len(facts.buckets), "bucket")
+        many = counted(len(due), "partition or bucket", "partitions or buckets")
+        where = f"{len(due)} of {of}" if facts.is_keyed else many
         reason = f"{where}: {'; '.join(_reasons(facts, due, options))}"
         yield DueWork(Upkeep.COMPACT, reason, _partitions(due))
     if max_level0_age_ms is None or not facts.is_keyed:
@@ -140,8 +150,8 @@ def _compactions(facts: UpkeepFacts, options: TableOptions, max_level0_age_ms: i
     if old:
         oldest_ms = max(aged[bucket] for bucket in old)
         reason = (
-            f"{len(old)} of {len(facts.buckets)} buckets: a file is on level 0 for {oldest_ms // _SECOND_MS} s, longer "
-            f"than {max_level0_age_ms // _SECOND_MS} s"
+            f"{len(old)} of {counted(len(facts.buckets), 'bucket')}: a file has been on level 0 for "
+            f"{oldest_ms // _SECOND_MS} s, longer than {max_level0_age_ms // _SECOND_MS} s"
         )
         yield DueWork(Upkeep.COMPACT, reason, _partitions(old), full=True)
 
@@ -149,17 +159,18 @@ def _compactions(facts: UpkeepFacts, options: TableOptions, max_level0_age_ms: i
 def _reasons(facts: UpkeepFacts, due: Sequence[BucketState], options: TableOptions) -> Iterator[str]:
     postponed = sum(bucket.postponed for bucket in due)
     if postponed:
-        yield f"{postponed} files hold rows that wait for their buckets"
+        yield f"{counted(postponed, 'file holds', 'files hold')} rows that wait for their buckets"
     if not facts.is_keyed:
-        yield f"{sum(bucket.due_files for bucket in due)} small files or files with many deleted rows"
+        small = sum(bucket.due_files for bucket in due)
+        yield counted(small, "small file or file with many deleted rows", "small files or files with many deleted rows")
         return
     unseen = sum(bucket.level0_files for bucket in due) if options.skips_level_0 else 0
     if unseen:
-        yield f"{unseen} files on level 0 are invisible to readers"
+        yield f"{counted(unseen, 'file on level 0 is', 'files on level 0 are')} invisible to readers"
     runs = max(bucket.sorted_runs for bucket in due)
     trigger = options.compaction.trigger
     if runs >= trigger:
-        yield f"up to {runs} sorted runs, and '{TRIGGER.key}' is {trigger}"
+        yield f"up to {counted(runs, 'sorted run')}, and '{TRIGGER.key}' is {trigger}"
     early = sum(bucket.is_full_due for bucket in due)
     if early:
         group = options.compaction
@@ -169,9 +180,10 @@ def _reasons(facts: UpkeepFacts, due: Sequence[BucketState], options: TableOptio
             INCREMENTAL_SIZE_THRESHOLD.key: group.incremental_size_threshold,
         }
         named = " or ".join(f"'{key}'" for key, value in keys.items() if value is not None)
-        yield f"{early} are due in full by {named}"
+        yield f"{counted(early, 'is', 'are')} due in full by {named}"
     if not (postponed or unseen or early or runs >= trigger):
-        yield f"{sum(bucket.level0_files for bucket in due)} files on level 0 are due to move up"
+        waiting = sum(bucket.level0_files for bucket in due)
+        yield f"{counted(waiting, 'file on level 0 is', 'files on level 0 are')} due to move up"
 
 
 def _partitions(buckets: Sequence[BucketState]) -> tuple[str, ...]:

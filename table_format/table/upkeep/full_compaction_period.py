@@ -1,4 +1,4 @@
-"""The buckets that the Nth commit of ``full-compaction.delta-commits`` compacts beside those that it writes to."""
+"""The buckets that the Nth commit of ``full-compaction.delta-commits`` compacts besides those that it writes to."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from table_format.table.write.compaction_policy import CompactionPolicy
 
 
 def other_buckets_due(facts: TableFacts, written: Collection[BucketId]) -> tuple[BucketCompaction, ...]:
-    """The work that is left when a commit is due and its writers have compacted the buckets that they wrote to.
+    """Return the remaining work of a due commit after its writers have compacted the buckets that they wrote to.
 
-    A write of one process does it itself. Where several tasks write, none of them knows what the others leave.
+    A write of one process does it itself. If several tasks write, none of them knows what the others leave.
     """
     latest = facts.snapshots.latest()
     policy = CompactionPolicy(facts, replacing=False, extends_buckets=extends_buckets(facts.bucket_mode), shared=False)

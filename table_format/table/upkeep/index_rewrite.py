@@ -129,7 +129,7 @@ def rewrite_indexes(
 
 @dataclass
 class _Rewriting:
-    """Performs and commits work group by group, and notes what became of it."""
+    """Does and commits work group by group, and notes the results."""
 
     facts: TableFacts
     perform: Performer
@@ -138,14 +138,14 @@ class _Rewriting:
     rewritten: set[tuple[BucketId, str]] = field(default_factory=set)
 
     def run(self, works: Iterable[IndexRewrite]) -> Mapping[BucketId, ConflictError]:
-        """The buckets that others have changed, and in which files may be left to do."""
+        """The buckets that others have changed and that may still have files to process."""
         lost: dict[BucketId, ConflictError] = {}
         for group in _groups(works, self.files_per_commit):
             lost |= self._commit(group)
         return lost
 
     def report(self, files: int, lost: Mapping[BucketId, ConflictError]) -> IndexRewriteReport:
-        """All that was done."""
+        """The report of all work."""
         shown = self.facts.partitions.text
         partitions = sorted({shown(bucket_id.partition) for bucket_id, _ in self.rewritten})
         dropped = (DroppedBucket(shown(partition), bucket, str(why)) for (partition, bucket), why in lost.items())
@@ -157,14 +157,14 @@ class _Rewriting:
         lost: dict[BucketId, ConflictError] = {}
         dropped: dict[BucketId, ConflictError] = {}
         messages: list[CommitMessage] = []
-        # A user of its own for each group: one user commits an identifier once.
+        # Each group has its own user, because a user commits an identifier only once.
         committer = self.facts.committer(fresh_user(self.facts))
 
         def drop(partition: bytes, bucket: int, reason: ConflictError) -> None:
             dropped[BucketId(partition, bucket)] = reason
 
         with aborting_on_failure(committer, messages):
-            # One by one: what came before a failure is known, and deleted.
+            # One by one, so that results before a failure are known and deleted.
             for outcome in self.perform(group):
                 if isinstance(outcome, BucketLost):
                     lost[BucketId(outcome.partition, outcome.bucket)] = outcome
@@ -181,12 +181,12 @@ class _Rewriting:
 
 
 def rewrite_work(facts: TableFacts, work: IndexRewrite) -> tuple[CommitMessage, ...]:
-    """Make the indexes of some files of a bucket; nothing is visible before the message is committed.
+    """Build the indexes of some files of a bucket; nothing is visible before the message is committed.
 
     After a failure no file of this work is left.
 
     Raises:
-        BucketLost: others replaced one of the files, and it was expired meanwhile.
+        BucketLost: others replaced one of the files, and it was expired in the meantime.
         CorruptionError: a data file is missing or damaged.
     """
     declared = DeclaredIndexes(facts)
@@ -204,7 +204,7 @@ def rewrite_work(facts: TableFacts, work: IndexRewrite) -> tuple[CommitMessage, 
                 pairs.append((file, after))
     if not pairs:
         return ()
-    # Without a schema id: no row is written, and an index that a later schema does not declare is no conflict.
+    # Without a schema id: no row is written, and an index that a later schema does not declare is not a conflict.
     message = CommitMessage(
         partition=work.partition,
         bucket=work.bucket,
@@ -216,7 +216,7 @@ def rewrite_work(facts: TableFacts, work: IndexRewrite) -> tuple[CommitMessage, 
 
 
 def outcomes_of(facts: TableFacts, work: IndexRewrite) -> tuple[CommitMessage | BucketLost, ...]:
-    """``rewrite_work``, which answers with a bucket that was lost instead of raising it."""
+    """Call ``rewrite_work``, but return a lost bucket instead of raising the error."""
     try:
         return rewrite_work(facts, work)
     except BucketLost as lost:
@@ -230,11 +230,11 @@ def _in_this_process(facts: TableFacts) -> Performer:
 def _with_indexes(
     facts: TableFacts, declared: DeclaredIndexes, work: IndexRewrite, file: DataFileMeta, made: list[str]
 ) -> DataFileMeta:
-    """The same data file with the indexes it should have; what is written beside it is noted in ``made``."""
+    """Return the same data file with the indexes it should have. ``made`` collects the separate index files."""
     others = tuple(name for name in file.extra_files if not name.endswith(INDEX_SUFFIX))
     bare = replace(file, extra_files=others, embedded_file_index=None)
     stored = facts.schemas[file.schema_id]
-    # The rows as the file has them, the deleted ones too: positions in an index are positions in the file.
+    # All stored rows, including deleted ones: positions in an index are positions in the file.
     reader = DataFileReader(facts.store, facts.schemas, stored, facts.options)
 
     def read(column: str) -> Iterator[pa.RecordBatch]:
@@ -260,7 +260,7 @@ def _with_indexes(
 def _planned(
     facts: TableFacts, latest: Snapshot | None, wanted: FileFilter, only: frozenset[BucketId] | None = None
 ) -> tuple[int, Sequence[IndexRewrite]]:
-    """How many data files there are, and those that may have other indexes than they should."""
+    """Return the number of data files, and the files that may have other indexes than they should."""
     if latest is None:
         return 0, ()
     plan = live_files(facts.manifests, latest, schema=facts.schema, schemas=facts.schemas, filter=wanted)
@@ -282,7 +282,7 @@ def _works(entries: Iterable[ManifestEntry]) -> Sequence[IndexRewrite]:
 
 
 def _groups(works: Iterable[IndexRewrite], files_at_once: int) -> Iterator[Sequence[IndexRewrite]]:
-    """The work in groups of about so many files, in order."""
+    """Yield the work in groups of about this many files, in order."""
     left = iter(works)
     while group := list(islice(left, max(files_at_once // _FILES_OF_WORK, 1))):
         yield group

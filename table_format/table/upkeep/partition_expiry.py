@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
+from table_format.counted import counted
 from table_format.errors import InvalidInputError
 from table_format.io.paths import partition_text
 from table_format.metastore.references.expired_reads import on_latest
@@ -36,7 +37,7 @@ from table_format.table.write.batch_commit import expire_after_commit, fresh_use
 
 @dataclass(frozen=True, slots=True)
 class PartitionFacts:
-    """One partition and what its live files add up to.
+    """One partition and the totals of its live files.
 
     ``values`` are texts by column, ``None`` for null. ``updated_ms`` is the local wall-clock time of its newest file,
     ``None`` if unknown. ``rows`` counts stored rows, before any merge.
@@ -64,7 +65,7 @@ class ExpiredPartition:
     bytes: int
 
     def __str__(self) -> str:
-        return f"{self.partition}: {self.rows} rows in {self.files} files"
+        return f"{self.partition}: {counted(self.rows, 'row')} in {counted(self.files, 'file')}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +99,8 @@ class PartitionExpiryReport:
 
     def __str__(self) -> str:
         verb = "would be dropped" if self.dry_run else "dropped"
-        return "\n".join([f"{len(self.partitions)} partitions {verb}, {self.rows} rows", *map(str, self.partitions)])
+        head = f"{counted(len(self.partitions), 'partition')} {verb}, {counted(self.rows, 'row')}"
+        return "\n".join([head, *map(str, self.partitions)])
 
 
 def expired(
@@ -117,9 +119,9 @@ def expired(
 
 
 def age_ms(partition: PartitionFacts, options: PartitionOptions) -> int | None:
-    """The wall-clock time by which a partition is old or not; ``None`` if it is not known."""
+    """Return the wall-clock time that determines the age of a partition; ``None`` if it is unknown."""
     if options.expiration_strategy == "update-time":
-        # Postponed rows are about to be given their buckets.
+        # Postponed rows still wait for their buckets.
         return None if partition.is_postponed else partition.updated_ms
     values = {name: value for name, value in partition.values.items() if value is not None}
     if len(values) < len(partition.values):
@@ -188,7 +190,7 @@ def partition_facts(facts: TableFacts, snapshot: Snapshot | None) -> Iterator[Pa
 
 
 def _texts(facts: TableFacts, key: bytes) -> Mapping[str, str | None]:
-    """The values of a partition as SQL shows them: a date is a day, where the name of the directory has a number."""
+    """Return the values of a partition as in SQL: a date is a day, although the directory name may have a number."""
     texts: dict[str, str | None] = {}
     for field, value in zip(facts.schema.partition_fields, facts.partitions.values(key), strict=True):
         text = None if value is None else partition_text((field,), (value,), legacy=False).partition("=")[2]

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from table_format.counted import counted
 from table_format.errors import BucketCountChanged
 from table_format.formats.batch_rows import batch_rows_of
 from table_format.formats.data_file_reader import DataFileReader
@@ -29,7 +30,7 @@ from table_format.table.write.stored_rows import StoredRows
 
 @dataclass(frozen=True, slots=True)
 class PostponedPartition:
-    """Postponed files of a partition, in the order of their rows, and those buckets that this work fills."""
+    """Postponed files of a partition, in the order of their rows, and the buckets that this work fills."""
 
     partition: bytes
     total_buckets: int
@@ -43,7 +44,7 @@ class PostponedPartition:
 def postponed_works(
     facts: TableFacts, snapshot: Snapshot, entries: Sequence[ManifestEntry], *, shares: int = 1
 ) -> tuple[PostponedPartition, ...]:
-    """What there is to do for the live files ``entries`` of a snapshot, in so many shares for each partition.
+    """Return the work for the live files ``entries`` of a snapshot, in ``shares`` for each partition.
 
     Raises:
         BucketCountChanged: the files of a partition do not agree on its number of buckets.
@@ -71,7 +72,7 @@ def postponed_works(
 
 
 def give_buckets(facts: TableFacts, work: PostponedPartition, *, full: bool) -> tuple[CommitMessage, ...]:
-    """Write the rows to the buckets of the work, and compact what is due there, or everything.
+    """Write the rows to the buckets of the work, and compact these where it is due, or in full.
 
     Raises:
         CorruptionError: a file is missing or damaged; no file of this work is left.
@@ -88,7 +89,7 @@ def give_buckets(facts: TableFacts, work: PostponedPartition, *, full: bool) -> 
 
 
 def removals(works: Sequence[PostponedPartition]) -> tuple[CommitMessage, ...]:
-    """What takes the postponed files out of the table once all shares are done."""
+    """Return the message that removes the postponed files from the table after all shares are done."""
     files: Mapping[bytes, tuple[DataFileMeta, ...]] = {work.partition: work.files for work in works}
     return tuple(
         CommitMessage(
@@ -101,10 +102,10 @@ def removals(works: Sequence[PostponedPartition]) -> tuple[CommitMessage, ...]:
 def in_order_of_commits(
     facts: TableFacts, snapshot: Snapshot, entries: Sequence[ManifestEntry]
 ) -> tuple[ManifestEntry, ...]:
-    """Live files as they were committed: what was written later has to win.
+    """Return live files in commit order, because later rows must win.
 
-    Files say when they were made, by the clock of their writer. It counts only where the snapshot that brought a
-    file has been expired, and among such files.
+    Files record when they were created, by the clock of their writer. This time only orders files whose snapshots
+    have been expired.
     """
     waiting = {entry.identifier for entry in entries}
     ranks: dict[FileIdentifier, tuple[int, int]] = {}
@@ -125,8 +126,9 @@ def _known_counts(facts: TableFacts, entries: Iterator[ManifestEntry]) -> dict[b
         count = known.setdefault(entry.partition, entry.total_buckets)
         if count != entry.total_buckets:
             message = (
-                f"{facts.partitions.shown(entry.partition)} of {facts.name} has files written with {count} buckets and "
-                f"others written with {entry.total_buckets}; rescale it by table.rescale() or the job rescale_table"
+                f"{facts.partitions.shown(entry.partition)} of {facts.name} has files written with "
+                f"{counted(count, 'bucket')} and others written with {entry.total_buckets}; "
+                f"rescale it by table.rescale() or the job rescale_table"
             )
             raise BucketCountChanged(message)
     return known

@@ -26,17 +26,17 @@ from table_format.table.write.table_write import TableWrite
 BucketChoice: TypeAlias = frozenset[int]
 
 MAX_READERS: Final = 8
-"""Tasks of an engine that share the new buckets of a partition at most: each of them reads all its rows."""
+"""The maximum number of tasks that share the new buckets of a partition: each of them reads all its rows."""
 
 
 def with_buckets(facts: TableFacts, count: int) -> TableFacts:
-    """The table as if it had that many buckets; nothing is compacted before all rows are written."""
+    """Return the table with that many buckets; nothing is compacted before all rows are written."""
     options = {BUCKET.key: str(count), WRITE_ONLY.key: "true"}
     return replace(facts, options=facts.options.with_options(options))
 
 
 def cut(buckets: Sequence[int], shares: int) -> Iterator[BucketChoice]:
-    """The buckets in so many shares, or in fewer.
+    """Divide the buckets into this number of shares, or fewer.
 
     >>> [sorted(share) for share in cut(range(5), 2)], [sorted(share) for share in cut([7], 3)]
     ([[0, 2, 4], [1, 3]], [[7]])
@@ -48,7 +48,7 @@ def cut(buckets: Sequence[int], shares: int) -> Iterator[BucketChoice]:
 def distribute(
     facts: TableFacts, rows: Iterable[pa.RecordBatch], wanted: BucketChoice, how: StoredRows, *, replacing: bool
 ) -> tuple[CommitMessage, ...]:
-    """Write those rows that belong into the wanted buckets; ``facts`` is the table as ``with_buckets`` makes it.
+    """Write the rows that belong to the wanted buckets; ``facts`` is the result of ``with_buckets``.
 
     Raises:
         CorruptionError: a file is missing or damaged; no file of this call is left.
@@ -73,7 +73,7 @@ def _belonging(facts: TableFacts, rows: Iterable[pa.RecordBatch], wanted: Bucket
 
 
 def as_compacted(facts: TableFacts, message: CommitMessage) -> CommitMessage:
-    """All work of a message as results of compaction, which show rows that were there before (Java ``BucketFiles``)."""
+    """Return the work of a message as results of compaction, which hold existing rows (Java ``BucketFiles``)."""
     folded = _without_passing_files(facts, message)
     return replace(
         folded,
@@ -85,7 +85,7 @@ def as_compacted(facts: TableFacts, message: CommitMessage) -> CommitMessage:
 
 
 def as_written(facts: TableFacts, message: CommitMessage) -> CommitMessage:
-    """All work of a message in an empty bucket as new files."""
+    """Return the work of a message in an empty bucket as new files."""
     folded = _without_passing_files(facts, message)
     return replace(
         folded,
@@ -97,7 +97,7 @@ def as_written(facts: TableFacts, message: CommitMessage) -> CommitMessage:
 
 
 def _without_passing_files(facts: TableFacts, message: CommitMessage) -> CommitMessage:
-    """A message whose compaction names no file that is new in it; those that went into others are deleted."""
+    """Return the message without new files that its compaction replaced; these are deleted."""
     compacted = {file.file_name for file in message.compact_before}
     kept = {file.file_name for file in message.compact_after}
     new = {file.file_name for file in message.new_files}

@@ -73,10 +73,10 @@ def rescale_with_option(
     partitions: Sequence[Mapping[str, object]] | None,
     rescale_once: Callable[[TableFacts], tuple[Snapshot, ...]],
 ) -> tuple[Snapshot, ...]:
-    """Rescale by ``rescale_once`` and, where that was the whole table, change its option ``bucket``.
+    """Rescale by ``rescale_once`` and, if that was the whole table, change its option ``bucket``.
 
-    The rows come first: a conflict then leaves the table as it was. Until the option is changed, another writer may
-    add a partition with the old number; after that its commit is refused, so that one more round finds all of them.
+    The rows are first, so that a conflict leaves the table unchanged. Until the option is changed, another writer may
+    add a partition with the old number; after that, its commit is refused. So one more round finds all of them.
     """
     facts = table.current_facts
     made = rescale_once(facts)
@@ -88,7 +88,7 @@ def rescale_with_option(
 
 
 def _alter_bucket(facts: TableFacts, count: int) -> bool:
-    """Give the option ``bucket`` the number of buckets; whether it had another."""
+    """Set the option ``bucket`` to the number of buckets. Return whether it changed."""
     require_same_table(facts.store)
     before = facts.schema_store.latest()
     changes = (SetOption(BUCKET.key, str(count)),)
@@ -103,9 +103,9 @@ def rescale(
     perform: Performer | None = None,
     shares: int = 1,
 ) -> tuple[Snapshot, ...]:
-    """Rewrite partitions as ``rescale_table`` says; ``perform`` does the work, without it this process, side by side.
+    """Rewrite partitions for ``rescale_table``. ``perform`` does the work; by default this process does, in parallel.
 
-    The new buckets that rows of one bucket may go to are work for so many ``shares``; each of them reads the bucket.
+    The new buckets for the rows of one bucket are divided into ``shares``; each share reads the bucket.
     """
     facts.require(Operation.READ)
     facts.require(Operation.WRITE)
@@ -116,7 +116,7 @@ def rescale(
     committer = facts.committer(fresh_user(facts))
     messages: list[CommitMessage] = []
     with aborting_on_failure(committer, messages):
-        # One by one: what came before a failure is known, and deleted.
+        # One by one, so that results before a failure are known and deleted.
         messages.extend((perform or _in_this_process(facts))(works))
         committable = Committable(identifier=BATCH_COMMIT_IDENTIFIER, messages=tuple(messages))
         snapshot = committer.rewrite(committable, base, frozenset(entry.partition for entry in entries))
@@ -141,11 +141,11 @@ def rescale_work(facts: TableFacts, work: PartitionRescale) -> tuple[CommitMessa
     After a failure no file of this work is left.
 
     Raises:
-        FileConflict: others replaced files of the partition, and they were expired meanwhile.
+        FileConflict: others replaced files of the partition, and they were expired in the meantime.
         CorruptionError: a file is missing or damaged.
     """
     target = with_buckets(facts, work.bucket_count)
-    # Compacted in full: a changelog that compaction makes later would tell rows at level 0 once more.
+    # Compacted in full: otherwise, the changelog of a later compaction would repeat rows of level 0.
     how = StoredRows(work.base, compact="full", are_results=True)
     with conflict_if_replaced(facts, work.splits[0].partition):
         messages = distribute(target, _rows(facts, work.splits), work.wanted, how, replacing=True)
@@ -179,7 +179,7 @@ def _bucket_count(facts: TableFacts, bucket: int | None) -> int:
 def _entries(
     facts: TableFacts, base: Snapshot, count: int, partitions: Sequence[Mapping[str, object]] | None
 ) -> tuple[ManifestEntry, ...]:
-    """The live files of the partitions that have another number of buckets."""
+    """Return the live files of the partitions that have another number of buckets."""
     wanted = FileFilter()
     if partitions is not None:
         specs = [partition_spec(facts.schema, partition) for partition in arguments.mappings(partitions, "partitions")]
@@ -193,7 +193,7 @@ def _entries(
 def _works(
     facts: TableFacts, base: Snapshot, entries: Sequence[ManifestEntry], count: int, shares: int
 ) -> tuple[PartitionRescale, ...]:
-    # All levels, also where scans skip level 0: what waits there must not get lost.
+    # All levels, even if scans skip level 0, whose rows must not be lost.
     splits = make_splits(
         entries,
         facts.schema,

@@ -90,7 +90,7 @@ def sort_compact(
 
 
 def sort_key(facts: TableFacts, order_by: Sequence[str], strategy: str) -> SortKey:
-    """The order that is asked for, if it can be.
+    """Return the requested order, if it is possible.
 
     Raises:
         ColumnNotFound, InvalidInputError, UnsupportedFeature: as ``sort_compact``.
@@ -143,7 +143,7 @@ def _require_sortable(facts: TableFacts) -> None:
 
 
 def bucket_to_sort(facts: TableFacts, work: BucketCompaction) -> BucketToSort:
-    """A dynamic bucket after its full compaction."""
+    """Return a dynamic bucket after its full compaction."""
     return BucketToSort(files_of(facts, work), work.files, work.deletions or BucketDeletions(), work.hash_file)
 
 
@@ -174,7 +174,7 @@ def _works_of(
 
 
 def _not_lost(facts: TableFacts, outcomes: Iterable[CommitMessage | BucketLost]) -> Iterator[CommitMessage]:
-    """One by one, so that what came before a failure is known, and deleted."""
+    """Yield messages one by one, so that results before a failure are known and deleted."""
     reason: BucketLost | None = None
     is_empty = True
     for outcome in outcomes:

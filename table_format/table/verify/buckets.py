@@ -1,6 +1,6 @@
-"""The files of one bucket, checked against what metadata says of them. A piece of work is a picklable fact.
+"""Checks the files of one bucket against their metadata. A piece of work is a picklable fact.
 
-By files: each exists with its size and number of rows, and what lies beside it can be read. By rows: each column of
+By files: each exists with its size and number of rows, and its extra files can be read. By rows: each column of
 each live file is read in batches, and compared with statistics, key range, order, bucket and indexes.
 """
 
@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from table_format.counted import counted
 from table_format.errors import CorruptionError, TableFormatError, UnsupportedFeature
 from table_format.formats.data_file_reader import DataFileReader
 from table_format.indexes.deletion_vectors import DeletionVectors, VectorReader
@@ -40,10 +41,10 @@ from table_format.table.verify.report import Checked, Depth, Finding, Severity
 
 @dataclass(frozen=True, slots=True)
 class BucketFiles:
-    """What is known of the files of a bucket.
+    """The known facts of the files of a bucket.
 
-    ``files`` are all that something reaches, by name; ``live`` are the names of those of the latest state, which
-    ``total_buckets``, ``deletions`` and ``hash_index`` belong to.
+    ``files`` are all referenced files, by name; ``live`` are the names of those of the latest state, to which
+    ``total_buckets``, ``deletions`` and ``hash_index`` belong.
     """
 
     bucket_id: BucketId
@@ -55,9 +56,9 @@ class BucketFiles:
 
 
 def check_bucket(facts: TableFacts, work: BucketFiles, depth: Depth) -> Checked:
-    """Check the files of a bucket; what cannot be read is a finding.
+    """Check the files of a bucket; an unreadable file is a finding.
 
-    Raises ``OSError`` when the store fails.
+    Raises ``OSError`` if the store fails.
     """
     check = _BucketCheck(facts, work)
     findings = [finding for file in work.files.values() for finding in check.file(file)]
@@ -91,12 +92,12 @@ class _BucketCheck:
             return file.external_path or file.file_name
 
     def file(self, file: DataFileMeta) -> Iterator[Finding]:
-        """A data file, what lies beside it, and its deletion vector."""
+        """Check a data file, its extra files, and its deletion vector."""
         partition, bucket = self._work.bucket_id
         try:
             self._reader(file).row_groups(partition, bucket, file, None)
         except CorruptionError as error:
-            expected = f"a file of {file.file_size} bytes with {file.row_count} rows"
+            expected = f"a file of {file.file_size} bytes with {counted(file.row_count, 'row')}"
             yield self._finding("data file", self.path(file), expected, _reason(error))
         except UnsupportedFeature as error:
             yield self._finding("data file", self.path(file), "a file that can be read", str(error), Severity.WARNING)
@@ -107,7 +108,7 @@ class _BucketCheck:
             try:
                 self._vectors.read(deletion, file.row_count)
             except CorruptionError as error:
-                expected = f"a deletion vector of '{file.file_name}' within {file.row_count} rows"
+                expected = f"a deletion vector of '{file.file_name}' within {counted(file.row_count, 'row')}"
                 yield self._finding("deletion vector", deletion.path, expected, _reason(error))
 
     def _beside(self, file: DataFileMeta) -> Iterator[Finding]:
@@ -123,18 +124,18 @@ class _BucketCheck:
             yield self._finding("file index", error.path, expected, _reason(error), Severity.WARNING)
 
     def hash_index(self) -> Iterator[Finding]:
-        """The hash index of a dynamic bucket can be read."""
+        """Check that the hash index of a dynamic bucket can be read."""
         entry = self._work.hash_index
         if entry is None:
             return
         try:
             self._hashes(entry)
         except CorruptionError as error:
-            expected = f"the hashes of {entry.index_file.row_count} keys"
+            expected = f"the hashes of {counted(entry.index_file.row_count, 'key')}"
             yield self._finding("hash index", error.path, expected, _reason(error))
 
     def rows(self, file: DataFileMeta) -> Iterator[Finding]:
-        """The rows of a live file, column by column."""
+        """Check the rows of a live file, column by column."""
         partition, bucket = self._work.bucket_id
         facts = self._facts
         schema = facts.schemas[file.schema_id]
@@ -151,7 +152,7 @@ class _BucketCheck:
         yield from self._index_misses(file, schema)
 
     def _index_misses(self, file: DataFileMeta, schema: TableSchema) -> Iterator[Finding]:
-        """Values of a file that its indexes deny: a read by such a value would miss the row."""
+        """Check that the indexes of a file know its values: a read by an unknown value would miss the row."""
         facts, (partition, bucket) = self._facts, self._work.bucket_id
         try:
             names = {column for column, _ in names_of_indexes(facts.store, self._text, bucket, file)}
@@ -178,10 +179,12 @@ class _BucketCheck:
         for name, count in denied.items():
             if count:
                 expected = f"an index of '{name}' that knows each value"
-                yield self._finding("file index", self.path(file), expected, f"{count} values that it denies")
+                yield self._finding(
+                    "file index", self.path(file), expected, f"{counted(count, 'value')} that it denies"
+                )
 
     def keys_once(self) -> Iterator[Finding]:
-        """Where rows are read as they are stored, no key is in two files."""
+        """If rows are read without a merge, check that no key is in two files."""
         facts, work = self._facts, self._work
         if not (facts.schema.is_primary_key_table and facts.options.merges_on_write) or work.bucket_id.bucket < 0:
             return
@@ -202,8 +205,9 @@ class _BucketCheck:
             merged = merge_section(source, section, facts.schema.select(names), spec)
             keys = sum(batch.num_rows for batch in merged)
             if keys != stored:
-                found = f"{stored} rows of {keys} keys in {', '.join(sorted(file.file_name for file in within)[:4])}"
-                yield self._finding("one row per key", self.path(within[0]), f"{stored} keys", found)
+                paths = ", ".join(sorted(file.file_name for file in within)[:4])
+                found = f"{counted(stored, 'row')} of {counted(keys, 'key')} in {paths}"
+                yield self._finding("one row per key", self.path(within[0]), counted(stored, "key"), found)
 
     def _expectations(self) -> RowExpectations:
         facts, work = self._facts, self._work
@@ -236,7 +240,7 @@ class _BucketCheck:
 
 
 def denied_values(index: FileIndex, indexed: DataField, column: pa.Array) -> int:
-    """How many distinct values of a column, null among them, the indexes of its file deny."""
+    """Return the number of distinct values of a column, including null, that the indexes of its file do not know."""
     denied = 0
     if column.null_count:
         denied += isinstance(index.evaluate(IsNull(indexed.name)), Skip)

@@ -1,4 +1,4 @@
-"""The chain of one branch: schemas, snapshots, lists, manifests, and what tags, changelogs and consumers rely on.
+"""Checks one branch: schemas, snapshots, manifest lists, manifests, and what tags, changelogs and consumers need.
 
 Each state is read as a reader would read it. Anything that cannot be read, or contradicts earlier metadata, is a
 finding. All files in use are recorded on the way.
@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
 
+from table_format.counted import counted
 from table_format.errors import CorruptionError, TableFormatError
 from table_format.metastore.references.consumers import next_snapshots
 from table_format.metastore.references.snapshot_files import is_change
@@ -30,9 +31,9 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class Chain:
-    """What was found on the chain of a branch.
+    """The findings in the metadata of a branch, and the files that it references.
 
-    ``files`` are all that something reaches, by bucket and name; ``live`` are the entries of the latest state, and
+    ``files`` are all referenced files, by bucket and name; ``live`` are the entries of the latest state, and
     ``index`` its index files. ``index_files`` are those of all states, by name.
     """
 
@@ -51,7 +52,7 @@ class Chain:
 
 
 def read_chain(facts: TableFacts) -> Chain:
-    """Read all that the branch of these facts consists of; raises ``OSError`` when the store fails."""
+    """Read all metadata of the branch of these facts. Raises ``OSError`` if the store fails."""
     reader = _ChainReader(facts)
     reader.read_schemas()
     reader.read_snapshots()
@@ -73,7 +74,7 @@ class _ChainReader:
     # --- schemas ----------------------------------------------------------------------------------------------------
 
     def read_schemas(self) -> None:
-        """Each schema can be read; their ids have no gap."""
+        """Check that each schema can be read, and that their ids have no gap."""
         for schema_id in self._schema_ids:
             self._attempt("schema", partial(self._facts.schema_store.load, schema_id))
         missing = sorted(set(range(max(self._schema_ids, default=-1) + 1)) - set(self._schema_ids))
@@ -87,7 +88,7 @@ class _ChainReader:
     # --- states -----------------------------------------------------------------------------------------------------
 
     def read_snapshots(self) -> None:
-        """Each retained snapshot, oldest first; of the last also how its files lie."""
+        """Check each retained snapshot, oldest first, and the structure of the files of the last one."""
         retained = set(last_run(self._ids))
         for snapshot_id in self._ids:
             if snapshot_id not in retained:
@@ -121,7 +122,7 @@ class _ChainReader:
                 self.chain.reach(self._entries(manifest))
 
     def _read_state(self, snapshot: Snapshot) -> Sequence[ManifestEntry]:
-        """The live files of a state, which are reached."""
+        """Return the live files of a state, and note them as referenced."""
         facts = self._facts
 
         def read() -> Sequence[ManifestEntry]:
@@ -137,10 +138,11 @@ class _ChainReader:
         rows = sum(entry.file.row_count for entry in self.chain.live)
         if snapshot.total_record_count is not None and rows != snapshot.total_record_count and self.chain.live:
             path = self._paths.snapshot(snapshot.id)
-            self._note("record count", path, f"{snapshot.total_record_count} rows", f"{rows} rows", Severity.WARNING)
+            expected = counted(snapshot.total_record_count, "row")
+            self._note("record count", path, expected, counted(rows, "row"), Severity.WARNING)
 
     def _read_rest(self, snapshot: Snapshot) -> None:
-        """Index files and statistics."""
+        """Check index files and statistics."""
         entries = self._attempt("index manifest", lambda: self._facts.manifests.index_entries(snapshot)) or ()
         self.chain.index_files.update({entry.index_file.file_name: entry for entry in entries})
         if snapshot.statistics is not None:
@@ -159,18 +161,19 @@ class _ChainReader:
         added = sum((1 if entry.kind is FileKind.ADD else -1) * entry.file.row_count for entry in entries)
         recorded = snapshot.delta_record_count
         if recorded is not None and recorded != added:
-            self._note("record count", path, f"{recorded} rows added", f"{added} rows added", Severity.WARNING)
+            expected, found = f"{counted(recorded, 'row')} added", f"{counted(added, 'row')} added"
+            self._note("record count", path, expected, found, Severity.WARNING)
         if before is None or before.total_record_count is None or snapshot.total_record_count is None:
             return
         total = before.total_record_count + added
         if total != snapshot.total_record_count:
-            expected = f"{snapshot.total_record_count} rows in all"
-            self._note("record count", path, expected, f"{total} rows in all", Severity.WARNING)
+            expected = f"{counted(snapshot.total_record_count, 'row')} in all"
+            self._note("record count", path, expected, f"{counted(total, 'row')} in all", Severity.WARNING)
 
     # --- what else keeps states -------------------------------------------------------------------------------------
 
     def read_tags(self) -> None:
-        """The states that tags keep."""
+        """Check the states that tags keep."""
         tags = TagStore(self._facts.store)
         for name in tags.names():
             if tags.is_being_deleted(name):
@@ -185,7 +188,7 @@ class _ChainReader:
                 self._read_rest(tag.snapshot)
 
     def read_changelogs(self) -> None:
-        """The changes that outlived their snapshots."""
+        """Check the changelogs that are kept longer than their snapshots."""
         changelogs = ChangelogStore(self._facts.store)
         ids = changelogs.ids()
         for number in ids:
@@ -207,7 +210,7 @@ class _ChainReader:
             self._note("history", path, "changelogs up to the first snapshot", "a gap", Severity.WARNING)
 
     def read_consumers(self) -> None:
-        """What consumers have still to read is there."""
+        """Check that the snapshots that consumers have not read yet exist."""
         found = self._attempt("consumer", lambda: next_snapshots(self._facts.store)) or {}
         changelogs = ChangelogStore(self._facts.store).ids()
         run = last_run(self._ids)
@@ -223,7 +226,7 @@ class _ChainReader:
     # --- reading ----------------------------------------------------------------------------------------------------
 
     def _read_list(self, name: str, size: int | None) -> Sequence[ManifestFileMeta]:
-        """The manifests of a list; each is read once."""
+        """Read the manifests of a list, each only once."""
         listed = self._attempt("manifest list", lambda: self._facts.manifests.read_list(name, size=size)) or ()
         for manifest in listed:
             if manifest.file_name not in self.chain.manifests:

@@ -1,7 +1,7 @@
-"""The rows of one data file against what its metadata says: taken in batch by batch, compared as columns.
+"""Checks the rows of one data file against its metadata, batch by batch and by column.
 
-Statistics enclose the values, keys ascend within the key range, numbers and kinds are those recorded, and each row
-belongs into its partition and bucket. A contradiction is what was looked at, what was expected, and what was found.
+Statistics must enclose the values, keys ascend within the key range, numbers and kinds be the recorded ones, and each
+row belong to its partition and bucket. A contradiction consists of a check, what was expected, and what was found.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from table_format.counted import counted
 from table_format.formats.measured_bounds import MeasuredBounds
 from table_format.kernels.bounds import ColumnBounds
 from table_format.kernels.hashing import row_hashes
@@ -35,9 +36,9 @@ Contradiction: TypeAlias = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class RowExpectations:
-    """Where rows belong. ``bucket_count`` is ``None`` where no hash says the bucket.
+    """The expected partition and bucket of rows. ``bucket_count`` is ``None`` if no hash determines the bucket.
 
-    ``hashes`` are those of the keys that the bucket's hash index has, ``None`` without one.
+    ``hashes`` are those of the keys in the hash index of the bucket; ``None`` if there is no index.
     """
 
     bucket_id: BucketId
@@ -47,7 +48,7 @@ class RowExpectations:
 
 
 class FileRows:
-    """Takes in the rows of one file, whose columns are ``fields``, in order."""
+    """Checks the rows of one file with the columns ``fields``, in order."""
 
     def __init__(self, file: DataFileMeta, schema: TableSchema, expected: RowExpectations) -> None:
         self._file = file
@@ -63,7 +64,7 @@ class FileRows:
         self._unsorted_at: int | None = None
 
     def add(self, batch: pa.RecordBatch) -> None:
-        """Take in the next rows of the file."""
+        """Add the next rows of the file."""
         if not batch.num_rows:
             return
         self._bounds.add(batch.select(self._schema.field_names))
@@ -76,20 +77,21 @@ class FileRows:
         self._counts["rows"] += batch.num_rows
 
     def contradictions(self) -> Iterator[Contradiction]:
-        """What the rows contradict, once all are in."""
+        """Return what the rows contradict, after all rows were added."""
         file, counts = self._file, self._counts
         if counts["rows"] != file.row_count:
-            yield "row count", f"{file.row_count} rows", f"{counts['rows']} rows"
+            yield "row count", counted(file.row_count, "row"), counted(counts["rows"], "row")
         if counts["partition"]:
-            yield "partition", "rows of the partition", f"{counts['partition']} rows of others"
+            yield "partition", "rows of the partition", f"{counted(counts['partition'], 'row')} of others"
         if counts["elsewhere"]:
             expected = f"keys whose hash is that of the bucket, of {self._expected.bucket_count}"
-            yield "bucket of keys", expected, f"{counts['elsewhere']} rows of other buckets"
+            yield "bucket of keys", expected, f"{counted(counts['elsewhere'], 'row')} of other buckets"
         if counts["unindexed"]:
-            yield "hash index", "the hash of each key", f"{counts['unindexed']} rows without"
+            yield "hash index", "the hash of each key", f"{counted(counts['unindexed'], 'row')} without"
         is_counted = self._schema.is_primary_key_table and file.delete_row_count is not None
         if is_counted and counts["deletes"] != file.delete_row_count:
-            yield "delete row count", f"{file.delete_row_count} deletes", f"{counts['deletes']} deletes"
+            found = counted(counts["deletes"], "delete")
+            yield "delete row count", counted(file.delete_row_count or 0, "delete"), found
         if self._sequence is not None:
             low, high = self._sequence
             if low < file.min_sequence_number or high > file.max_sequence_number:
@@ -108,7 +110,7 @@ class FileRows:
 
     @cached_property
     def _keeps_keys(self) -> bool:
-        """Whether keys are read as they were written: ORC files change times before 1970."""
+        """Whether keys are read as they were written: ORC files change timestamps before 1970."""
         keys = self._schema.select((*self._schema.trimmed_primary_keys, *self._schema.bucket_keys))
         return not (self._file.file_name.endswith(".orc") and any(isinstance(f.type, AnyTimestampType) for f in keys))
 
@@ -164,7 +166,7 @@ class FileRows:
     def _outside_key_range(self, first: Key) -> Iterator[Contradiction]:
         recorded = key_ranges(self._schema)(self._file)
         found = first, self._key_at(self._last or [], 0)
-        # What other engines write may be wider than the keys that are left.
+        # The bounds that other engines write may be wider than the remaining keys.
         if found[0] < recorded[0] or found[1] > recorded[1]:
             expected = f"keys from {_shown(recorded[0])} to {_shown(recorded[1])}"
             yield "key range", expected, f"{_shown(found[0])} to {_shown(found[1])}"
@@ -180,8 +182,9 @@ class FileRows:
 
 def _outside(name: str, stored: ColumnBounds, measured: ColumnBounds) -> Iterator[Contradiction]:
     check = f"statistics of column '{name}'"
-    if stored.null_count is not None and measured.null_count != stored.null_count:
-        yield check, f"{stored.null_count} nulls", f"{measured.null_count} nulls"
+    expected, found = stored.null_count, measured.null_count
+    if expected is not None and found is not None and found != expected:
+        yield check, counted(expected, "null"), counted(found, "null")
     low: Any = measured.minimum
     high: Any = measured.maximum
     if low is not None and stored.minimum is not None and low < stored.minimum:
@@ -191,7 +194,7 @@ def _outside(name: str, stored: ColumnBounds, measured: ColumnBounds) -> Iterato
 
 
 def _first_not_ascending(columns: list[SortColumn]) -> int | None:
-    """The first row that is not above the one before it, by all columns."""
+    """Return the first row that is not greater than the previous one, by all columns."""
     count = sum(len(piece) for piece in columns[0].pieces)
     if count < 2:
         return None

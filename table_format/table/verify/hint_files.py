@@ -27,7 +27,7 @@ class _Hint:
 
 
 def check_hints(facts: TableFacts) -> Iterator[Finding]:
-    """The hints that are not right."""
+    """Return the wrong hints."""
     for hint in _wrong(facts):
         found = "none that can be read" if hint.says is None else str(hint.says)
         yield Finding(Severity.WARNING, "hint", hint.path, str(hint.right), found)
@@ -38,7 +38,7 @@ def check_hints(facts: TableFacts) -> Iterator[Finding]:
 
 
 def repair_hints(facts: TableFacts) -> tuple[str, ...]:
-    """Put the hints right that are not; their paths. Raises ``OSError`` when the store fails."""
+    """Correct the wrong hints. Return their paths. Raises ``OSError`` if the store fails."""
     wrong = list(_wrong(facts))
     for hint in wrong:
         hint.write(hint.right)
@@ -66,7 +66,7 @@ def _of(hints: Hints, latest_path: str, earliest_path: str, earliest: int, lates
 
 
 def _is_left_open(hints: Hints, hint: _Hint) -> bool:
-    """Whether there is no hint, or one that says that it does not know, as the reference writes for changelogs."""
+    """Whether the hint is missing or has the value for unknown, which the reference writes for changelogs."""
     if hint.says is not None:
         return False
     try:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 
+from table_format.counted import counted
 from table_format.errors import InvalidInputError
 from table_format.model.arguments import shown
 
@@ -34,13 +35,13 @@ class Depth(IntEnum):
 
     @classmethod
     def of(cls, value: object) -> Depth:
-        """The depth of that name: 'metadata', 'files' or 'rows'.
+        """Return the depth with this name: 'metadata', 'files' or 'rows'.
 
         >>> Depth.of("files").name
         'FILES'
 
         Raises:
-            InvalidInputError: there is none of that name.
+            InvalidInputError: no depth has this name.
         """
         if isinstance(value, Depth):
             return value
@@ -79,7 +80,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """How much was looked at, and what was found there."""
+    """The amount that was checked, and the findings."""
 
     findings: tuple[Finding, ...] = ()
     files: int = 0
@@ -120,9 +121,9 @@ class VerifyReport:
     def __str__(self) -> str:
         counts = Counter(finding.severity for finding in self.findings)
         lines = [
-            f"{self.table}: {counts[Severity.ERROR]} errors, {counts[Severity.WARNING]} warnings in {self.snapshots} "
-            f"snapshots, {self.manifests} manifests, {self.files} files and {self.rows} rows "
-            f"({self.depth.name.lower()})"
+            f"{self.table}: {counted(counts[Severity.ERROR], 'error')}, {counted(counts[Severity.WARNING], 'warning')} "
+            f"in {counted(self.snapshots, 'snapshot')}, {counted(self.manifests, 'manifest')}, "
+            f"{counted(self.files, 'file')} and {counted(self.rows, 'row')} ({self.depth.name.lower()})"
         ]
         lines += [str(finding) for finding in self.findings[:_SHOWN]]
         if len(self.findings) > _SHOWN:
@@ -131,7 +132,7 @@ class VerifyReport:
 
 
 def ordered(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Each finding once, errors first."""
+    """Return each finding once, errors first."""
 
     def key(finding: Finding) -> tuple[bool, str, int, str, str]:
         bucket = -1 if finding.bucket is None else finding.bucket

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from table_format.counted import counted
 from table_format.errors import CorruptionError
 from table_format.lsm.keys import KeyRangeOf
 from table_format.model.bucket_id import BucketId
@@ -23,7 +24,7 @@ class State:
     """The live files of a state by bucket, and its index files.
 
     ``key_range_of`` is ``None`` for tables without primary key. ``path_of`` and ``index_path`` give the paths of files,
-    ``text_of`` a partition as it reads.
+    ``text_of`` the text of a partition.
     """
 
     files: Mapping[BucketId, Sequence[ManifestEntry]]
@@ -36,7 +37,7 @@ class State:
 
 
 def check_structure(state: State) -> Iterator[Finding]:
-    """All that the live files contradict."""
+    """Return the contradictions between the live files."""
     for bucket_id, entries in state.files.items():
         at = _Place(state, bucket_id)
         files = [entry.file for entry in entries]
@@ -140,8 +141,8 @@ def _check_vectors(state: State) -> Iterator[Finding]:
                 found = f"a vector of '{vector.data_file}', which is not live"
                 yield _of_index(state, entry, "vectors of live files", found, Severity.WARNING)
             elif vector.cardinality is not None and vector.cardinality > count:
-                found = f"{vector.cardinality} rows"
-                yield _of_index(state, entry, f"at most {count} deleted rows of '{vector.data_file}'", found)
+                found = counted(vector.cardinality, "row")
+                yield _of_index(state, entry, f"at most {counted(count, 'deleted row')} of '{vector.data_file}'", found)
             if key in seen:
                 found = f"another in '{seen[key]}'"
                 yield _of_index(state, entry, f"one vector of '{vector.data_file}'", found)

@@ -38,14 +38,14 @@ from table_format.table.verify.structure import State, check_structure
 
 @dataclass(frozen=True, slots=True)
 class BucketWork:
-    """The files of a bucket as a branch has them. Travels between processes."""
+    """The files of a bucket of a branch. Can be sent to other processes."""
 
     branch: str
     files: BucketFiles
 
 
 Performer: TypeAlias = Callable[[Sequence[BucketWork]], Iterable[Checked]]
-"""Checks buckets, in any place and order."""
+"""Checks buckets, in any process and order."""
 
 
 def verify_table(
@@ -67,7 +67,7 @@ def verify(
     repair: bool = False,
     perform: Performer | None = None,
 ) -> VerifyReport:
-    """As ``verify_table``; ``perform`` checks the buckets, without it this process, side by side."""
+    """Verify like ``verify_table``. ``perform`` checks the buckets; by default this process does, in parallel."""
     flag(repair, "repair")
     facts = facts.as_files_say
     wanted_depth = Depth.of(depth)
@@ -105,7 +105,7 @@ def check_work(facts: TableFacts, work: BucketWork, depth: Depth) -> Checked:
 
 
 def branch_facts(facts: TableFacts, branch: str) -> TableFacts:
-    """The table as one of its branches has it.
+    """Return the facts of a branch of the table.
 
     Raises:
         TableNotFound: the branch has no schema.
@@ -119,7 +119,7 @@ def branch_facts(facts: TableFacts, branch: str) -> TableFacts:
 
 
 def _branches(facts: TableFacts) -> tuple[dict[str, TableFacts], list[Finding]]:
-    """The branches to look at, and what is wrong with those that cannot be opened."""
+    """Return the branches to check, and findings about those that cannot be opened."""
     own = facts.store.paths.branch
     found, findings = {own: facts}, list[Finding]()
     for name in sorted(branch_names(facts.store)) if own == MAIN_BRANCH else ():
@@ -163,7 +163,7 @@ def _index_path(facts: TableFacts, entry: IndexManifestEntry) -> str:
 
 
 def _index_files(facts: TableFacts, chain: Chain, wanted: Callable[[bytes], bool]) -> Iterator[Finding]:
-    """Index files of any state that do not exist, or have another size."""
+    """Return findings about index files that do not exist or have another size, in any state."""
     for entry in chain.index_files.values():
         if not wanted(entry.partition):
             continue
@@ -179,7 +179,7 @@ def _index_files(facts: TableFacts, chain: Chain, wanted: Callable[[bytes], bool
 def _works(
     branches: Mapping[str, TableFacts], chains: Mapping[str, Chain], wanted: Callable[[bytes], bool]
 ) -> Iterator[BucketWork]:
-    """The buckets of all branches; a file that branches share is looked at once."""
+    """Return the buckets of all branches; a file that branches share is checked once."""
     seen: set[tuple[BucketId, str]] = set()
     for name, branch in branches.items():
         chain = chains[name]
@@ -209,7 +209,7 @@ def _works(
 
 
 def _deletions(facts: TableFacts, chain: Chain) -> Mapping[BucketId, Mapping[str, DeletionFile]]:
-    """The deletion files of the latest state, whatever of them is contradictory."""
+    """Return the deletion files of the latest state, even if some contradict each other."""
     found: dict[BucketId, dict[str, DeletionFile]] = {}
     for entry in chain.index:
         for vector in entry.index_file.deletion_vector_ranges or ():
@@ -223,14 +223,14 @@ def _in_this_process(facts: TableFacts, depth: Depth) -> Performer:
 
 
 def _still_found(facts: TableFacts, findings: Sequence[Finding], wanted: Callable[[bytes], bool]) -> list[Finding]:
-    """Those that are found once more: the others were a change under way."""
+    """Return the findings that occur again: the others were caused by a concurrent change."""
     again, found = _branches(replace(facts))
     found += [finding for branch in again.values() for finding in _of_chain(branch, read_chain(branch), wanted)]
     return [finding for finding in findings if finding in set(found)]
 
 
 def _still_reached(facts: TableFacts, findings: Sequence[Finding]) -> list[Finding]:
-    """Those whose files are reached still; names are made of UUIDs, so a name is a file wherever it lies."""
+    """Return the findings whose files are still referenced. Names contain UUIDs, so a name identifies a file."""
     branches, _ = _branches(replace(facts))
     names: set[str] = set()
     for branch in branches.values():

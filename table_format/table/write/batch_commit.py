@@ -48,7 +48,7 @@ class Abandoning(Protocol):
     """A commit that can delete the files of messages after an error: ``BatchCommit``, ``TableCommit``."""
 
     def abandon(self, messages: Iterable[CommitMessage]) -> None:
-        """Delete the files that are certainly not committed, and raise nothing."""
+        """Delete the files that are certainly not committed. Raise no error."""
         ...
 
 
@@ -87,7 +87,7 @@ class CommitArguments:
         )
 
     def committable(self, identifier: int, messages: Sequence[CommitMessage]) -> Committable:
-        """The messages with what was said of them."""
+        """The messages with the arguments of their commit."""
         return Committable(
             identifier=identifier, messages=tuple(messages), watermark=self.watermark, properties=self.properties
         )
@@ -206,13 +206,13 @@ class BatchCommit:
         self._committer.abort(listed, named=named)
 
     def abandon(self, messages: Iterable[CommitMessage]) -> None:
-        """``abort`` on the way out of an error or an interrupt: what may be committed stays, and nothing is raised."""
-        # What stopped the work is what the caller has to know; files that stay are orphans at worst.
+        """Call ``abort`` after an error or an interrupt: files that may be committed stay, and nothing is raised."""
+        # The caller needs the first error; remaining files are orphans at worst.
         with suppress(TableFormatError, OSError):
             self.abort(messages)
 
     def _noted(self, messages: Iterable[CommitMessage]) -> tuple[CommitMessage, ...]:
-        """The messages; of those noted the committer knows whether they were published."""
+        """Return the messages; for noted ones, the committer knows whether they were published."""
         listed = tuple(messages)
         self._handed.append(_file_names(listed))
         return listed
@@ -233,7 +233,7 @@ class BatchCommit:
         if snapshots:
             expire_after_commit(self._facts)
             tag_after_batch(self._facts)
-        # Last: a caller that is interrupted before may hand the same messages over again, and they are committed once.
+        # Last: a caller that is interrupted before can pass the same messages again, and they are committed once.
         self._may_commit_once = False
 
 
@@ -275,7 +275,7 @@ def expire_after_commit(facts: TableFacts) -> None:
 
 
 def tag_after_batch(facts: TableFacts) -> None:
-    """Move the tag of the day to the latest snapshot, where the options ask for it; a failure is logged."""
+    """Move the tag of the day to the latest snapshot, if the options request it; a failure is logged."""
     _attempt(facts, "the tag of the batch could not be created", lambda f: create_batch_tag(f.store, f.options))
 
 
@@ -305,7 +305,7 @@ _UPKEEP: Final[tuple[tuple[str, Callable[[TableFacts], object]], ...]] = (
     ),
     ("changelogs could not be expired", _expire_changelogs),
 )
-"""In the order of the reference, so that snapshots of expired consumers and tags can expire in the same step."""
+"""Expire in the order of the reference, so that snapshots of expired consumers and tags can expire in the same step."""
 
 
 def _attempt(facts: TableFacts, what: str, work: Callable[[TableFacts], object]) -> None:
@@ -316,7 +316,7 @@ def _attempt(facts: TableFacts, what: str, work: Callable[[TableFacts], object])
 
 
 def _file_names(messages: Iterable[CommitMessage]) -> frozenset[str]:
-    """The names of the files that messages would add to the table."""
+    """Return the names of the files that messages would add to the table."""
     return frozenset(
         name
         for m in messages

@@ -1,4 +1,4 @@
-"""The role of the writer of one bucket, whatever kind of table the bucket is of."""
+"""The interface of the writer of one bucket, for all kinds of tables."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ Compaction: TypeAlias = bool | Literal["full"]
 
 
 class BucketWriter(Protocol):
-    """Writes the rows of one bucket to files; nothing of it is visible before its messages are committed.
+    """Writes the rows of one bucket to files; they become visible when its messages are committed.
 
     ``MergeTreeWriter`` for primary-key tables, ``PostponeWriter`` for rows without a bucket, ``AppendWriter``.
     """
 
     @property
     def buffers_rows(self) -> bool:
-        """Whether rows wait in memory, where others go straight to an open file."""
+        """Whether rows wait in memory. Other writers write them directly to an open file."""
         ...
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Take rows in: the table's columns and, with a primary key, ``_VALUE_KIND``.
+        """Add rows: the columns of the table and, with a primary key, ``_VALUE_KIND``.
 
         Raises:
             CorruptionError: a file to be compacted is missing or damaged.
@@ -34,7 +34,7 @@ class BucketWriter(Protocol):
         ...
 
     def prepare(self, *, compact: Compaction) -> CommitMessage:
-        """Hand over all changes since the last call, after a compaction where the writer makes any.
+        """Return all changes since the last call, after a compaction if the writer runs any.
 
         Raises:
             CorruptionError: a file to be compacted is missing or damaged.
@@ -42,21 +42,21 @@ class BucketWriter(Protocol):
         ...
 
     def begin_compaction(self) -> None:
-        """Begin the compaction that is due beside the writer, where commits do not wait for it."""
+        """Start the due compaction in the background, if commits do not wait for it."""
         ...
 
     def finish(self) -> CommitMessage:
-        """Wait for the compaction that is running, and hand over what it changed; raises as ``prepare``."""
+        """Wait for the running compaction, and return its changes. Raises the errors of ``prepare``."""
         ...
 
     def were_committed(self, names: Iterable[str]) -> None:
-        """Files that this writer handed over are the table's, and others may replace them."""
+        """Note that returned files are committed, so that others may replace them."""
         ...
 
     def release(self) -> RunningCompaction | None:
-        """Give up the compaction that is running to the next writer of the bucket; this one is not used any more."""
+        """Pass the running compaction to the next writer of the bucket; this writer is no longer used."""
         ...
 
     def abort(self) -> None:
-        """Delete what was written and not handed over."""
+        """Delete files that were written and not returned."""
         ...

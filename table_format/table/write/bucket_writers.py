@@ -1,7 +1,6 @@
-"""The life of bucket writers: from the first row of a bucket until its files are all committed.
+"""Keeps the writer of a bucket from its first row until all its files are committed.
 
-Then the next batch begins again from the latest snapshot, so that sequence numbers and compaction follow what others
-have done in between.
+The next batch starts from the latest snapshot, so that sequence numbers and compaction include the commits of others.
 """
 
 from __future__ import annotations
@@ -25,10 +24,10 @@ from table_format.table.write.writer_opening import OpenWriter, bucket_states
 
 
 class BucketWriters(Mapping[BucketId, BucketWriter]):
-    """The writers of a write, by bucket. They go on from what their buckets hold at the snapshot ``base``.
+    """The writers of a write, by bucket. They continue from the state of their buckets at the snapshot ``base``.
 
-    ``latest`` finds the snapshot to move on to. With ``numbers_follow_base`` messages name it as the one from which
-    the sequence numbers of their rows go on.
+    ``latest`` finds the next snapshot to start from. With ``numbers_follow_base``, messages name it as the one from
+    which the sequence numbers of their rows continue.
     """
 
     def __init__(
@@ -58,7 +57,7 @@ class BucketWriters(Mapping[BucketId, BucketWriter]):
         return len(self._writers)
 
     def open(self, bucket_ids: Iterable[BucketId]) -> None:
-        """Open the writers of those buckets that have none.
+        """Open writers for the buckets that have none.
 
         Raises:
             BucketCountChanged: a partition was written with another number of buckets.
@@ -67,7 +66,7 @@ class BucketWriters(Mapping[BucketId, BucketWriter]):
         self._open([bucket_id for bucket_id in bucket_ids if bucket_id not in self._writers])
 
     def follow_table(self) -> None:
-        """Move on to the latest snapshot, and forget the writers whose files are all committed.
+        """Start from the latest snapshot, and forget the writers whose files are all committed.
 
         Raises:
             CorruptionError: a manifest is missing or damaged.
@@ -92,11 +91,11 @@ class BucketWriters(Mapping[BucketId, BucketWriter]):
         self._resume(running)
 
     def handed_over(self, messages: Sequence[CommitMessage]) -> None:
-        """The caller has these messages now; the writers wait for their commit."""
+        """Note that the caller has these messages, and wait for their commit."""
         self.uncommitted.add(messages)
 
     def abort(self) -> None:
-        """Delete what the writers have not handed over; they are still there until ``forget``."""
+        """Delete the files that the writers have not returned; keep the writers until ``forget``."""
         for writer in self._writers.values():
             writer.abort()
 
@@ -115,10 +114,10 @@ class BucketWriters(Mapping[BucketId, BucketWriter]):
                 self.numbers_bases[bucket_id] = snapshot_identity(self.base)
 
     def _resume(self, running: Mapping[BucketId, RunningCompaction]) -> None:
-        """Let new writers go on with compactions that old ones have begun; none is lost when that fails."""
+        """Pass running compactions of old writers to new ones; none is lost if this fails."""
         try:
             self._open(list(running), running)
-        except BaseException:  # an interrupt as well: no writer may go on with what is deleted here
+        except BaseException:  # also an interrupt: no writer may continue with files that are deleted here
             for bucket_id in running:
                 self._writers.pop(bucket_id, None)
             for compaction in running.values():
@@ -129,7 +128,7 @@ class BucketWriters(Mapping[BucketId, BucketWriter]):
         names: set[str] = set()
         for snapshot_id in range(base.id + 1 if base else 1, latest.id + 1):
             snapshot = self._facts.snapshots.find(snapshot_id)
-            # Of an expired one it is not known what it added: that is taken to wait for its commit still.
+            # The files of an expired snapshot are unknown, so they are treated as not committed yet.
             with suppress(SnapshotExpired), explaining_expiry(self._facts.store, snapshot_id):
                 entries = [] if snapshot is None else self._facts.manifests.delta_entries(snapshot)
                 names.update(entry.file.file_name for entry in entries if entry.kind is FileKind.ADD)
@@ -137,13 +136,13 @@ class BucketWriters(Mapping[BucketId, BucketWriter]):
 
 
 class DetachedWriters(BucketWriters):
-    """The writers of a write that does not go on from what buckets hold: of an overwrite, or where buckets do not
-    matter. Each call begins with new ones, in empty buckets.
+    """The writers of a write that ignores the state of buckets: of an overwrite, or of a table where buckets do not
+    matter. Each call starts with new writers and empty buckets.
     """
 
     def __init__(self, facts: TableFacts, open_writer: OpenWriter) -> None:
         super().__init__(facts, open_writer, lambda: None, numbers_follow_base=False)
 
     def handed_over(self, messages: Sequence[CommitMessage]) -> None:  # noqa: ARG002 - none waits for its commit
-        """The caller has these messages now, and no later row depends on them."""
+        """Do nothing, because no later row depends on the messages that the caller has."""
         self.forget()

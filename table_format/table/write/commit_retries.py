@@ -15,6 +15,7 @@ from typing import Final, TypeAlias
 
 import pyarrow as pa
 
+from table_format.counted import counted
 from table_format.errors import (
     ConflictError,
     HashIndexChanged,
@@ -76,7 +77,7 @@ def write_and_commit(
             if not is_repeatable:
                 raise
             if attempt == max_attempts:
-                message = f"gave up after {attempt} attempts, each in conflict with another commit: {error}"
+                message = f"gave up after {counted(attempt, 'attempt')}, each in conflict with another commit: {error}"
                 raise type(error)(message) from error
         wait_ms = min(_FIRST_WAIT_MS << min(attempt, 10), _LONGEST_WAIT_MS)
         store.runtime.clock.sleep_ms(int(wait_ms * store.runtime.random.random()))

@@ -1,4 +1,4 @@
-"""What a write has compacted before it hands over its files."""
+"""Decides what a write compacts before it returns its files."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from table_format.table.write.full_compaction_period import FullCompactionPeriod
 
 @dataclass(frozen=True, slots=True)
 class CompactionRound:
-    """One compaction of all buckets of a write: those in ``full`` fully, the others as ``others`` says."""
+    """One compaction of all buckets of a write: those in ``full`` fully, the others by ``others``."""
 
     others: Compaction
     full: frozenset[BucketId] = frozenset()
 
     def of(self, bucket_id: BucketId) -> Compaction:
-        """What is done to a bucket."""
+        """Return the compaction of a bucket."""
         return "full" if bucket_id in self.full else self.others
 
 
 @dataclass(frozen=True, slots=True)
 class CompactionPolicy:
-    """Chooses by the options of the table, unless the write is itself the end of a compaction, which has ``chosen``.
+    """Decides by the options of the table, unless the write is the end of a compaction, which has ``chosen``.
 
-    ``extends_buckets`` says that the write goes on from what buckets hold; a ``shared`` one keeps to the buckets that
-    it has rows for.
+    ``extends_buckets`` says that the write continues from the state of buckets. A ``shared`` write only compacts
+    buckets for which it has rows.
     """
 
     facts: TableFacts
@@ -39,7 +39,7 @@ class CompactionPolicy:
     chosen: Compaction | None = None
 
     def due(self, base: Snapshot | None, buckets: Iterable[BucketId]) -> CompactionRound:
-        """What to do after rows were written to some buckets, of a table as of ``base``.
+        """Return the compaction after rows were written to some buckets, of a table at the snapshot ``base``.
 
         Without rows there is no commit that could be the Nth of ``full-compaction.delta-commits``.
         """
@@ -47,7 +47,7 @@ class CompactionPolicy:
             return CompactionRound(self.chosen)
         written = frozenset(buckets)
         options = self.facts.options
-        # An overwrite has nothing to merge with; but what readers skip on level 0 has to move up.
+        # An overwrite has nothing to merge with, but files on level 0 that readers skip must move up.
         wanted = not options.compaction.write_only and (not self.replacing or options.skips_level_0)
         if not (written and wanted and self.extends_buckets and self.facts.schema.is_primary_key_table):
             return CompactionRound(wanted)

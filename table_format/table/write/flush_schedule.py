@@ -1,4 +1,4 @@
-"""When the writers of many buckets flush rows and close files: memory and the number of open files have a bound."""
+"""Decides when the writers of many buckets flush rows and close files, to limit memory and the number of open files."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from table_format.table.write.bucket_writer import BucketWriter
 from table_format.table.write.compaction_policy import CompactionRound
 
 MAX_OPEN_FILES: Final = 128
-"""Buckets with a file that rows go straight to; the one that got no rows for longest is closed first."""
+"""The maximum number of buckets with an open file. The file that has had no rows for longest is closed first."""
 
 OPEN_FILES_FACTOR: Final = 4
-"""Times the write buffer that may pass into such files before all are closed: most of it is on disk by then, and files
-should not be smaller than need be."""
+"""The amount of rows, in write buffers, after which all open files are closed. Most of it is on disk by then, and a
+smaller amount would make smaller files."""
 
 MIN_PARALLEL_BYTES: Final = 8 * MIB
-"""Rows in memory from which buckets are flushed side by side ..."""
+"""The minimum size of rows in memory with which buckets are flushed in parallel."""
 
 MAX_FLUSH_THREADS: Final = 4
-"""... by so many threads at most: each sorts a copy of its rows."""
+"""The maximum number of threads that flush buckets: each sorts a copy of its rows."""
 
 _NO_COMPACTION: Final = CompactionRound(others=False)
 
@@ -48,7 +48,7 @@ class FlushSchedule:
         self._waiting_bytes = 0
 
     def wrote(self, bucket_id: BucketId, rows: pa.RecordBatch) -> None:
-        """The writer of a bucket got rows.
+        """Note that the writer of a bucket received rows.
 
         Raises:
             CorruptionError: a compaction was due, and one of its files is missing or damaged.
@@ -56,14 +56,14 @@ class FlushSchedule:
         buffers_rows = self._writers[bucket_id].buffers_rows
         if not buffers_rows:
             self._note_open_file(bucket_id)
-        # Each writer keeps to the buffer size, or to a row group; many writers together need a bound as well.
+        # Each writer respects the buffer size, or a row group; many writers together also need a limit.
         self._waiting_bytes += rows.nbytes
         limit = self._buffer_bytes if buffers_rows else self._buffer_bytes * OPEN_FILES_FACTOR
         if self._waiting_bytes > limit and len(self._writers) > 1:
             self.flush(_NO_COMPACTION)
 
     def flush(self, compaction: CompactionRound) -> None:
-        """Flush all writers; what succeeded is kept even when one of them fails.
+        """Flush all writers; the results of the others are kept if one fails.
 
         Raises:
             CorruptionError: a file to be compacted is missing or damaged.
@@ -73,7 +73,7 @@ class FlushSchedule:
             for writer, compact in work:
                 self._keep(writer.prepare(compact=compact))
         else:
-            # Sorting and encoding leave the interpreter alone.
+            # Sorting and encoding release the interpreter lock.
             with ThreadPoolExecutor(min(len(work), MAX_FLUSH_THREADS, os.cpu_count() or 1), "flush") as pool:
                 running = [pool.submit(writer.prepare, compact=compact) for writer, compact in work]
             for done in running:
@@ -87,7 +87,7 @@ class FlushSchedule:
                 writer.begin_compaction()
 
     def forget(self) -> None:
-        """No row waits, and no file is open."""
+        """Note that no row waits and no file is open."""
         self._waiting_bytes = 0
         self._open_files.clear()
 

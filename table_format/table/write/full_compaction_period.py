@@ -19,7 +19,7 @@ from table_format.table.facts import TableFacts
 
 @dataclass(frozen=True, slots=True)
 class FullCompactionPeriod:
-    """The last N - 1 commits: the buckets they wrote to, and those that were compacted fully among them."""
+    """The last N - 1 commits: the buckets they wrote to, and those of them that were compacted fully."""
 
     is_complete: bool
     written: frozenset[BucketId] = frozenset()
@@ -27,7 +27,7 @@ class FullCompactionPeriod:
 
     @classmethod
     def of(cls, facts: TableFacts, latest: Snapshot | None) -> FullCompactionPeriod:
-        """The commits up to a snapshot; what is expired of them is taken for commits without compaction."""
+        """Return the commits up to a snapshot; expired ones count as commits without compaction."""
         commits = facts.options.compaction.full_compaction_delta_commits
         if commits is None:
             return cls(is_complete=False)
@@ -43,18 +43,18 @@ class FullCompactionPeriod:
             entries = list(facts.manifests.delta_entries(snapshot))
             added = [e for e in entries if e.kind is FileKind.ADD]
             if snapshot.commit_kind is CommitKind.APPEND and added:
-                # A partition with another number of buckets has to be rescaled before this table writes to it again.
+                # A partition with another number of buckets must be rescaled before this table writes to it again.
                 written.update(e.bucket_id for e in added if e.total_buckets == bucket_count)
                 left -= 1
             elif snapshot.commit_kind is CommitKind.COMPACT:
                 compacted.update(e.bucket_id for e in added if e.file.level >= top)
-                # Deletes leave with their rows only where all files of a bucket are merged.
+                # Deletes are removed with their rows only if all files of a bucket are merged.
                 compacted.update({e.bucket_id for e in entries} - {e.bucket_id for e in added})
             snapshot_id -= 1
         return cls(left == 0, frozenset(written), frozenset(compacted))
 
     def due(self, buckets: Iterable[BucketId], *, with_others: bool) -> frozenset[BucketId]:
-        """The buckets that this commit compacts fully: of those now written to and, ``with_others``, of the period."""
+        """Return the buckets that this commit compacts fully: of its own and, ``with_others``, of the period."""
         if not self.is_complete:
             return frozenset()
         return (frozenset(buckets) | (self.written if with_others else frozenset())) - self.compacted

@@ -1,4 +1,4 @@
-"""The messages of bucket writers on their way to the caller of a write."""
+"""Passes the messages of bucket writers to the caller of a write."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from table_format.table.write.message_folding import delete_left_over, fold
 
 
 class HandOver:
-    """Collects messages, and hands over one for each bucket with all that its commit has to know."""
+    """Collects messages, and returns one for each bucket with everything that its commit needs."""
 
     def __init__(self, facts: TableFacts, placement: Placement) -> None:
         self._facts = facts
@@ -21,13 +21,13 @@ class HandOver:
         self._messages: list[CommitMessage] = []
 
     def keep(self, message: CommitMessage) -> None:
-        """Take the message of a writer; it is this object's to delete until it is handed over."""
+        """Add the message of a writer. This object deletes its files unless the message is returned."""
         self._messages.append(message)
 
     def complete(self, numbers_bases: Mapping[BucketId, str]) -> tuple[CommitMessage, ...]:
-        """The messages since the last call; the caller deletes their files if they are not to be committed.
+        """Return the messages since the last call; the caller deletes their files if they are not committed.
 
-        ``numbers_bases`` are the snapshots from which the sequence numbers of new rows go on.
+        ``numbers_bases`` are the snapshots from which the sequence numbers of new rows continue.
         """
         folded = fold(self._messages)
         delete_left_over(self._facts, folded)
@@ -39,7 +39,7 @@ class HandOver:
         return messages
 
     def abort(self) -> None:
-        """Delete the files of all messages that were not handed over."""
+        """Delete the files of all messages that were not returned."""
         if self._messages:
             self._facts.delete_message_files(self._messages)
         self._messages = []

@@ -32,7 +32,7 @@ _NOT_JOINED: Final = (
 
 @dataclass(frozen=True, slots=True)
 class LeftOver:
-    """A file that nothing names any more."""
+    """A file that nothing references any more."""
 
     partition: bytes
     bucket: int
@@ -41,7 +41,7 @@ class LeftOver:
 
 @dataclass(frozen=True, slots=True)
 class LeftOverIndex:
-    """An index file that nothing names any more."""
+    """An index file that nothing references any more."""
 
     partition: bytes
     bucket: int
@@ -50,7 +50,7 @@ class LeftOverIndex:
 
 @dataclass(frozen=True, slots=True)
 class Folded:
-    """One message for each bucket, in the order buckets first appeared, and what became superfluous."""
+    """Return one message for each bucket, in the order of their first messages, and the superfluous files."""
 
     messages: tuple[CommitMessage, ...]
     left_over: tuple[LeftOver, ...]
@@ -58,7 +58,7 @@ class Folded:
 
 
 def fold(messages: Iterable[CommitMessage]) -> Folded:
-    """Add up the messages of each bucket, which must be in the order the work was done in; empty ones vanish."""
+    """Combine the messages of each bucket, which must be in the order of the work; omit empty ones."""
     groups: dict[tuple[bytes, int, int], list[CommitMessage]] = {}
     bases: dict[bytes, bytes | None] = {}
     for message in messages:
@@ -68,7 +68,7 @@ def fold(messages: Iterable[CommitMessage]) -> Folded:
     left_over: list[LeftOver] = []
     indexes: list[LeftOverIndex] = []
     folded = tuple(group[0] if len(group) == 1 else _sum(group, left_over, indexes) for group in groups.values())
-    # Later messages of a partition rest on the hash index as the first ones leave it.
+    # Later messages of a partition are based on the hash index of the earlier ones.
     folded = tuple(
         m if m.hash_index_base == bases[m.partition] else replace(m, hash_index_base=bases[m.partition]) for m in folded
     )
@@ -76,7 +76,7 @@ def fold(messages: Iterable[CommitMessage]) -> Folded:
 
 
 def delete_left_over(facts: TableFacts, folded: Folded) -> None:
-    """Delete the files that became superfluous, which no snapshot names."""
+    """Delete the superfluous files, which no snapshot names."""
     for left in folded.left_over:
         facts.delete_file(left.partition, left.bucket, left.file)
     for index in folded.left_over_indexes:
@@ -103,7 +103,7 @@ def _sum(
         if member.name not in _NOT_JOINED
     }
     hashes = [file for file in joined["new_index_files"] if file.index_type == HASH]
-    # A bucket has one hash index file: the last one holds what the others do.
+    # A bucket has one hash index file: the last one includes the others.
     joined["new_index_files"] = tuple(file for file in joined["new_index_files"] if file not in hashes[:-1])
     come, gone_indexes = joined["compact_new_index_files"], joined["compact_deleted_index_files"]
     replaced = [index for index in come if index in gone_indexes]

@@ -36,10 +36,10 @@ MAX_KEYS: Final = 4_000_000
 
 
 def rebased(facts: TableFacts, messages: Sequence[CommitMessage], conflict: Outdated) -> tuple[CommitMessage, ...]:
-    """The messages as resting on the latest snapshot.
+    """Return the messages, based on the latest snapshot.
 
     Raises:
-        KeyPlacesChanged, RowsChanged: ``conflict``, because others wrote one of the keys, or nobody can tell.
+        KeyPlacesChanged, RowsChanged: ``conflict``, because others wrote one of the keys, or this is unknown.
     """
     changes = append_changes(messages)
     latest = facts.snapshots.latest()
@@ -53,7 +53,7 @@ def rebased(facts: TableFacts, messages: Sequence[CommitMessage], conflict: Outd
     try:
         is_shared = _share_a_key(facts, new_entries, other_entries)
     except CorruptionError:
-        # Compacted away and expired meanwhile, or damaged: to do the work again tells.
+        # Compacted and expired in the meantime, or damaged: repeating the work shows which.
         raise conflict from None
     if is_shared:
         raise conflict
@@ -66,7 +66,7 @@ def committed_on_latest(
     messages: Sequence[CommitMessage],
     commit: Callable[[Sequence[CommitMessage]], tuple[Snapshot, ...]],
 ) -> tuple[Snapshot, ...]:
-    """Commit, and again on a later snapshot as long as those between wrote other keys.
+    """Commit, and retry on later snapshots as long as the commits in between wrote other keys.
 
     Raises:
         KeyPlacesChanged, RowsChanged: others wrote one of the keys; nothing is visible.
@@ -75,7 +75,7 @@ def committed_on_latest(
         try:
             return commit(messages)
         except OUTDATED as conflict:
-            # Another commit succeeded each time: if this one makes no progress, the table does.
+            # Another commit succeeded each time, so the table makes progress even if this commit does not.
             messages = rebased(facts, messages, conflict)
 
 
@@ -96,7 +96,7 @@ def _overlapping_entries(facts: TableFacts, changes: FileChanges, latest: Snapsh
 def _possible_overlaps(
     facts: TableFacts, entries: Iterable[ManifestEntry], other_entries: Sequence[ManifestEntry]
 ) -> list[ManifestEntry]:
-    """Those of the new files that may share keys with others."""
+    """Return the new files that may share keys with others."""
     spans = KeySpans(facts.schema, other_entries)
     return [entry for entry in entries if entry.kind is FileKind.ADD and spans.may_hold(entry)]
 
@@ -118,7 +118,7 @@ def _share_a_key(
 
 
 def _keys(facts: TableFacts, entries: Iterable[ManifestEntry]) -> Iterator[pa.Table]:
-    """The keys of some files, within their partition or, where they may change it, of the whole table."""
+    """Return the keys of some files, within their partition or, if keys may change it, in the whole table."""
     fields = facts.schema.select(facts.schema.trimmed_primary_keys)
     names = [*(f"k{number}" for number in range(len(fields))), "partition"]
     reader = DataFileReader(facts.store, facts.schemas, facts.schema, facts.options)
@@ -131,7 +131,7 @@ def _keys(facts: TableFacts, entries: Iterable[ManifestEntry]) -> Iterator[pa.Ta
 
 
 def _comparable(column: pa.Array) -> pa.Array:
-    """Keys that a merge takes for equal are equal: zeros of either sign, and all that is not a number."""
+    """Make keys equal that a merge treats as equal: both zeros, and all NaN values."""
     if pa.types.is_floating(column.type):
         zero, nan = pa.scalar(0, column.type), pa.scalar(float("nan"), column.type)
         column = if_else(pc.is_nan(column), nan, add(column, zero))

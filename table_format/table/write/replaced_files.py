@@ -37,17 +37,17 @@ def conflict_if_replaced(facts: TableFacts, partition: bytes, bucket: int | None
 
 
 def is_replaced(facts: TableFacts, partition: bytes, path: str) -> bool:
-    """Whether a data, index or metadata file that was there is of no use to the newest snapshot any more."""
+    """Whether the newest snapshot no longer needs an earlier data, index or metadata file."""
     paths = facts.store.paths
     if path.startswith(f"{paths.schema_directory}/"):
-        return False  # a schema is for ever
+        return False  # schemas are never deleted
     name = path.rpartition("/")[2]
     latest = facts.snapshots.latest()
     while latest is not None:
         try:
             return name not in _names(facts, latest, partition)
         except (MissingFile, SnapshotNotFound):
-            # It may have been expired under our eyes; otherwise the damage is worse than thought.
+            # It may have been expired during the check; otherwise more files are damaged.
             newer = facts.snapshots.latest()
             if newer is None or newer.id == latest.id:
                 return False

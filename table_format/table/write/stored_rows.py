@@ -11,10 +11,10 @@ from table_format.table.write.bucket_writer import Compaction
 
 @dataclass(frozen=True, slots=True)
 class StoredRows:
-    """Rows come from files of the table, as of the snapshot ``base``, and were checked when they were written.
+    """Rows that come from files of the table at the snapshot ``base`` and were checked when they were written.
 
-    ``compact`` is what is done at the end to the buckets that got rows, and to ``buckets``. ``are_results`` says that
-    each key was merged into one row.
+    ``compact`` is the final compaction of the buckets that received rows, and of ``buckets``. ``are_results`` says
+    that each key was merged into one row.
     """
 
     base: Snapshot

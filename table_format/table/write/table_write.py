@@ -1,9 +1,8 @@
 """The first phase of a write: checks and places rows, writes them to files, and returns commit messages.
 
-The parts are modules of their own: where rows go (``table/placement``), the life of bucket writers
-(``bucket_writers``), when they flush (``flush_schedule``), what is compacted (``compaction_policy``), and what becomes
-of their messages (``hand_over``). This module orders these steps and handles failures and interrupts: a call either
-returns the messages of all its rows, or leaves no files.
+Other modules hold the parts: the places of rows (``table/placement``), bucket writers (``bucket_writers``), when they
+flush (``flush_schedule``), what is compacted (``compaction_policy``), and messages (``hand_over``). This module orders
+these steps and handles failures and interrupts: a call either returns the messages of all its rows, or leaves no files.
 """
 
 from __future__ import annotations
@@ -132,9 +131,9 @@ class TableWrite:
 
     def abort(self) -> None:
         """Delete the files of rows and compactions that were not yet returned in messages, and forget all writers."""
-        # An interrupt may come before the end; the next call then begins with what was left to do.
+        # An interrupt may stop this call; the next call then begins with the rest of the work.
         self._is_unfinished = True
-        # Sequence numbers of rows that were handed over and not committed are known to the writers only.
+        # Only the writers know the sequence numbers of rows that were returned and not committed.
         self._is_broken = self._is_broken or bool(self._writers.uncommitted)
         self._writers.abort()
         self._hand_over.abort()
@@ -150,7 +149,7 @@ class TableWrite:
         self._abort_unfinished()
         if self._is_broken:
             raise InvalidInputError(_BROKEN)
-        # Before the latest snapshot is looked up: an index of keys never stands for a later one.
+        # Before the latest snapshot is read: an index of keys must not be of a later snapshot.
         self._placement.open()
         self._writers.follow_table()
         self._placement.begin(self._writers.base, self._writers.uncommitted.partitions)
@@ -166,7 +165,7 @@ class TableWrite:
         return self._handed_over(write_rows)
 
     def _handed_over(self, work: Callable[[], None]) -> tuple[CommitMessage, ...]:
-        """The messages of a piece of work, after which nothing of it is left in this object; or none of its files."""
+        """Return the messages of a piece of work and forget it; after an error, delete its files."""
         try:
             work()
             self._is_unfinished = True
@@ -208,19 +207,19 @@ class TableWrite:
     # --- after a failure or an interrupt ------------------------------------------------------------------------------
 
     def _abort_unfinished(self) -> None:
-        """Abort the call that has failed, or an earlier one whose abort was interrupted: no row of it may stay.
+        """Abort the failed call, or an earlier one whose abort was interrupted: no row of it may stay.
 
-        No context manager does this: one that an interrupt cuts off may run when its generator is collected, in the
-        middle of the next call.
+        This is not a context manager: an interrupted one may run when its generator is garbage-collected, during the
+        next call.
         """
         if self._is_unfinished:
             self.abort()
 
     def _check_own(self, error: MissingFile) -> None:
-        """Say what a missing file means that this write has made.
+        """Raise the error for a missing file that this write created.
 
         Raises:
-            InvalidInputError: it was deleted: its message was aborted, or has never arrived anywhere.
+            InvalidInputError: the file was deleted, because its message was aborted or never returned.
         """
         if self._writers.uncommitted.holds(error.path.rpartition("/")[2]):
             self._is_broken = True

@@ -47,7 +47,7 @@ class WriterTurns:
 
     @classmethod
     def of(cls, facts: TableFacts) -> WriterTurns:
-        """Those of a table."""
+        """Return the turns of a table."""
         runtime, paths = facts.store.runtime, facts.store.paths
         if fcntl is None or not isinstance(facts.bucket_mode, CrossPartition):
             return cls(runtime)
@@ -55,12 +55,12 @@ class WriterTurns:
 
     @contextmanager
     def taken(self, *, alone: bool) -> Iterator[None]:
-        """Work beside others that are not ``alone``, or alone."""
+        """Work in parallel with others that are not ``alone``, or alone."""
         if self.directory is None or self.directory in _held.get():
             yield
             return
         with ExitStack() as locks:
-            # A lock that fails slows others down, and nothing else.
+            # A lock that fails only costs time.
             with suppress(OSError):
                 self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
                 gate = locks.enter_context((self.directory / "gate.lock").open("ab"))

@@ -9,14 +9,14 @@ from table_format.model.commit import CommitMessage
 
 
 class UncommittedFiles:
-    """The files of messages, until a commit of them is seen; also which of them are results of compaction."""
+    """The files of messages until they are committed, and which of them are results of compaction."""
 
     def __init__(self) -> None:
         self._waiting: dict[BucketId, set[str]] = {}
         self._compacted: dict[BucketId, set[str]] = {}
 
     def __bool__(self) -> bool:
-        """Whether any file waits for its commit."""
+        """Whether a file waits for its commit."""
         return any(self._waiting.values())
 
     @property
@@ -25,14 +25,14 @@ class UncommittedFiles:
         return frozenset(bucket_id.partition for bucket_id, names in self._waiting.items() if names)
 
     def add(self, messages: Iterable[CommitMessage]) -> None:
-        """These messages are handed over."""
+        """Note that these messages are returned."""
         for message in messages:
             bucket_id = message.bucket_id
             self._waiting.setdefault(bucket_id, set()).update(file.file_name for file in message.new_files)
             self._compacted.setdefault(bucket_id, set()).update(file.file_name for file in message.compact_after)
 
     def settle(self, bucket_id: BucketId, committed: Collection[str]) -> set[str]:
-        """Those files of a bucket that are among the committed ones, which wait no more."""
+        """Forget the files of a bucket that are committed, and return them."""
         waiting = self._waiting.get(bucket_id, set())
         arrived = waiting.intersection(committed)
         self._waiting[bucket_id] = waiting - arrived
@@ -43,9 +43,9 @@ class UncommittedFiles:
         return bool(self._waiting.get(bucket_id))
 
     def forget_compacted(self, bucket_id: BucketId) -> None:
-        """Results of compaction in this bucket are no longer those of a writer at work."""
+        """Note that results of compaction in this bucket no longer belong to an active writer."""
         self._compacted.pop(bucket_id, None)
 
     def holds(self, name: str) -> bool:
-        """Whether a file is one of these, or a result of compaction that a writer at work has made."""
+        """Whether a file is one of these, or a result of compaction of an active writer."""
         return any(name in names for names in (*self._compacted.values(), *self._waiting.values()))

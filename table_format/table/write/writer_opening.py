@@ -10,6 +10,7 @@ from functools import partial
 from typing import TypeAlias, assert_never
 
 from table_format.append.writer import AppendWriter
+from table_format.counted import counted
 from table_format.errors import BucketCountChanged, MissingFile
 from table_format.formats.bucket_files import BucketFiles
 from table_format.io.partition_path import check_new_partition
@@ -34,7 +35,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class BucketState:
-    """What a writer goes on from: the live files of its bucket, and a compaction that an earlier writer has begun."""
+    """The start of a writer: the live files of its bucket, and a running compaction of an earlier writer."""
 
     bucket_id: BucketId
     files: tuple[DataFileMeta, ...] = ()
@@ -74,12 +75,12 @@ def writer_opener(
 
 
 def bucket_states(facts: TableFacts, base: Snapshot | None, bucket_ids: Sequence[BucketId]) -> Iterator[BucketState]:
-    """What buckets hold as of a snapshot, ``None`` for nothing; all is read before the first is yielded.
+    """Yield the state of buckets at a snapshot, ``None`` for an empty one; all is read before the first is yielded.
 
     Raises:
         BucketCountChanged: a partition was written with another number of buckets.
         CorruptionError: a manifest is missing or damaged.
-        InvalidInputError: no directory can be made for a partition.
+        InvalidInputError: no directory can be created for a partition.
     """
     for bucket_id in bucket_ids:
         _check_directory(facts, bucket_id)
@@ -91,7 +92,7 @@ def bucket_states(facts: TableFacts, base: Snapshot | None, bucket_ids: Sequence
 
 
 def _check_directory(facts: TableFacts, bucket_id: BucketId) -> None:
-    """Refuse a partition that no directory can be made for, before any file of the batch is written."""
+    """Refuse a partition for which no directory can be created, before a file of the batch is written."""
     text = facts.partitions.text(bucket_id.partition)
     check_new_partition(facts.partitions.fields, text)
     facts.store.paths.check_new_bucket(text, bucket_id.bucket)
@@ -115,8 +116,8 @@ def _check_bucket_count(facts: TableFacts, entries: Iterable[ManifestEntry]) -> 
         if entry.total_buckets != count:
             shown = f"{facts.partitions.shown(entry.partition)} of " if facts.schema.partition_keys else ""
             message = (
-                f"{shown}{facts.name} was written with {entry.total_buckets} buckets, and the table now has "
-                f"{count}; overwrite the partition, or rescale it by table.rescale() or the job rescale_table"
+                f"{shown}{facts.name} was written with {counted(entry.total_buckets, 'bucket')}, and the table "
+                f"now has {count}; overwrite the partition, or rescale it by table.rescale() or the job rescale_table"
             )
             raise BucketCountChanged(message)
 
@@ -165,14 +166,14 @@ def _bucket_files(facts: TableFacts, bucket_id: BucketId, *, with_changelog: boo
 
 def _prefix(facts: TableFacts, commit_user: str | None) -> str:
     ids = facts.store.runtime.ids
-    # Not by the randomness of a process, whose state its forks share.
+    # Not from the random numbers of the process, whose state its forks share.
     writer_id = int(ids.uuid().replace("-", "")[:7], 16)
     user = commit_user if commit_user is not None and is_plain_user(commit_user) else ids.uuid()
     return postponed_prefix(user, writer_id)
 
 
 def _gives_up(facts: TableFacts, bucket_id: BucketId, error: MissingFile) -> bool:
-    """Whether a compaction is in vain because others replaced a file that it found missing."""
+    """Whether a compaction is useless, because others replaced a file that it did not find."""
     if not is_replaced(facts, bucket_id.partition, error.path):
         return False
     where = f"{facts.name}: {facts.partitions.shown(bucket_id.partition)}, bucket {bucket_id.bucket}"

@@ -14,7 +14,7 @@ from tests.cli.conftest import Shell
 def test_a_full_compaction_leaves_one_file(shell: Shell, orders: Callable[..., Table]) -> None:
     orders(2, 2, 2)
     shown = shell("compact", "shop.orders", "--full")
-    assert shown == "1 buckets compacted, 0 dropped: 3 files became 1, snapshot 4.\n"
+    assert shown == "1 bucket compacted, 0 dropped: 3 files became 1, snapshot 4.\n"
     assert "no snapshot: nothing needed compaction" in shell("compact", "shop.orders")
 
 

@@ -76,13 +76,13 @@ def test_the_options_of_a_table_set_the_limits_of_its_health(project: Project) -
     evaluation = checked(project, "table_health")
     assert (evaluation.passed, evaluation.severity) == (False, dg.AssetCheckSeverity.WARN)
     assert evaluation.description == "a bucket has 9 sorted runs, and 'num-sorted-run.stop-trigger' is 8"
-    assert "compact: 1 of 1 buckets" in shown(evaluation)["due"]
+    assert "compact: 1 of 1 bucket:" in shown(evaluation)["due"]
     project.lakehouse.catalog().alter_table(NAME, [SetOption("num-sorted-run.stop-trigger", "9")])
     assert checked(project, "table_health").passed
     project.lakehouse.catalog().alter_table(
         NAME, [SetOption("snapshot.num-retained.min", "1"), SetOption("snapshot.num-retained.max", "4")]
     )
-    assert checked(project, "table_health").description == "there are 9 snapshots, at most 4 are expected"
+    assert checked(project, "table_health").description == "found 9 snapshots, expected at most 4"
     assert MOST_SNAPSHOTS > 9
 
 

@@ -384,7 +384,7 @@ def test_options_are_set_and_reset_with_their_values_before_and_after(items: Pro
 
 def test_statistics_are_counted(items: Project) -> None:
     found = execute(items, "analyze_table", table=TABLE, columns=["value"])
-    assert (found["description"], found["snapshots created"]) == ("rows and 1 columns are counted", "5")
+    assert (found["description"], found["snapshots created"]) == ("rows and 1 column are counted", "5")
 
 
 # --- what is due ------------------------------------------------------------------------------------------------------
@@ -406,7 +406,7 @@ def test_maintenance_compacts_what_has_been_on_level_0_for_long(items: Project) 
     settings = {"table": TABLE, "on_spark": False}
     assert execute(items, "maintain_table", max_level0_age_hours=1000, **settings)["description"] == "nothing is due"
     found = execute(items, "maintain_table", max_level0_age_hours=1e-9, **settings)
-    assert (found["description"], found["paimon/level0_files"]) == ("1 tasks were due: compact", 0)
+    assert (found["description"], found["paimon/level0_files"]) == ("1 task was due: compact", 0)
 
 
 # --- verification -----------------------------------------------------------------------------------------------------

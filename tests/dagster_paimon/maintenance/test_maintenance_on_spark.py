@@ -31,7 +31,7 @@ def test_jobs_of_one_process_work_in_one_session(project: Project) -> None:
     assert (again["files rewritten"], again["snapshots created"]) == (0, "none")
 
     found = execute(project, "maintain_table", table=TABLE, on_spark=True)
-    assert found["description"] == "1 tasks were due: compact"
+    assert found["description"] == "1 task was due: compact"
     found = execute(project, "compact_table", table=TABLE, full=True, on_spark=True)
     assert (found["paimon/max_sorted_runs"], found["paimon/files_without_indexes"]) == (1, 0)
     found = execute(project, "rescale_table", table=TABLE, bucket=2, on_spark=True)

@@ -61,7 +61,7 @@ def test_nightly_maintenance_skips_tables_without_due_work(project: Project) -> 
     a_keyed_table(project, "sales.busy", commits=7)
     a_keyed_table(project, "sales.calm", commits=1)
     found = {r.asset_key.path[-1]: r.description for r in run_requested(project, "nightly_maintenance")}
-    assert found["busy"] == "1 tasks were due: compact"
+    assert found["busy"] == "1 task was due: compact"
     assert found["calm"] == "nothing is due"
 
 

@@ -158,7 +158,7 @@ def test_changes_during_a_run_are_requested_after_it(tickets: Table, report: Rep
     assert report.tick(launch=False) == [[DAYS[0]]]
     tickets.append(rows((2, DAYS[3], 10)))
     assert report.tick() == []
-    assert report.note == f"crm.tickets changed {DAYS[3]}; 1 runs are in progress; {DAYS[3]} wait"
+    assert report.note == f"crm.tickets changed {DAYS[3]}; 1 run is in progress; {DAYS[3]} wait"
     report.project.instance.create_run_for_job(
         _job, tags={"dagster/run_key": _run_key(report)}, status=dg.DagsterRunStatus.SUCCESS
     )
@@ -179,7 +179,7 @@ def test_a_failed_run_is_requested_again_after_a_growing_pause(tickets: Table, r
     report.fails += [DAYS[0], DAYS[0]]
     assert report.tick() == [[DAYS[0]]]
     assert report.tick() == []
-    assert report.note == f"1 runs failed; {DAYS[0]} again in 60 s; {DAYS[0]} wait 61 s after a failure"
+    assert report.note == f"1 run failed; {DAYS[0]} again in 60 s; {DAYS[0]} wait 61 s after a failure"
     report.now += 61_000
     assert report.tick() == [[DAYS[0]]]
     assert report.tick() == []

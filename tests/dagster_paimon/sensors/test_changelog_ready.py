@@ -48,7 +48,7 @@ def test_a_run_is_requested_when_enough_changed_rows_are_unread(
     reader = Reader(project, monkeypatch, min_rows=3)
     tickets.append(rows((1, "mon", 1), (2, "mon", 1)))
     assert reader.tick() == 0
-    assert reader.note == "'report' is 1 snapshots and 2 rows behind crm.tickets"
+    assert reader.note == "'report' is 1 snapshot and 2 rows behind crm.tickets"
     tickets.append(rows((3, "mon", 1)))
     assert reader.tick() == 1
     assert reader.requests[0].tags["lakehouse/consumer"] == "report"

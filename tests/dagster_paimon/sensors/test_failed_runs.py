@@ -71,7 +71,7 @@ def test_the_files_of_a_failed_run_are_deleted_and_its_log_records_it(project: P
     left = prepared(failures.table)
     getattr(failures.instance, end)(run)
     note = failures.tick()
-    assert f"crm.visits, after run {run.run_id[:8]} ended: deleted 1 files of" in note
+    assert f"crm.visits, after run {run.run_id[:8]} ended: deleted 1 file of" in note
     assert not exist(failures.table, left)
     assert failures.table.scan().count() == 1
     (event,) = failures.data.asset_events
@@ -86,7 +86,7 @@ def test_without_confirmation_files_are_only_reported(project: Project) -> None:
     run = failures.run()
     left = prepared(failures.table)
     failures.instance.report_run_failed(run)
-    assert "found 1 files of" in failures.tick()
+    assert "found 1 file of" in failures.tick()
     assert exist(failures.table, left)
 
 

@@ -243,7 +243,7 @@ def false_positives(data_type: DataType, fpp: float, asked: int, seed: int) -> f
 
 
 def _are_absent(values: pa.Array, others: pa.Array, data_type: DataType) -> npt.NDArray[np.bool_]:
-    """Values whose key is none of the others': of timestamps of 9 digits several have one."""
+    """Values whose key differs from all others: several timestamps of 9 digits share one."""
     if isinstance(data_type, AnyTimestampType):
         keys, held = (np.array(keys_of(each, data_type)) for each in (values, others))
         return ~np.isin(keys, held)

@@ -51,7 +51,7 @@ def test_the_plan_lists_what_would_be_removed_and_changes_nothing(warehouse: War
         [4],
         ("late",),
     )
-    assert str(plan).splitlines()[0] == "back to snapshot 2; 3 snapshots and 1 tags would be deleted"
+    assert str(plan).splitlines()[0] == "back to snapshot 2; 3 snapshots and 1 tag would be deleted"
     assert str(plan).splitlines()[-1] == "of others: 4"
     to_tag, to_time = table.plan_rollback("late"), table.plan_rollback_to_timestamp(1 << 60)
     assert ([s.id for s in to_tag.removed], to_tag.others, to_tag.tags) == ([5], (), ())

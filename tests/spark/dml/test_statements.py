@@ -174,7 +174,7 @@ def test_setting_null_in_a_partial_update_table_gives_a_warning(lake: TestLake) 
 
 def test_an_update_that_lowers_the_sequence_field_gives_a_warning(lake: TestLake) -> None:
     filled(lake, ("id",), {"sequence.field": "n"})
-    with pytest.warns(UserWarning, match=r"1 rows were given a lower sequence\.field than before"):
+    with pytest.warns(UserWarning, match=r"1 row was given a lower sequence\.field than before"):
         lake.lake.update("s.t", {"n": "IF(id = 1, n - 1, n + 1)"}, "id < 3")
     assert lake.rows()[:3] == [(0, "v0", 1), (1, "v1", 10), (2, "v2", 21)]
 

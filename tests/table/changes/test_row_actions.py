@@ -131,7 +131,7 @@ def test_values_are_constants_texts_and_functions(memory: Warehouse) -> None:
         ({"v": "v + 2147483647"}, None, InvalidData, "'v' is INT, which cannot hold"),
         ({"v": 2**40}, None, InvalidData, "'v' is INT, which cannot hold"),
         ({"id": None}, None, InvalidData, "'id' is BIGINT NOT NULL"),
-        ({"v": lambda rows: rows}, None, InvalidInputError, "'v' returns an Arrow array of 10 values"),
+        ({"v": lambda rows: rows}, None, InvalidInputError, "'v': expected an Arrow array of 10 values"),
         ({}, None, InvalidInputError, "no column is given"),
     ],
 )
@@ -160,7 +160,7 @@ def test_what_does_not_fit_is_named_and_leaves_nothing(
         ({"merge-engine": "first-row"}, lambda t: t.delete("id = 1"), "rows cannot be deleted"),
         ({"merge-engine": "partial-update"}, lambda t: merge(t, Delete()), "rows cannot be deleted"),
         ({"ignore-delete": "true"}, lambda t: merge(t, Delete()), "drops -D rows"),
-        ({"rowkind.field": "dt"}, lambda t: t.update({"dt": "'-D'"}), "'dt' says the kind"),
+        ({"rowkind.field": "dt"}, lambda t: t.update({"dt": "'-D'"}), "'dt' holds the kind"),
         (
             {
                 "merge-engine": "partial-update",

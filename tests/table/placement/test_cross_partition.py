@@ -1,4 +1,4 @@
-"""Tables whose primary key lacks partition columns: a key lies in one partition, and may change it."""
+"""Tables whose primary key lacks partition columns: a key is in one partition, and may change it."""
 
 from __future__ import annotations
 

@@ -245,7 +245,7 @@ def test_a_writer_whose_partition_got_new_keys_meanwhile_is_refused(warehouse: W
     commit.abort(late)
     assert len(warehouse.files(table)) == len(before) - 2
     assert rows_of(table) == [(0, "a", 0), (1, "a", 1), (6, "a", 6)]
-    # The refused writer finds the new state, and goes on.
+    # The refused writer finds the new state, and continues.
     table.new_commit().commit(table.new_write().write(rows([5])))
     assert_sound(table, exact=True)
 

@@ -297,5 +297,5 @@ def test_of_a_key_in_two_partitions_the_newest_place_counts(
     unlimited = table.copy({"cross-partition-upsert.index-ttl": "30 d"})
     with caplog.at_level(logging.WARNING):
         unlimited.append(rows((1, "p3", 3)))
-    assert "1 keys are in more than one partition" in caplog.text
+    assert "1 key is in more than one partition" in caplog.text
     assert rows_of(table) == [(1, "p1", 1), (1, "p3", 3)]

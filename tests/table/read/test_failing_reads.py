@@ -81,7 +81,7 @@ class Trial:
             number += 1
 
     def fails(self, number: int) -> bool:
-        """Try it with this read failing; whether there was such a read."""
+        """Try it with this read failing. Return whether there was this read."""
         make = [*(partial(oserror, n) for n in NUMBERS), wordless][number % 4]
         table = self.warehouse.reopened(self.table)
         self.io.begin(number, make)

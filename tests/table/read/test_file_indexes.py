@@ -183,7 +183,7 @@ def test_of_rows_that_are_merged_only_keys_leave_out_files() -> None:
     assert kept(table, "id = 2") == (1, 1)
     assert kept(table, "id = 9") == (2, 0)
     assert same_without_index(table, "id = 7 AND v = 70") == [(7, "a", 70)]
-    # Nothing that is merged has such a value.
+    # No merged row has this value.
     assert kept(table, "v = 12") == (0, 2)
     table.append(keyed([(7, "a", None)], _row_kind=pa.array(["-D"])))
     assert same_without_index(table, "id = 7") == []

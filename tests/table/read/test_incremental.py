@@ -120,8 +120,8 @@ def test_times_stand_for_the_snapshots_before_them(table: Table) -> None:
     ("span", "message"),
     [
         ("3,1", "the end, 1, is before the start, 3"),
-        ("1", "is not 'start,end'"),
-        ("1,2,3", "is not 'start,end'"),
+        ("1", "expected 'start,end'"),
+        ("1,2,3", "expected 'start,end'"),
         ("begin,2", "neither two tags nor the ids of two snapshots; the tags are none"),
     ],
 )

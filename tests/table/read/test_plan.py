@@ -77,7 +77,7 @@ def test_a_plan_explains_itself(warehouse: Warehouse) -> None:
     assert lines[3] == "  manifests  1, dropped none, kept 1"
     assert lines[4] == "  entries    12, dropped 8 by partition, kept 4"
     assert lines[5] == "  files      4, dropped 3 by bucket, kept 1"
-    assert lines[6].startswith("  splits     1: 1 read as they are, 0 merged; 1 files, ")
+    assert lines[6].startswith("  splits     1: 1 read as they are, 0 merged; 1 file, ")
 
 
 def test_a_table_without_overlap_is_read_as_it_is_after_compaction(warehouse: Warehouse) -> None:

@@ -124,7 +124,7 @@ def test_the_plan_says_how_many_rows_indexes_select() -> None:
     table.append(rows(list(range(400)), 1))
     wanted = sum(i % 23 - 3 == 7 and (i + 1) % 6 != 0 for i in range(400))
     lines = str(table.scan(filter="price = 7").plan()).splitlines()
-    assert f"  selected   {wanted} of 400 rows in 1 files by their indexes" in lines
+    assert f"  selected   {wanted} of 400 rows in 1 file by their indexes" in lines
     assert not any("selected" in line for line in str(table.scan(filter="color IS NOT NULL").plan()).splitlines())
 
 

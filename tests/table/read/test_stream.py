@@ -1,4 +1,4 @@
-"""Streams: where they start, what they show of each snapshot, and how they go on after a stop."""
+"""Streams: where they start, what they show of each snapshot, and how they continue after a stop."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def test_a_compaction_is_due_at_the_tables_own_number_of_sorted_runs(trigger: in
 def test_what_readers_do_not_see_on_level_0_is_due_at_once() -> None:
     warehouse, _ = a_warehouse()
     table = warehouse.table(primary_keys=["id"], options={**QUIET, "deletion-vectors.enabled": "true"})
-    assert due(appended(table, 1))["compact"].reason == "1 of 1 buckets: 1 files on level 0 are invisible to readers"
+    assert due(appended(table, 1))["compact"].reason == "1 of 1 bucket: 1 file on level 0 is invisible to readers"
     table.compact()
     assert due(table) == {}
 
@@ -68,7 +68,7 @@ def test_the_optimizing_compaction_is_due_after_its_interval_and_the_batch_job_r
     appended(table, 1)
     assert due(table) == {}
     clock.ms += HOUR_MS + 60_000
-    assert due(table)["compact"].reason == "1 of 1 buckets: 1 are due in full by 'compaction.optimization-interval'"
+    assert due(table)["compact"].reason == "1 of 1 bucket: 1 is due in full by 'compaction.optimization-interval'"
     [snapshot] = table.compact()
     assert snapshot.commit_kind is CommitKind.COMPACT
     [split] = table.scan().plan().splits
@@ -85,7 +85,7 @@ def test_the_age_of_level_0_is_due_where_the_caller_limits_it_and_needs_a_full_c
     clock.ms += 1
     work = due(table, max_level0_age_ms=HOUR_MS)["compact"]
     assert work.full
-    assert work.reason == "1 of 1 buckets: a file is on level 0 for 3600 s, longer than 3600 s"
+    assert work.reason == "1 of 1 bucket: a file has been on level 0 for 3600 s, longer than 3600 s"
     table.compact(full=True)
     assert due(table, max_level0_age_ms=0) == {}
 
@@ -97,7 +97,7 @@ def test_small_files_of_an_append_table_are_due_at_their_number() -> None:
     work = due(appended(table, 1))["compact"]
     assert (work.partitions, work.reason) == (
         ("dt=a",),
-        "1 partitions or buckets: 4 small files or files with many deleted rows",
+        "1 partition or bucket: 4 small files or files with many deleted rows",
     )
     table.compact()
     assert due(table) == {}
@@ -117,7 +117,7 @@ def test_deleted_rows_of_an_append_table_are_due() -> None:
 def test_postponed_rows_wait_for_a_compaction() -> None:
     warehouse, _ = a_warehouse()
     table = appended(warehouse.table(primary_keys=["id"], options={"bucket": "-2"}), 2)
-    assert due(table)["compact"].reason == "1 of 1 buckets: 2 files hold rows that wait for their buckets"
+    assert due(table)["compact"].reason == "1 of 1 bucket: 2 files hold rows that wait for their buckets"
     table.compact()
     assert due(table) == {}
 
@@ -128,7 +128,7 @@ def test_snapshots_are_due_by_the_options_and_not_below_the_retain_floor() -> No
     table = appended(warehouse.table(primary_keys=["id"], options=options), 4)
     assert due(table) == {}  # a writer may still be at work on them
     clock.ms += HOUR_MS
-    assert due(table)["expire_snapshots"].reason == "2 snapshots may go by the options"
+    assert due(table)["expire_snapshots"].reason == "2 snapshots may be deleted by the options"
     table.expire_snapshots()
     assert due(table) == {}
 
@@ -141,7 +141,7 @@ def test_indexes_are_due_in_the_partitions_whose_files_lack_them() -> None:
     assert isinstance(altered, Table)
     altered.rewrite_file_index(partitions=[{"dt": "a"}])
     work = due(altered)["rewrite_file_index"]
-    assert (work.partitions, work.reason) == (("dt=b",), "1 files have other indexes than the options declare")
+    assert (work.partitions, work.reason) == (("dt=b",), "1 file has other indexes than the options declare")
     altered.rewrite_file_index()
     assert due(altered) == {}
 
@@ -171,7 +171,7 @@ def test_old_partitions_and_changelogs_are_due() -> None:
     work = due(table)["expire_partitions"]
     assert (work.partitions, work.reason) == (
         ("dt=2000-01-01",),
-        "1 partitions are older than 'partition.expiration-time'",
+        "1 partition is older than 'partition.expiration-time'",
     )
     table.expire_partitions()
     assert due(table) == {}
@@ -190,7 +190,7 @@ def test_long_lived_changelogs_are_due() -> None:
     table.expire_snapshots()
     assert "expire_changelogs" not in due(table)
     clock.ms += 10 * 24 * HOUR_MS
-    assert due(table)["expire_changelogs"].reason == "2 changelogs may go by the options"
+    assert due(table)["expire_changelogs"].reason == "2 changelogs may be deleted by the options"
     table.expire_changelogs()
     assert "expire_changelogs" not in due(table)
 

@@ -1,4 +1,4 @@
-"""New indexes for files that are there: what they hold, what stays untouched, and what others do meanwhile."""
+"""New indexes for existing files: what they hold, what stays unchanged, and what others do in the meantime."""
 
 from __future__ import annotations
 

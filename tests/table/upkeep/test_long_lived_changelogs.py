@@ -137,7 +137,7 @@ def test_the_last_changelog_stays_unless_everything_goes() -> None:
     report = table.expire_changelogs(retain_min=1, retain_max=1, older_than_ms=NEVER)
     assert (report.changelog_ids, report.kept_by) == (
         (1, 2, 3),
-        "the last changelog, which leads to the snapshots",
+        "the last changelog, which continues to the snapshots",
     )
     foreseen = table.expire_changelogs(everything=True, dry_run=True)
     done = table.expire_changelogs(everything=True)

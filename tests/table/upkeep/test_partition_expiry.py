@@ -48,7 +48,7 @@ def test_partitions_whose_values_are_old_go_in_one_commit_and_the_others_stay() 
         ("dt=2026-01-02", 2, 1),
     ]
     assert (foreseen.rows, foreseen.snapshots, foreseen.unreadable) == (4, (), ("dt=n%2Fa",))
-    assert str(foreseen).startswith("2 partitions would be dropped, 4 rows\ndt=2026-01-01: 2 rows in 1 files")
+    assert str(foreseen).startswith("2 partitions would be dropped, 4 rows\ndt=2026-01-01: 2 rows in 1 file\n")
     report = table.expire_partitions()
     assert (report.partitions, [s.commit_kind for s in report.snapshots]) == (
         foreseen.partitions,

@@ -331,7 +331,7 @@ def test_files_that_disagree_on_the_number_of_buckets_are_told(warehouse: Wareho
     stray = [replace(entry, bucket=1, total_buckets=2) for entry in found if entry.bucket == 0]
     snapshot = table.latest_snapshot()
     assert snapshot is not None
-    with pytest.raises(BucketCountChanged, match="has files written with 1 buckets and others written with 2"):
+    with pytest.raises(BucketCountChanged, match="has files written with 1 bucket and others written with 2"):
         postponed_works(table.facts, snapshot, [*found, *stray])
 
 

@@ -57,7 +57,7 @@ def test_after_an_alter_a_write_is_refused_until_the_rescale_job_has_run(warehou
     table = warehouse.table(primary_keys=["id"], options={"bucket": "1"})
     table.append(keyed([(i, "a", i) for i in range(10)]))
     table = altered(warehouse, 4)
-    message = r"^db\.t was written with 1 buckets, and the table now has 4; overwrite the partition, or rescale it by "
+    message = r"^db\.t was written with 1 bucket, and the table now has 4; overwrite the partition, or rescale it by "
     with pytest.raises(BucketCountChanged, match=message + r"table\.rescale"):
         table.append(keyed([(3, "new", 3)]))
     [snapshot] = table.rescale()
@@ -74,7 +74,7 @@ def test_the_refusal_names_the_partition(warehouse: Warehouse) -> None:
     table = warehouse.table(**PARTITIONED, options={"bucket": "1"})
     table.append(keyed([(1, "a", 1)]))
     table = altered(warehouse, 4)
-    with pytest.raises(BucketCountChanged, match=r"partition \{dt='a'\} of db\.t was written with 1 buckets"):
+    with pytest.raises(BucketCountChanged, match=r"partition \{dt='a'\} of db\.t was written with 1 bucket, "):
         table.append(keyed([(2, "a", 1)]))
     with pytest.raises(BucketCountChanged, match=r"dt='a'"):
         table.delete("id = 1")

@@ -388,7 +388,7 @@ def test_a_data_file_that_is_missing_or_cut_is_found(warehouse: Warehouse, file_
     table.store.io.delete(path_of(table, first))
     finding = only(table, "data file", "files")
     assert (finding.path, finding.partition, finding.bucket) == (path_of(table, first), "dt=a", 0)
-    assert finding.expected == f"a file of {first.file.file_size} bytes with 1 rows"
+    assert finding.expected == f"a file of {first.file.file_size} bytes with 1 row"
     path = path_of(table, second)
     table.store.io.overwrite(path, table.store.io.read(path)[:-3])
     report = replace(table).verify()
@@ -490,7 +490,7 @@ def other_statistics(table: Table, rows: pa.Table) -> DataFileMeta:
     [
         ([(number, "a", number + 1) for number in range(10)], "values from 1 on", "0"),
         ([(number, "a", number - 1) for number in range(10)], "values up to 8", "9"),
-        ([(number, "a", number or None) for number in range(10)], "1 nulls", "0 nulls"),
+        ([(number, "a", number or None) for number in range(10)], "1 null", "0 nulls"),
     ],
 )
 def test_statistics_that_deny_a_value_are_found(
@@ -635,7 +635,7 @@ def test_an_index_that_denies_null_is_found(warehouse: Warehouse) -> None:
     other = memory_warehouse().table(options=options)
     other.append(keyed([(1, "a", 1), (2, "a", 1)]))
     table = forge(table, with_files(embedded_file_index=file_of(other).embedded_file_index))
-    assert only(table, "file index").found == "1 values that it denies"
+    assert only(table, "file index").found == "1 value that it denies"
 
 
 # --- others go on -----------------------------------------------------------------------------------------------------

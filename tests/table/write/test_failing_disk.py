@@ -1,4 +1,4 @@
-"""A disk that is full or broken while data files are written: the ordinary error, no file, and a table that goes on."""
+"""A disk that is full or broken while data files are written: the usual error, no file, and a working table."""
 
 from __future__ import annotations
 

@@ -1,0 +1,18 @@
+"""Counts with their nouns, for reports and messages."""
+
+from __future__ import annotations
+
+
+def counted(count: int, one: str, more: str | None = None, *, thousands: bool = False) -> str:
+    """Return a count and its noun, singular for 1.
+
+    ``more`` is the plural; by default ``one`` with an "s". Both may include a verb that depends on the number.
+    ``thousands`` separates groups of three digits by commas.
+
+    >>> counted(1, "bucket"), counted(0, "bucket"), counted(2, "branch", "branches")
+    ('1 bucket', '0 buckets', '2 branches')
+    >>> counted(1, "file is", "files are"), counted(1200, "row", thousands=True)
+    ('1 file is', '1,200 rows')
+    """
+    noun = one if count == 1 else more or f"{one}s"
+    return f"{count:,} {noun}" if thousands else f"{count} {noun}"
