@@ -71,6 +71,7 @@ class _Jvm:
     """An RDD that cannot be computed."""
     dataset: JavaObject
     alias: JavaObject
+    expression_id: JavaObject
     project: JavaObject
     to_seq: JavaObject
     nothing: JavaObject
@@ -96,6 +97,7 @@ class _Jvm:
             refusing_rows=jvm.SerDeUtil.toJavaArray(rows._to_java_object_rdd()).rdd(),
             dataset=getattr(jvm.org.apache.spark.sql.classic, "Dataset$").__getattr__("MODULE$"),
             alias=catalyst.expressions.Alias,
+            expression_id=catalyst.expressions.ExprId.apply,
             project=catalyst.plans.logical.Project,
             to_seq=jvm.PythonUtils.toSeq,
             nothing=jvm.scala.Option.empty(),
@@ -269,10 +271,10 @@ class _Replacement:
         )
         plan = frame._jdf.queryExecution().analyzed()
         places = {name: place for place, name in enumerate(columns)}
-        output, read = leaf.output(), plan.output()
+        read = plan.output()
         unused: dict[DataType, JavaObject] = {}
         renamed: list[JavaObject] = []
-        for number, (expression_id, column) in enumerate(zip(_output_ids(leaf), scan.fields, strict=True)):
+        for expression_id, column in zip(_output_ids(leaf), scan.fields, strict=True):
             if required is not None and expression_id not in required:
                 continue
             if column.name in places:
@@ -281,15 +283,15 @@ class _Replacement:
                 if column.type not in unused:
                     unused[column.type] = self._unused(column)
                 value = unused[column.type]
-            renamed.append(self._alias(value, column.name, output.apply(number).exprId()))
+            renamed.append(self._alias(value, column.name, expression_id))
         project = self._jvm.project(self._jvm.seq(renamed), plan)
         # The ids of DataFrames, with which Spark detects a column that may be from either side of a join.
         project.copyTagsFrom(leaf)
         return project
 
-    def _alias(self, value: JavaObject, name: str, number: JavaObject) -> JavaObject:
+    def _alias(self, value: JavaObject, name: str, number: int) -> JavaObject:
         jvm = self._jvm
-        return jvm.alias(value, name, number, jvm.no_items, jvm.nothing, jvm.no_items)
+        return jvm.alias(value, name, jvm.expression_id(number), jvm.no_items, jvm.nothing, jvm.no_items)
 
     def _unused(self, column: DataField) -> JavaObject:
         """Return an error instead of a value. If the column were needed after all, null would be a wrong result."""

@@ -11,20 +11,19 @@ import re
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import count
+from itertools import chain, count
 from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 from pyspark.sql import functions as F
 
 from table_format.limits import MIB
 from table_format.model.data_file import DataFileMeta
-from table_format.spark.tasks.arrow_rows import frame_of_rows
+from table_format.spark.read.number_arrays import array_column
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 
 MAX_ROWS: Final = 32 * MIB * 8
 """Maximum rows, deleted or not, of all files whose vectors are sent to Spark: a bit each in the driver and executors.
@@ -38,6 +37,11 @@ MAX_ROWS_OF_SCAN: Final = 2 * MIB * 8
 
 MAX_FILES_OF_SCAN: Final = 200
 """Maximum number of files of one scan, with and without vectors."""
+
+_METADATA: Final = "_metadata"
+
+_MAX_SPARE_BITS: Final = 7
+"""Limits a directory to 64 places for each file, rounded up, if the number of its places is a power of two."""
 
 _NOTHING: Final = np.zeros(0, np.int64)
 
@@ -104,45 +108,65 @@ def scans_of(
         yield scan
 
 
-def without_deleted_rows(spark: SparkSession, rows: DataFrame, files: Sequence[FileWithDeletedRows]) -> DataFrame:
-    """Return the rows of a DataFrame over exactly these files that no vector marks, with three additional columns.
+def without_deleted_rows(
+    spark: SparkSession, rows: DataFrame, files: Sequence[FileWithDeletedRows], columns: Sequence[str]
+) -> DataFrame:
+    """Return the rows of a DataFrame with these columns, over exactly these files, that no vector marks.
 
-    The vectors are sent with the tasks as the result of a subquery, and one condition tests each row. Conditions of the
-    user follow it. With a join, Spark might evaluate them first, for deleted rows too, where they may fail.
+    The vectors are sent with the tasks as a constant array, and one condition tests each row. Conditions of the user
+    follow it. With a join, Spark might evaluate them first, for deleted rows too, where they may fail.
     """
-    metadata = rows.metadataColumn("_metadata")
-    position = metadata.getField("row_index")
     keys = [found.file.file_size for found in files]
-    key = metadata.getField("file_size")
+    key = metadata_member(rows, "file_size", columns)
     if len(set(keys)) < len(keys):
         # Distinguishing files by name takes a fifth of the scan time, because Spark creates a string for each row.
         keys = [_key(found.file.file_name) for found in files]
-        key = F.crc32(metadata.getField("file_name").cast("binary"))
-    names = key_name, position_name, words_name = _free_names(rows.columns, ("file", "position", "words"))
+        key = F.crc32(metadata_member(rows, "file_name", columns).cast("binary"))
+    position = metadata_member(rows, "row_index", columns)
+    names = key_name, position_name, words_name = _free_names(columns, ("file", "position", "words"))
     places, words = _words(files, keys)
-    array = pa.ListArray.from_arrays(pa.array([0, len(words)], pa.int32()), pa.array(words))
-    bits = frame_of_rows(spark, pa.table({"words": array}), "words array<bigint>").scalar()
-    found = rows.select("*", *(c.alias(n) for c, n in zip((key, position, bits), names, strict=True)))
-    return found.where(_is_kept(words_name, f"cast(pmod({key_name}, {places}) * 3 AS int)", key_name, position_name))
+    added = zip((key, position, array_column(spark, words)), names, strict=True)
+    place = f"cast(pmod({key_name}, {places}) AS int)"
+    test = _is_kept(words_name, place, key_name, position_name)
+    return rows.select("*", *(value.alias(name) for value, name in added)).where(test).drop(*names)
+
+
+def metadata_member(rows: DataFrame, member: str, columns: Sequence[str]) -> Column:
+    """Return a field of ``_metadata`` of Spark's reader. ``columns`` are the columns of the DataFrame."""
+    if any(name.lower() == _METADATA for name in columns):
+        return rows.metadataColumn(_METADATA).getField(member)
+    # A name takes fewer calls to the JVM, but it could be a column of the table.
+    return F.col(f"{_METADATA}.{member}")
 
 
 def _words(files: Sequence[FileWithDeletedRows], keys: Sequence[int]) -> tuple[int, npt.NDArray[np.int64]]:
-    """Return one array with an entry of three words for each file, then the bits of all files as words.
+    """Return the number of places of a directory, and an array of the directory, then an entry for each file.
 
-    The position of the entry of a file is its key modulo the number of entries. An entry holds the key, the start of
-    the bits, and the number of their words. It is an array of numbers, not of structs, because Spark creates an object
-    for each struct that it reads.
+    The place of a file is its key modulo the number of places. It holds the start of the entry, or -1. An entry is the
+    key, the number of words, and the bits as words. It is an array of numbers, not of structs, because Spark creates an
+    object for each struct that it reads.
     """
-    places = next(n for n in count(len(keys)) if len({key % n for key in keys}) == len(keys))
-    directory = np.full((places, 3), -1, np.int64)
-    bits = []
-    end = directory.size
+    places = places_for(keys)
+    directory = np.full(places, -1, np.int64)
+    entries = []
+    end = places
     for found, key in zip(files, keys, strict=True):
         words = _NOTHING if found.vector is None else found.vector.words(found.file.row_count)
-        directory[key % places] = (key, end, len(words))
-        bits.append(words)
-        end += len(words)
-    return places, np.concatenate([directory.ravel(), *bits])
+        directory[key % places] = end
+        entries += [np.array((key, len(words)), np.int64), words]
+        end += 2 + len(words)
+    return places, np.concatenate([directory, *entries])
+
+
+def places_for(keys: Sequence[int]) -> int:
+    """Return a number of places in which keys do not collide, if possible a power of two.
+
+    The number is part of the code that Spark generates. With few different numbers, Spark often finds the code in its
+    cache and does not compile it.
+    """
+    least = (len(keys) - 1).bit_length()
+    powers = (1 << bits for bits in range(least, least + _MAX_SPARE_BITS))
+    return next(n for n in chain(powers, count(len(keys))) if len({key % n for key in keys}) == len(keys))
 
 
 def _is_kept(words: str, place: str, key: str, position: str) -> str:
@@ -150,12 +174,13 @@ def _is_kept(words: str, place: str, key: str, position: str) -> str:
 
     The test raises an error if the row is unknown.
     """
-    first, length = f"get({words}, {place} + 1)", f"get({words}, {place} + 2)"
-    word = f"get({words}, cast({first} + shiftright({position}, 6) AS int))"
+    entry = f"get({words}, {place})"
+    length = f"get({words}, cast({entry} AS int) + 1)"
+    word = f"get({words}, cast({entry} + 2 + shiftright({position}, 6) AS int))"
     message = "a row is in no file, or beyond the end of a file, for which the table has deletion vectors: position "
     unknown = f"cast(raise_error(concat('{message}', {position})) AS boolean)"
     return (
-        f"CASE WHEN NOT get({words}, {place}) <=> {key} THEN {unknown} WHEN {length} = 0 THEN true "
+        f"CASE WHEN NOT get({words}, cast({entry} AS int)) <=> {key} THEN {unknown} WHEN {length} = 0 THEN true "
         f"WHEN shiftright({position}, 6) >= {length} THEN {unknown} "
         f"ELSE (shiftright({word}, cast({position} & 63 AS int)) & 1) = 0 END"
     )

@@ -37,6 +37,7 @@ from table_format.spark.read.deletion_vectors import (
     DeletionVectorBudget,
     FileWithDeletedRows,
     RowMask,
+    metadata_member,
     scans_of,
     without_deleted_rows,
 )
@@ -227,14 +228,15 @@ def _frame(
     reader = spark.read.format(_READER).options(**_READER_OPTIONS).schema(frame_schema(present))
     with listing_in_driver(spark):
         rows = reader.load(list(map(literal_path, paths)))
+    names = [field.name for field in present]
     if with_deletions:
-        rows = without_deleted_rows(spark, rows, with_deletions)
-    added = [rows.metadataColumn("_metadata").getField(member).alias(name) for name, member in metadata.items()]
+        rows = without_deleted_rows(spark, rows, with_deletions, names)
     pairs = [(by_id.get(f.id), f) for f in fields]
-    if all(source is not None and (source.name, source.type) == (f.name, f.type) for source, f in pairs):
-        # A name is cheaper than a column, which takes several calls to the JVM.
-        return rows.select(*(quoted(f.name) for f in fields), *added)
-    return rows.select(*(_column(source, f) for source, f in pairs), *added)
+    is_as_stored = all(source is not None and (source.name, source.type) == (f.name, f.type) for source, f in pairs)
+    if is_as_stored and not metadata:
+        return rows
+    columns = ["*"] if is_as_stored else [_column(source, f) for source, f in pairs]
+    return rows.select(*columns, *(metadata_member(rows, m, names).alias(name) for name, m in metadata.items()))
 
 
 def literal_path(path: str) -> str:

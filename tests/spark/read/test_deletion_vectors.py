@@ -21,6 +21,7 @@ from table_format.spark.read.deletion_vectors import (
     MAX_FILES_OF_SCAN,
     DeletionVectorBudget,
     FileWithDeletedRows,
+    places_for,
     scans_of,
     without_deleted_rows,
 )
@@ -98,6 +99,7 @@ def test_a_filter_on_a_frame_with_deletion_vectors_is_pushed_down_to_the_files(l
     plan = plan_of(frame)
     assert "GreaterThan(id,590)" in plan
     assert "BroadcastHashJoin" not in plan
+    assert "Subquery" not in plan
     assert plan.count("FileScan parquet") == 1
     assert rows_of(frame) == [
         (value,) for value in sorted(table.scan(filter="id > 590", columns=["v"]).to_arrow()["v"].to_pylist())
@@ -129,7 +131,7 @@ def test_a_row_of_an_unknown_file_fails_the_query(lake: TestLake, changed: dict[
     for vector in (DeletionVector.of([1]), None if "file_size" in changed else DeletionVector.of()):
         other = FileWithDeletedRows(path, replace(file, **changed), vector)
         with pytest.raises(Exception, match="for which the table has deletion vectors"):
-            without_deleted_rows(lake.spark, told, [other]).select("id").collect()
+            without_deleted_rows(lake.spark, told, [other], told.columns).select("id").collect()
 
 
 def test_files_of_equal_size_are_distinguished_by_name(lake: TestLake) -> None:
@@ -137,11 +139,25 @@ def test_files_of_equal_size_are_distinguished_by_name(lake: TestLake) -> None:
     told = lake.spark.read.parquet(path)
     twin = FileWithDeletedRows("", replace(file, file_name="data-twin.parquet"), None)
     found = FileWithDeletedRows(path, file, DeletionVector.of([1, 7]))
-    left = without_deleted_rows(lake.spark, told, [twin, found])
+    left = without_deleted_rows(lake.spark, told, [twin, found], told.columns)
     assert left.count() == told.count() - 2
     unknown = FileWithDeletedRows(path, replace(file, file_name="data-another.parquet"), found.vector)
     with pytest.raises(Exception, match="for which the table has deletion vectors"):
-        without_deleted_rows(lake.spark, told, [twin, unknown]).select("id").collect()
+        without_deleted_rows(lake.spark, told, [twin, unknown], told.columns).select("id").collect()
+
+
+@pytest.mark.parametrize("keys", [[4], [1, 2, 3, 4, 5], [n << 40 for n in range(200)], [n * n for n in range(200)]])
+def test_the_places_of_keys_are_distinct_and_few(keys: list[int]) -> None:
+    places = places_for(keys)
+    assert len({key % places for key in keys}) == len(keys)
+    assert places <= 64 * max(1, len(keys) * 2 - 1)
+
+
+@pytest.mark.parametrize(
+    ("keys", "places"), [([7], 1), ([1, 2], 2), ([1, 2, 3], 4), ([0, 8, 16], 32), ([0, 1 << 40, 2 << 40], 3)]
+)
+def test_the_number_of_places_is_a_power_of_two_if_one_is_suitable(keys: list[int], places: int) -> None:
+    assert places_for(keys) == places
 
 
 def _a_file(lake: TestLake) -> tuple[str, DataFileMeta]:
