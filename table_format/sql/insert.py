@@ -16,7 +16,7 @@ class Insert:
     """``INSERT INTO | OVERWRITE``: ``query`` is the text of the rows.
 
     ``partition`` has the values of the partition columns that are given, and ``None`` for those that the query returns.
-    ``options`` come from a hint after the name.
+    ``replaces`` is the condition of ``REPLACE WHERE``. ``options`` come from a hint after the name.
     """
 
     name: SqlName
@@ -25,6 +25,7 @@ class Insert:
     columns: tuple[str, ...] | None = None
     by_name: bool = False
     partition: Mapping[str, Any] | None = None
+    replaces: str | None = None
     options: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -34,6 +35,8 @@ class OfQuery:
 
 
 OF_QUERY: Final = OfQuery()
+
+_BEFORE_QUERY: Final = ("SELECT", "WITH", "VALUES", "TABLE")
 
 
 def read_insert(reader: Reader) -> Insert:
@@ -62,11 +65,22 @@ def read_insert(reader: Reader) -> Insert:
     columns = None
     if reader.sees("(") and not _is_query(reader):
         columns = tuple(reader.in_parentheses(lambda: reader.name("the name of a column")))
-    if reader.sees("REPLACE"):
-        reader.refuse("INSERT INTO ... REPLACE", "use INSERT OVERWRITE with PARTITION, or DELETE before INSERT")
-    if not reader.sees_any("SELECT", "WITH", "VALUES", "TABLE", "FROM", "("):
+    replaces = _replaced(reader, has_target=overwrites or partition is not None or columns is not None)
+    if not reader.sees_any(*_BEFORE_QUERY, "FROM", "("):
         reader.expected("a query or VALUES")
-    return Insert(name, reader.rest(), overwrites, columns, by_name, partition, options)
+    return Insert(name, reader.rest(), overwrites, columns, by_name, partition, replaces, options)
+
+
+def _replaced(reader: Reader, *, has_target: bool) -> str | None:
+    """Read the condition of ``REPLACE WHERE``. Spark allows it only directly after the name, or after BY NAME."""
+    if not reader.sees("REPLACE"):
+        return None
+    if not reader.sees("REPLACE", "WHERE"):
+        reader.refuse("INSERT INTO ... REPLACE without WHERE", "use REPLACE WHERE, or INSERT OVERWRITE with PARTITION")
+    if has_target:
+        reader.refuse("REPLACE WHERE with OVERWRITE, PARTITION or columns", "write INSERT INTO t REPLACE WHERE ...")
+    reader.expect("REPLACE", "WHERE")
+    return reader.expression(*_BEFORE_QUERY)
 
 
 def _is_query(reader: Reader) -> bool:

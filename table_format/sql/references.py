@@ -7,21 +7,27 @@ module does not change the text.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, NoReturn
+from functools import lru_cache
+from typing import ClassVar, Final, NoReturn
 
 from sqlglot import Token, TokenType, exp
 from sqlglot.dialects.databricks import Databricks
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.dialects.spark import Spark
 from sqlglot.errors import ParseError
+from sqlglot.parser import Parser
+from sqlglot.parsers.databricks import DatabricksParser
+from sqlglot.parsers.spark import SparkParser
 
 from table_format.sql.hints import hints_outside, options_between
+from table_format.sql.pipes import has_pipes, without_unknown_operators
 from table_format.sql.reader import Reader, SqlName
 from table_format.sql.respelling import row_types
 from table_format.sql.splices import Edit
-from table_format.sql.words import Word, WordKind, fail_at, tokens_of
+from table_format.sql.words import RECENT_TEXTS, Word, WordKind, fail_at, tokens_of
 
 INCREMENTAL_FUNCTIONS: Final = {
     "paimon_incremental_query": "incremental-between",
@@ -31,8 +37,27 @@ MAX_PARTITION: Final = "max_pt"
 _CLASS: Final = re.compile(r"<class '[\w.]*?(\w+)'>")
 _UNKNOWN_FUNCTIONS: Final = ("paimon_incremental_to_auto_tag",)
 _BEFORE_TABLE: Final = frozenset({"FROM", "JOIN", "INTO", "TABLE", "UPDATE", "USING", ",", "VIEW", "("})
-_DIALECTS: Final[tuple[type[Dialect], ...]] = (Spark, Databricks)
+
+
+class _SparkParser(SparkParser):
+    SUPPORTS_TABLE_QUERY: ClassVar = True
+
+
+class _DatabricksParser(DatabricksParser):
+    SUPPORTS_TABLE_QUERY: ClassVar = True
+
+
+_PARSERS: Final[tuple[tuple[type[Parser], type[Dialect]], ...]] = (
+    (_SparkParser, Spark),
+    (_DatabricksParser, Databricks),
+)
 """The dialect of Databricks parses syntax of Spark 4 that sqlglot's Spark dialect lacks, such as ``a:b``."""
+
+_AFTER_TABLE_QUERY: Final = (
+    *("ORDER", "SORT", "DISTRIBUTE", "CLUSTER", "WINDOW", "LIMIT", "OFFSET"),
+    *("UNION", "INTERSECT", "EXCEPT", "MINUS", "SETMINUS", "|>", ")", ",", ";"),
+)
+"""The words that may follow ``TABLE name``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +74,7 @@ class TableUse:
     """One use of a table in a query. ``end`` is the offset after time travel and hints.
 
     If the query gives no alias, one is inserted at ``alias_at``, so that the name of the table still qualifies columns.
+    ``select_at`` is the offset of the word TABLE in a query ``TABLE name``, which stands for SELECT * FROM.
     """
 
     name: SqlName
@@ -57,6 +83,7 @@ class TableUse:
     has_alias: bool = False
     travel: Travel | None = None
     options: Mapping[str, str] = field(default_factory=dict)
+    select_at: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,19 +158,22 @@ def _chain(reader: Reader) -> SqlName:
 # --- the tree ---------------------------------------------------------------------------------------------------------
 
 
+@lru_cache(maxsize=RECENT_TEXTS)
 def tree_of(text: str) -> exp.Expr:
-    """Parse a query without its time travel clauses.
+    """Parse a query without its time travel clauses. Do not change the tree: several steps use it.
 
     Raises:
         InvalidSql: the query cannot be parsed.
     """
     tokens = _readable(text, tokens_of(text))
     first: ParseError | None = None
-    for dialect in _DIALECTS:
+    for parser, dialect in _PARSERS:
         try:
-            trees = [tree for tree in dialect().parser().parse(tokens, text) if tree is not None]
+            trees = [tree for tree in parser(dialect=dialect()).parse(tokens, text) if tree is not None]
         except ParseError as error:
             first = first or error
+        except AssertionError:
+            continue  # a query that this parser of sqlglot did not expect
         except RecursionError:
             fail_at(text, 0, f"the query is nested too deeply ({len(text)} characters)")
         else:
@@ -176,11 +206,12 @@ def _readable(text: str, tokens: Sequence[Token]) -> list[Token]:
     reader = Reader.of(text)
     rows = {edit.start for edit in row_types(reader)}
     travels = list(_travels(reader))
-    return [
+    found = [
         Token(TokenType.STRUCT, "STRUCT", t.line, t.col, t.start, t.end, t.comments) if t.start in rows else t
         for t in tokens
         if not any(start <= t.start < end for start, end in travels)
     ]
+    return without_unknown_operators(found) if has_pipes(text) else found
 
 
 def _travels(reader: Reader) -> Iterator[tuple[int, int]]:
@@ -272,7 +303,24 @@ def _use(reader: Reader, table: exp.Table) -> TableUse:
         if reader.take("REPEATABLE"):
             reader.skip_parentheses()
         alias_at = reader.last_end
-    return TableUse(name, end, alias_at, bool(table.alias), travel, options)
+    keyword = _table_keyword(reader.words, start)
+    select = table.parent.parent if keyword is not None and isinstance(table.parent, exp.From) else None
+    if keyword is None or select is None:
+        return TableUse(name, end, alias_at, bool(table.alias), travel, options)
+    if reader.word is not None and not reader.sees_any(*_AFTER_TABLE_QUERY):
+        reader.fail(f"after TABLE {name}, expected ORDER BY, LIMIT or OFFSET; for other clauses, use SELECT * FROM")
+    if isinstance(select.parent, exp.Func):
+        # The engine accepts an argument of a function only in this form.
+        return TableUse(name, end, alias_at, True, travel, options)
+    return TableUse(name, end, alias_at, False, travel, options, keyword.start)
+
+
+def _table_keyword(words: Sequence[Word], start: int) -> Word | None:
+    """Return the word TABLE if it is before the name at this offset, as in ``TABLE t`` and ``f(TABLE(t))``."""
+    number = bisect_left(words, start, key=lambda word: word.start) - 1
+    if number > 0 and words[number].says("("):
+        number -= 1
+    return words[number] if number >= 0 and words[number].says("TABLE") else None
 
 
 def _follows(words: Sequence[Word], end: int) -> bool:

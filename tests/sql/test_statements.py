@@ -73,6 +73,9 @@ STATEMENTS: dict[str, object] = {
         DT, "                                          SELECT 2", overwrites=True, partition={"a": 1, "b": OF_QUERY}
     ),
     "INSERT INTO t BY NAME SELECT 1 AS a": Insert(T, "                      SELECT 1 AS a", by_name=True),
+    "INSERT INTO t REPLACE WHERE a = 1 AND b IN (SELECT 1) TABLE u": Insert(
+        T, " " * 54 + "TABLE u", replaces="a = 1 AND b IN (SELECT 1)"
+    ),
     "INSERT INTO t /*+ OPTIONS('a'='b') */ (SELECT 1)": Insert(
         T, "                                      (SELECT 1)", options={"a": "b"}
     ),
@@ -108,7 +111,8 @@ REFUSED = {
     "SHOW TABLE EXTENDED LIKE 'x'": "SHOW TABLE EXTENDED",
     "CREATE VIEW v AS SELECT 1": "CREATE VIEW",
     "CREATE GLOBAL TEMPORARY VIEW v AS SELECT 1": "CREATE GLOBAL TEMPORARY VIEW",
-    "INSERT INTO t REPLACE WHERE a = 1 SELECT 1": "INSERT INTO ... REPLACE",
+    "INSERT INTO t REPLACE USING (a) SELECT 1": "INSERT INTO ... REPLACE without WHERE",
+    "INSERT OVERWRITE t REPLACE WHERE a = 1 SELECT 1": "REPLACE WHERE with OVERWRITE, PARTITION or columns",
     "INSERT OVERWRITE DIRECTORY '/x' SELECT 1": "INSERT OVERWRITE DIRECTORY",
     "WITH a AS (SELECT 1) INSERT INTO t SELECT * FROM a": "INSERT after WITH or FROM",
     "WITH a AS (SELECT 1) MERGE INTO t USING a ON t.b = a.b WHEN MATCHED THEN DELETE": "MERGE after WITH",

@@ -194,6 +194,8 @@ class _Splicing:
         self, session: SqlSession, text: str, use: TableUse, pushed: _Pushed, hidden: Sequence[str]
     ) -> list[Edit]:
         alias = [] if use.has_alias else [Edit(use.alias_at, use.alias_at, f" AS {quoted(use.name.parts[-1])}")]
+        if use.select_at is not None:
+            alias.append(Edit(use.select_at, use.name.start, "SELECT * FROM "))
         view = session.state.views.get(_view_name(use))
         if view is not None:
             return [Edit(use.name.start, use.end, self._of_view(text, use, *view)), *alias]
