@@ -11,22 +11,20 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import ClassVar, Final, NoReturn
+from typing import Final, NoReturn
 
 from sqlglot import Token, TokenType, exp
 from sqlglot.dialects.databricks import Databricks
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.dialects.spark import Spark
 from sqlglot.errors import ParseError
-from sqlglot.parser import Parser
-from sqlglot.parsers.databricks import DatabricksParser
-from sqlglot.parsers.spark import SparkParser
 
 from table_format.sql.hints import hints_outside, options_between
 from table_format.sql.pipes import has_pipes, without_unknown_operators
 from table_format.sql.reader import Reader, SqlName
 from table_format.sql.respelling import row_types
 from table_format.sql.splices import Edit
+from table_format.sql.table_queries import without_table_queries
 from table_format.sql.words import RECENT_TEXTS, Word, WordKind, fail_at, tokens_of
 
 INCREMENTAL_FUNCTIONS: Final = {
@@ -37,20 +35,7 @@ MAX_PARTITION: Final = "max_pt"
 _CLASS: Final = re.compile(r"<class '[\w.]*?(\w+)'>")
 _UNKNOWN_FUNCTIONS: Final = ("paimon_incremental_to_auto_tag",)
 _BEFORE_TABLE: Final = frozenset({"FROM", "JOIN", "INTO", "TABLE", "UPDATE", "USING", ",", "VIEW", "("})
-
-
-class _SparkParser(SparkParser):
-    SUPPORTS_TABLE_QUERY: ClassVar = True
-
-
-class _DatabricksParser(DatabricksParser):
-    SUPPORTS_TABLE_QUERY: ClassVar = True
-
-
-_PARSERS: Final[tuple[tuple[type[Parser], type[Dialect]], ...]] = (
-    (_SparkParser, Spark),
-    (_DatabricksParser, Databricks),
-)
+_DIALECTS: Final[tuple[type[Dialect], ...]] = (Spark, Databricks)
 """The dialect of Databricks parses syntax of Spark 4 that sqlglot's Spark dialect lacks, such as ``a:b``."""
 
 _AFTER_TABLE_QUERY: Final = (
@@ -167,9 +152,9 @@ def tree_of(text: str) -> exp.Expr:
     """
     tokens = _readable(text, tokens_of(text))
     first: ParseError | None = None
-    for parser, dialect in _PARSERS:
+    for dialect in _DIALECTS:
         try:
-            trees = [tree for tree in parser(dialect=dialect()).parse(tokens, text) if tree is not None]
+            trees = [tree for tree in dialect().parser().parse(tokens, text) if tree is not None]
         except ParseError as error:
             first = first or error
         except AssertionError:
@@ -211,6 +196,7 @@ def _readable(text: str, tokens: Sequence[Token]) -> list[Token]:
         for t in tokens
         if not any(start <= t.start < end for start, end in travels)
     ]
+    found = without_table_queries(found)
     return without_unknown_operators(found) if has_pipes(text) else found
 
 

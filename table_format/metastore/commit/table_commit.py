@@ -179,8 +179,8 @@ class TableCommit:
 
         A dynamic overwrite replaces the partitions that have new files, and does nothing without new files. A static
         overwrite replaces all partitions with the values of ``partition`` (or of one of several), those that the
-        function ``partition`` selects, or the whole table for ``None``. ``dynamic`` is by default the table's option for partitioned tables without ``partition``.
-        Changelog files are not committed.
+        function ``partition`` selects, or the whole table for ``None``. ``dynamic`` is by default the table's option
+        for partitioned tables without ``partition``. Changelog files are not committed.
 
         Raises:
             InvalidInputError: a new file is outside ``partition``.
