@@ -61,6 +61,20 @@ QUERIES: dict[str, list[tuple[Any, ...]]] = {
     "SELECT v FROM (SELECT v, row_number() OVER (ORDER BY k DESC) n FROM t) WHERE n = 1": [("e",)],
     "SELECT /*+ BROADCAST(u) */ count(*) FROM t JOIN u USING (k)": [(2,)],
     "SELECT 1": [(1,)],
+    # whole tables
+    "TABLE t": ALL,
+    "table `S`.`T`": ALL,
+    "TABLE s.t ORDER BY t.k DESC LIMIT 2": ALL[2:],
+    "(TABLE t) UNION ALL TABLE t EXCEPT ALL (SELECT * FROM t)": ALL,
+    "SELECT k FROM (TABLE t) q WHERE q.k IN (SELECT k FROM (TABLE u))": [(1,), (2,)],
+    "WITH c AS (TABLE t), d AS (TABLE c) TABLE d": ALL,
+    "SELECT EXISTS (TABLE u) AND 9 IN (SELECT k FROM u)": [(True,)],
+    "TABLE t VERSION AS OF 1": [(1, "a"), (2, "b")],
+    # pipes
+    "TABLE t |> WHERE k > 3": [(4, "e")],
+    "FROM t |> SET v = (SELECT max(dt) FROM u) |> DROP k |> LIMIT 1": [("y",)],
+    "FROM t |> ORDER BY k LIMIT 3 |> WHERE k > 2 |> SELECT k": [(3,)],
+    "FROM t |> SELECT k |> UNION ALL SELECT k FROM u |> AGGREGATE count(*)": [(7,)],
     "SELECT '{x}', a FROM (SELECT array(struct(1, 2)) q), UNNEST(q) AS u(a, b)": [("{x}", 1)],
     "VALUES (1), (2)": [(1,), (2,)],
     "SELECT * FROM range(2)": [(0,), (1,)],
@@ -228,3 +242,17 @@ def test_table_options_in_session_settings_are_refused(lake: TestLake) -> None:
 def test_an_error_of_spark_has_the_line_in_the_script(lake: TestLake) -> None:
     with pytest.raises(AnalysisException, match="line 3"):
         lake.lake.sql("SELECT 1;\n\nSELECT 1 FRM x y z")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT max(k) FROM u",
+        "SELECT u.k FROM u JOIN range(5) r ON u.k = r.id WHERE u.k > 1 ORDER BY u.k LIMIT 3",
+        "SELECT sum(k) OVER (ORDER BY k) FROM u",
+    ],
+)
+def test_the_plan_of_a_query_contains_nothing_for_columns_that_it_does_not_use(shop: TestLake, text: str) -> None:
+    frame: Any = shop.lake.sql(text)
+    assert "dt" not in frame._jdf.queryExecution().analyzed().toString()
+    assert frame.collect()

@@ -342,6 +342,28 @@ def test_the_partition_clause_sets_the_value_of_partition_columns(shop: TestLake
     ]
 
 
+def test_replace_where_replaces_the_partitions_that_match(shop: TestLake) -> None:
+    shop.lake.sql(
+        "CREATE TABLE t (a INT, dt STRING) PARTITIONED BY (dt); INSERT INTO t VALUES (1, 'x'), (2, 'y'), (3, 'z');"
+        "INSERT INTO t REPLACE WHERE dt >= (SELECT 'y' FROM t VERSION AS OF 1 LIMIT 1) SELECT a * 10, dt FROM t"
+        " WHERE dt = 'z'"
+    )
+    assert rows(shop, "SELECT * FROM t") == [(1, "x"), (30, "z")]
+    shop.lake.sql("INSERT INTO t BY NAME REPLACE WHERE t.dt = :day SELECT 'x' AS dt, 7 AS a", day="x")
+    assert rows(shop, "SELECT * FROM t") == [(30, "z"), (7, "x")]
+    with pytest.raises(InvalidInputError, match="`a` is not a partition column"):
+        shop.lake.sql("INSERT INTO t REPLACE WHERE a = 7 VALUES (8, 'x')")
+    assert rows(shop, "SELECT count(*) FROM t") == [(2,)]
+
+
+def test_whole_tables_are_inserted_and_copied(shop: TestLake) -> None:
+    shop.lake.sql(
+        "CREATE TABLE t AS SELECT 1 AS a; CREATE TABLE u AS TABLE t; CREATE TABLE w (TABLE u); INSERT INTO w TABLE t;"
+        "INSERT INTO TABLE w TABLE u; CREATE TEMPORARY VIEW x AS TABLE w; INSERT OVERWRITE t (TABLE x)"
+    )
+    assert rows(shop, "TABLE t") == [(1,), (1,), (1,)]
+
+
 def test_an_overwrite_may_read_the_rows_that_it_replaces(shop: TestLake) -> None:
     shop.lake.sql("CREATE TABLE t AS SELECT id FROM range(3); INSERT OVERWRITE t SELECT id * 10 FROM t WHERE id > 0")
     assert rows(shop, "SELECT * FROM t") == [(10,), (20,)]
