@@ -91,4 +91,4 @@ def _after_with(words: Sequence[Word]) -> Word | None:
     return None
 
 
-GRAMMAR: Final = Grammar(openings(*_QUERIES, ""), read_query)
+GRAMMAR: Final = Grammar(openings(*_QUERIES, "DESCRIBE FUNCTION", "DESC FUNCTION", ""), read_query)
