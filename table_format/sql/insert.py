@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from table_format.sql.grammar import Grammar, openings
+from table_format.sql.grammar import Grammar, openings, verb_after_ctes
 from table_format.sql.hints import options_between
 from table_format.sql.reader import Reader, SqlName
 
@@ -40,12 +40,13 @@ _BEFORE_QUERY: Final = ("SELECT", "WITH", "VALUES", "TABLE")
 
 
 def read_insert(reader: Reader) -> Insert:
-    """Read an INSERT statement.
+    """Read an INSERT statement. Common table expressions before it become part of its query.
 
     Raises:
         InvalidSql: the statement cannot be parsed.
         UnsupportedFeature: it has a clause that is not supported.
     """
+    ctes = _ctes(reader)
     reader.expect("INSERT")
     overwrites = reader.take("OVERWRITE")
     if not overwrites:
@@ -68,7 +69,20 @@ def read_insert(reader: Reader) -> Insert:
     replaces = _replaced(reader, has_target=overwrites or partition is not None or columns is not None)
     if not reader.sees_any(*_BEFORE_QUERY, "FROM", "("):
         reader.expected("a query or VALUES")
-    return Insert(name, reader.rest(), overwrites, columns, by_name, partition, replaces, options)
+    if ctes and reader.sees("WITH"):
+        reader.refuse("WITH before and after INSERT", "write one WITH")
+    query = ctes + reader.rest()[len(ctes) :]
+    return Insert(name, query, overwrites, columns, by_name, partition, replaces, options)
+
+
+def _ctes(reader: Reader) -> str:
+    """Skip common table expressions and return the text before INSERT, which is empty without them."""
+    verb = verb_after_ctes(reader.words) if reader.sees("WITH") else None
+    if verb is None:
+        return ""
+    reader.position = reader.words.index(verb)
+    reader.passed_on.append((0, verb.start))
+    return reader.text[: verb.start]
 
 
 def _replaced(reader: Reader, *, has_target: bool) -> str | None:
@@ -92,4 +106,4 @@ def _partition_column(reader: Reader) -> tuple[str, Any]:
     return name, reader.value() if reader.take("=") else OF_QUERY
 
 
-GRAMMAR: Final = Grammar(openings("INSERT"), read_insert)
+GRAMMAR: Final = Grammar(openings("INSERT"), read_insert, after_ctes=True)
