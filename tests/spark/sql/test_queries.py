@@ -256,3 +256,27 @@ def test_the_plan_of_a_query_contains_nothing_for_columns_that_it_does_not_use(s
     frame: Any = shop.lake.sql(text)
     assert "dt" not in frame._jdf.queryExecution().analyzed().toString()
     assert frame.collect()
+
+
+def test_a_query_of_a_wide_table_makes_as_few_calls_to_the_jvm_as_one_of_a_narrow_table(
+    shop: TestLake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, count in (("narrow", 2), ("wide", 40)):
+        columns = [f"id + {number} AS c{number}" for number in range(count)]
+        shop.lake.write_to(shop.spark.range(3).selectExpr(*columns), f"s.{name}").create()
+    calls: list[str] = []
+    client = type(shop.spark.sparkContext._gateway._gateway_client)
+    send = client.send_command
+
+    def counted(self: Any, command: str, *more: Any, **named: Any) -> Any:
+        if not command.startswith("m\nd"):  # an object of the JVM that Python has released
+            calls.append(command)
+        return send(self, command, *more, **named)
+
+    monkeypatch.setattr(client, "send_command", counted)
+    counts = []
+    for text in ("SELECT sum(c0) FROM narrow WHERE c1 > 0", "SELECT sum(c0) FROM wide WHERE c1 > 0"):
+        calls.clear()
+        assert rows(shop, text) == [(3,)]
+        counts.append(len(calls))
+    assert counts[1] <= counts[0] + 5
