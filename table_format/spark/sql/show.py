@@ -17,6 +17,7 @@ from table_format.spark.sql.session import SqlSession
 from table_format.spark.sql.tables import spelled, table_partition
 from table_format.spark.types import spark_type
 from table_format.sql.definitions import create_table_sql, type_sql
+from table_format.sql.reader import SqlName
 from table_format.sql.show import (
     DescribeQuery,
     DescribeTable,
@@ -100,9 +101,11 @@ def _options(session: SqlSession, table: Table, key: str | None) -> DataFrame:
 
 
 def _of_table(session: SqlSession, statement: ShowOfTable) -> DataFrame:
-    name = session.table_name(statement.name)
     if statement.what == "COLUMNS":
-        return rows_of(session.spark, "col_name string", [(field.name,) for field in _fields(session, name)])
+        view = _view(session, statement.name)
+        names = [f.name for f in _fields(session, session.table_name(statement.name))] if view is None else view.columns
+        return rows_of(session.spark, "col_name string", [(name,) for name in names])
+    name = session.table_name(statement.name)
     table = session.data_table(name)
     match statement.what:
         case "TAGS":
@@ -134,13 +137,21 @@ def _fields(session: SqlSession, name: str) -> Sequence[DataField]:
     return opened.fields if isinstance(opened, SystemTable) else opened.schema.fields
 
 
+def _view(session: SqlSession, name: SqlName) -> DataFrame | None:
+    """Return the rows of a temporary view of the lake; ``None`` if the name is not one."""
+    if str(name).lower() not in session.state.views:
+        return None
+    return frame_of_query(session, f"TABLE {quoted(name.parts[0])}")
+
+
 def _described_frame(session: SqlSession, frame: DataFrame) -> DataFrame:
     return rows_of(session.spark, _COLUMNS, [(f.name, f.dataType.simpleString(), None) for f in frame.schema.fields])
 
 
 def _described(session: SqlSession, statement: DescribeTable) -> DataFrame:
-    if str(statement.name).lower() in session.state.views and statement.column is None:
-        return _described_frame(session, frame_of_query(session, f"TABLE {quoted(str(statement.name))}"))
+    view = _view(session, statement.name)
+    if view is not None and statement.column is None:
+        return _described_frame(session, view)
     name = session.table_name(statement.name)
     opened = session.catalog.load_any(name)
     fields = _fields(session, name)

@@ -247,6 +247,36 @@ def test_a_table_is_described(shop: TestLake) -> None:
     assert rows(shop, "DESCRIBE t K") == [("col_name", "k"), ("comment", "key"), ("data_type", "int")]
 
 
+def test_views_and_queries_are_described_and_views_are_shown(shop: TestLake) -> None:
+    shop.lake.sql(
+        "CREATE TABLE t (k INT, dt DATE); CREATE TEMPORARY VIEW w (a COMMENT 'x', b) COMMENT 'y' AS TABLE t;"
+        "CREATE TEMPORARY VIEW three_numbers AS SELECT * FROM range(3)"
+    )
+    try:
+        assert rows(shop, "DESCRIBE W") == [("a", "int", None), ("b", "date", None)]
+        assert rows(shop, "SHOW COLUMNS IN w") == [("a",), ("b",)]
+        assert rows(shop, "DESC QUERY SELECT k + 1L AS n FROM t") == [("n", "bigint", None)]
+        assert rows(shop, "SHOW VIEWS LIKE 'W|three*'") == [("", "three_numbers", True), ("", "w", True)]
+        assert rows(shop, "SHOW VIEWS IN s 'w'") == [("", "w", True)]
+    finally:
+        shop.lake.sql("DROP VIEW three_numbers")
+
+
+def test_a_source_of_merge_may_rename_its_columns(shop: TestLake) -> None:
+    shop.lake.sql("CREATE TABLE t AS SELECT 1 AS k, 'a' AS v")
+    merge = "MERGE INTO t USING (VALUES (1, 'b'), (2, 'c')) AS s(k, v) ON t.k = s.k "
+    shop.lake.sql(merge + "WHEN MATCHED THEN UPDATE SET v = s.v WHEN NOT MATCHED THEN INSERT *")
+    assert rows(shop, "TABLE t") == [(1, "b"), (2, "c")]
+    with pytest.raises(InvalidInputError, match="the source 's' has 1 columns, but 2 names are given"):
+        shop.lake.sql("MERGE INTO t USING (SELECT 1) s(k, v) ON t.k = s.k WHEN MATCHED THEN DELETE")
+
+
+def test_common_table_expressions_may_precede_insert(shop: TestLake) -> None:
+    shop.lake.sql("CREATE TABLE t (k INT, v STRING); WITH c AS (SELECT 7 AS k) INSERT INTO t (k) SELECT k FROM c")
+    shop.lake.sql("WITH a(x, z) AS (TABLE t), b AS (SELECT 'v' AS y) INSERT OVERWRITE t SELECT k + 1, y FROM t, b")
+    assert rows(shop, "TABLE t") == [(8, "v")]
+
+
 def test_a_column_with_a_type_that_spark_lacks_is_described(shop: TestLake) -> None:
     shop.lake.sql("CREATE TABLE t (a INT, b TIME(3))")
     assert rows(shop, "DESCRIBE t") == [("a", "int", None), ("b", "time(3)", None)]
