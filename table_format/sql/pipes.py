@@ -30,15 +30,12 @@ def has_pipes(text: str) -> bool:
 def without_unknown_operators(tokens: Sequence[Token]) -> list[Token]:
     """Return tokens in which sqlglot can find the tables of all pipe operators.
 
-    Other operators replace those that sqlglot lacks, the operand of UNION and similar operators gets parentheses, and
-    a LIMIT or OFFSET in the same operator as ORDER BY becomes an operator.
+    Other operators replace those that sqlglot lacks, and the operand of UNION and similar operators gets parentheses.
     """
     found: list[Token] = []
     depth = 0
     open_at: list[int] = []
     """The depths at which an added parenthesis is open."""
-    piped: set[int] = set()
-    """The depths at which there was an operator."""
     for number, token in enumerate(tokens):
         kind, word = token.token_type, token.text.upper()
         before = tokens[number - 1].token_type if number else None
@@ -46,11 +43,7 @@ def without_unknown_operators(tokens: Sequence[Token]) -> list[Token]:
         if open_at and ((kind is TokenType.PIPE_GT and depth == open_at[-1]) or depth < open_at[-1]):
             open_at.pop()
             found.append(_at(token, TokenType.R_PAREN, ")"))
-        piped = {at for at in piped if at <= depth} | ({depth} if kind is TokenType.PIPE_GT else set())
-        if depth in piped and word in ("LIMIT", "OFFSET") and before is not TokenType.PIPE_GT:
-            found.append(_at(token, TokenType.PIPE_GT, "|>"))
-            token = _at(token, TokenType.LIMIT, "LIMIT")
-        elif before is TokenType.PIPE_GT and word in _LIKE:
+        if before is TokenType.PIPE_GT and word in _LIKE:
             like = _LIKE[word]
             token = _at(token, TokenType.LIMIT if like == "LIMIT" else TokenType.VAR, like)
         found.append(token)

@@ -36,7 +36,9 @@ NAMES = {
     "SELECT EXISTS (TABLE a), k IN (TABLE b) FROM f(TABLE c) JOIN (TABLE d) x ON x.table = 1": list("abcd"),
     "SELECT table, (table) AS table FROM f(g(1, TABLE(e.a)), TABLE b) WHERE table IS NULL": ["e.a", "b"],
     "FROM a |> SET k = (SELECT 1 FROM b) |> DROP v |> OFFSET 3 |> UNION ALL SELECT * FROM c |> LIMIT 1": list("abc"),
-    "FROM a |> WHERE k IN (FROM b |> EXCEPT TABLE c) |> ORDER BY k LIMIT 2 OFFSET 1 |> JOIN d ON true": list("abcd"),
+    "FROM a |> WHERE k IN (FROM b |> EXCEPT TABLE c) |> ORDER BY k |> LIMIT 2 |> OFFSET 1 |> JOIN d ON true": list(
+        "abcd"
+    ),
     "SELECT * FROM my_table$snapshots s, `d`.`t$files`, d.t$branch_b$files": [
         "my_table$snapshots",
         "d.t$files",

@@ -32,7 +32,7 @@ STATEMENTS = (
     "SELECT 1 + 1",
     "SELECT __paimon_row_index AS i, *, __paimon_partition.v AS p FROM c WHERE k = 9",
     "TABLE t ORDER BY t.k LIMIT 1",
-    "FROM t |> ORDER BY k LIMIT 2 |> WHERE k > 1 |> SELECT k",
+    "FROM t |> ORDER BY k |> LIMIT 2 |> WHERE k > 1 |> SELECT k",
     "FROM t |> AGGREGATE sum(n) AS k GROUP BY v |> WHERE k > 5 |> AGGREGATE count(*)",
     "INSERT INTO c REPLACE WHERE v = 'a' SELECT 11, 'a'",
     "SELECT k FROM c WHERE v = 'a'",

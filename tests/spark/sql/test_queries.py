@@ -73,7 +73,7 @@ QUERIES: dict[str, list[tuple[Any, ...]]] = {
     # pipes
     "TABLE t |> WHERE k > 3": [(4, "e")],
     "FROM t |> SET v = (SELECT max(dt) FROM u) |> DROP k |> LIMIT 1": [("y",)],
-    "FROM t |> ORDER BY k LIMIT 3 |> WHERE k > 2 |> SELECT k": [(3,)],
+    "FROM t |> ORDER BY k |> LIMIT 3 |> WHERE k > 2 |> SELECT k": [(3,)],
     "FROM t |> SELECT k |> UNION ALL SELECT k FROM u |> AGGREGATE count(*)": [(7,)],
     "SELECT '{x}', a FROM (SELECT array(struct(1, 2)) q), UNNEST(q) AS u(a, b)": [("{x}", 1)],
     "VALUES (1), (2)": [(1,), (2,)],
