@@ -138,6 +138,8 @@ def read_alter_statement(reader: Reader) -> AlterStatement:
         name = reader.qualified_name()
         reader.expect("IS")
         found: AlterStatement = AlterTable(name, (SetComment(None if reader.take("NULL") else reader.string()),))
+    elif reader.take("COMMENT", "ON", "COLUMN"):
+        found = _column_comment(reader)
     else:
         reader.expect("ALTER", "TABLE")
         if reader.sees("IF", "EXISTS"):
@@ -145,6 +147,18 @@ def read_alter_statement(reader: Reader) -> AlterStatement:
         found = _action(reader, reader.qualified_name())
     reader.end()
     return found
+
+
+def _column_comment(reader: Reader) -> AlterStatement:
+    """Read ``[database.]table.column IS 'text' | NULL``."""
+    start = reader.offset
+    path = reader.qualified_name("the name of a column")
+    if len(path.parts) < 2:
+        reader.fail("expected the name of a table before the name of the column", start)
+    reader.expect("IS")
+    comment = None if reader.take("NULL") else reader.string()
+    table = SqlName(path.parts[:-1], path.start, path.end)
+    return AlterTable(table, (SetColumnComment(path.parts[-1:], comment),))
 
 
 def _action(reader: Reader, name: SqlName) -> AlterStatement:
@@ -385,4 +399,4 @@ def _set_tag(reader: Reader, name: SqlName, *, creates: bool, replaces: bool) ->
     return SetTag(name, tag, snapshot_id, retained_ms, creates, replaces, if_not_exists)
 
 
-GRAMMAR: Final = Grammar(openings("ALTER TABLE", "COMMENT ON TABLE"), read_alter_statement)
+GRAMMAR: Final = Grammar(openings("ALTER TABLE", "COMMENT ON TABLE", "COMMENT ON COLUMN"), read_alter_statement)

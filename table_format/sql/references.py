@@ -11,6 +11,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import pairwise
 from typing import Final, NoReturn
 
 from sqlglot import Token, TokenType, exp
@@ -168,6 +169,9 @@ def tree_of(text: str) -> exp.Expr:
 
 
 def _fail(text: str, error: ParseError | None) -> NoReturn:
+    for word, following in pairwise(Reader.of(text).words):
+        if word.says("WITH") and following.says("("):
+            fail_at(text, word.start, "WITH (...) is not supported; use a hint /*+ OPTIONS('key' = 'value') */")
     place = error.errors[0] if error is not None and error.errors else {}
     line, column = place.get("line"), place.get("col")
     if not line or not column:

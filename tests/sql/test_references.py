@@ -160,3 +160,8 @@ def test_a_query_that_sqlglot_cannot_handle_is_an_error_of_the_query(monkeypatch
     monkeypatch.setattr("sqlglot.parser.Parser.parse", broken)
     with pytest.raises(InvalidSql, match="line 1, column 1: this query cannot be parsed"):
         tables_of("SELECT 'a query of which no other test keeps the tree'")
+
+
+def test_options_in_parentheses_are_refused_with_an_alternative() -> None:
+    with pytest.raises(InvalidSql, match=r"line 1, column 19: WITH \(\.\.\.\) is not supported; use a hint"):
+        tables_of("SELECT * FROM d.t WITH ('scan.snapshot-id' = '1')")

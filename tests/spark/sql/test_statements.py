@@ -177,6 +177,9 @@ def test_options_and_the_comment_are_set_and_removed(shop: TestLake) -> None:
     )
     assert rows(shop, "SHOW TBLPROPERTIES t ('write-buffer-size')") == [("write-buffer-size", "256 mb")]
     assert shop.table().schema.comment == "c"
+    for written, shown in (("'first'", "first"), ("NULL", None)):
+        shop.lake.sql(f"COMMENT ON COLUMN s.t.a IS {written}; COMMENT ON COLUMN t.A IS {written}")
+        assert rows(shop, "DESCRIBE t") == [("a", "int", shown)]
     shop.lake.sql("ALTER TABLE t UNSET TBLPROPERTIES ('write-buffer-size', 'comment')")
     assert (shop.table().schema.options.get("write-buffer-size"), shop.table().schema.comment) == (None, None)
 
