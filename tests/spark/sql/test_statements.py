@@ -156,6 +156,21 @@ def test_columns_are_added_changed_moved_and_dropped(shop: TestLake) -> None:
         shop.lake.sql("ALTER TABLE t ALTER COLUMN text TYPE ARRAY<INT>")
 
 
+def test_alter_table_ignores_the_case_of_columns_as_spark_does(shop: TestLake) -> None:
+    shop.lake.sql(
+        "CREATE TABLE t (k INT, s STRUCT<a: INT, b: INT>);"
+        "ALTER TABLE t ALTER COLUMN K TYPE BIGINT, S.A COMMENT 'x';"
+        "ALTER TABLE t ADD COLUMN z INT AFTER K; ALTER TABLE t DROP COLUMN S.B; ALTER TABLE t RENAME COLUMN S TO R"
+    )
+    assert [tuple(row)[:2] for row in shop.lake.sql("DESCRIBE t").collect()] == [
+        ("k", "bigint"),
+        ("z", "int"),
+        ("R", "struct<a:int>"),
+    ]
+    with pytest.raises(InvalidInputError, match="column 'K' differs only in case from the column 'k'"):
+        shop.lake.sql("ALTER TABLE t ADD COLUMN K INT")
+
+
 def test_a_key_column_can_be_renamed_but_a_partition_column_cannot(shop: TestLake) -> None:
     shop.lake.sql("CREATE TABLE t (k INT, dt STRING, PRIMARY KEY (k, dt) NOT ENFORCED) PARTITIONED BY (dt)")
     shop.lake.sql("ALTER TABLE t RENAME COLUMN k TO id")
