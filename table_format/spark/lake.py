@@ -19,6 +19,7 @@ from table_format.model.snapshot import Snapshot
 from table_format.options.commit import DYNAMIC_PARTITION_OVERWRITE
 from table_format.options.unread import Reader
 from table_format.secrets import Secret
+from table_format.spark.dml.chosen_partitions import ChosenPartitions
 from table_format.spark.dml.clauses import Names
 from table_format.spark.dml.matching import MatchOn
 from table_format.spark.dml.merged_schema import columns_to_hold
@@ -37,7 +38,6 @@ from table_format.spark.sql.session import SqlSession, SqlState
 from table_format.spark.stream.frames import OutputMode, start_query, streaming_frame
 from table_format.spark.system import system_frame
 from table_format.spark.table_writer import TableWriter
-from table_format.spark.write.chosen_partitions import ChosenPartitions
 from table_format.spark.write.frames import explain_write, with_constants, write_frame
 from table_format.spark.write.merged_schema import with_all_columns, with_merged_schema
 from table_format.table.changes.assignments import Values
