@@ -63,7 +63,7 @@ QUERIES: dict[str, list[tuple[Any, ...]]] = {
     "SELECT 1": [(1,)],
     # whole tables
     "TABLE t": ALL,
-    "table `S`.`T`": ALL,
+    "table `s`.`t`": ALL,
     "TABLE s.t ORDER BY t.k DESC LIMIT 2": ALL[2:],
     "(TABLE t) UNION ALL TABLE t EXCEPT ALL (SELECT * FROM t)": ALL,
     "SELECT k FROM (TABLE t) q WHERE q.k IN (SELECT k FROM (TABLE u))": [(1,), (2,)],
