@@ -19,6 +19,7 @@ from table_format.model.snapshot import Snapshot
 from table_format.options.commit import DYNAMIC_PARTITION_OVERWRITE
 from table_format.options.unread import Reader
 from table_format.secrets import Secret
+from table_format.spark.dml.chosen_partitions import ChosenPartitions
 from table_format.spark.dml.clauses import Names
 from table_format.spark.dml.matching import MatchOn
 from table_format.spark.dml.merged_schema import columns_to_hold
@@ -193,6 +194,7 @@ class Lake:
         mode: WriteMode = "append",
         *,
         partition: Mapping[str, object] | None = None,
+        where: str | Column | Condition | None = None,
         commit_user: str | None = None,
         identifier: int | None = None,
         watermark: int | None = None,
@@ -203,8 +205,10 @@ class Lake:
         """Write a DataFrame in one commit and return the new snapshots.
 
         ``append`` upserts on a primary key table, with row kinds from a column ``_row_kind``. ``overwrite`` replaces
-        the partitions of ``partition``. Without ``partition``, it replaces the partitions that occur in the frame, or
-        the whole table, depending on the option ``dynamic-partition-overwrite``. With ``commit_user`` and
+        the partitions with the values of ``partition``, or those that match the condition ``where``; every new row
+        must belong to one of them. Without both, it replaces the partitions that occur in the frame, or the whole
+        table, depending on the option ``dynamic-partition-overwrite``. ``where`` is Spark SQL, a Spark column, or a
+        condition built with ``table_format.col``, on partition columns only. With ``commit_user`` and
         ``identifier``, a repeated call writes nothing and returns no snapshot. ``watermark`` is as for
         ``Table.append``. ``options`` are dynamic options for this write, such as ``spark.write.exchange``, which sets
         how rows reach the tasks that write them, or ``write.merge-schema``, which first adds missing columns of the
@@ -212,6 +216,7 @@ class Lake:
 
         Raises:
             InvalidData: columns or values do not fit the table. Nothing was committed.
+            InvalidInputError: ``where`` names another column, or a row is outside of the replaced partitions.
             ConflictError: another commit made this one impossible. Nothing was committed.
         """
         if mode not in ("append", "overwrite"):
@@ -219,6 +224,9 @@ class Lake:
             raise InvalidInputError(message)
         if mode == "append" and partition is not None:
             message = "partition= requires mode='overwrite'"
+            raise InvalidInputError(message)
+        if where is not None and (mode == "append" or partition is not None):
+            message = "where= requires mode='overwrite', without partition="
             raise InvalidInputError(message)
         CommitArguments.of(identifier, watermark, properties)
         parallelism = optional_whole_number(parallelism, "parallelism", minimum=1, maximum=MAX_INT)
@@ -231,13 +239,18 @@ class Lake:
         if identifier is not None and commit.is_committed(identifier):
             return ()
         replacing = mode == "overwrite"
+        chosen = None if where is None else ChosenPartitions.of(self.spark, facts, where)
         spec = None if partition is None else partition_spec(table.schema, partition)
         rows = frame if spec is None else with_constants(frame, table.schema, spec)
 
         def publish(messages: Messages) -> tuple[Snapshot, ...]:
             if replacing:
                 return commit.overwrite(
-                    messages, partition=spec, identifier=identifier, watermark=watermark, properties=properties
+                    messages,
+                    partition=spec if chosen is None else chosen,
+                    identifier=identifier,
+                    watermark=watermark,
+                    properties=properties,
                 )
             return commit.commit(messages, identifier=identifier, watermark=watermark, properties=properties)
 

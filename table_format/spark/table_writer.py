@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from table_format.catalog.protocol import Catalog
 from table_format.errors import InvalidInputError
+from table_format.model.condition import Condition
 from table_format.model.schema import Schema
 from table_format.model.types import DataField
 from table_format.options.commit import DYNAMIC_PARTITION_OVERWRITE
@@ -15,7 +16,7 @@ from table_format.spark.types import fields_of_spark
 from table_format.spark.write.new_tables import create_filled, replace_table
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
 
 class Destination(Protocol):
@@ -96,14 +97,24 @@ class TableWriter:
         """Replace the partitions that occur in the rows, or all rows of a table without partitions."""
         self._overwrite(dynamic=True)
 
-    def overwrite(self) -> None:
-        """Replace all rows of the table."""
-        self._overwrite(dynamic=False)
+    def overwrite(self, condition: str | Column | Condition | None = None) -> None:
+        """Replace the partitions that match a condition on partition columns, or all rows of the table.
 
-    def _overwrite(self, *, dynamic: bool) -> None:
+        The condition is Spark SQL, a Spark column, or a condition built with ``table_format.col``. Every new row must
+        be in a partition that matches.
+
+        >>> lake.write_to(frame, "shop.orders").overwrite("dt >= '2026-01-01'")  # doctest: +SKIP
+
+        Raises:
+            InvalidInputError: the condition names a column that is not a partition column, or a row is in a partition
+                that does not match. Nothing is replaced.
+        """
+        self._overwrite(dynamic=False, condition=condition)
+
+    def _overwrite(self, *, dynamic: bool, condition: str | Column | Condition | None = None) -> None:
         self._check_existing()
         options = {**self.options, DYNAMIC_PARTITION_OVERWRITE.key: str(dynamic).lower()}
-        self.lake.write(self.frame, self.name, "overwrite", options=options)
+        self.lake.write(self.frame, self.name, "overwrite", where=condition, options=options)
 
     def _check_existing(self) -> None:
         if self.partition_keys or self.properties:

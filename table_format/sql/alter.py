@@ -138,6 +138,8 @@ def read_alter_statement(reader: Reader) -> AlterStatement:
         name = reader.qualified_name()
         reader.expect("IS")
         found: AlterStatement = AlterTable(name, (SetComment(None if reader.take("NULL") else reader.string()),))
+    elif reader.take("COMMENT", "ON", "COLUMN"):
+        found = _column_comment(reader)
     else:
         reader.expect("ALTER", "TABLE")
         if reader.sees("IF", "EXISTS"):
@@ -147,9 +149,26 @@ def read_alter_statement(reader: Reader) -> AlterStatement:
     return found
 
 
+def _column_comment(reader: Reader) -> AlterStatement:
+    """Read ``[database.]table.column IS 'text' | NULL``."""
+    start = reader.offset
+    path = reader.qualified_name("the name of a column")
+    if len(path.parts) < 2:
+        reader.fail("expected the name of a table before the name of the column", start)
+    reader.expect("IS")
+    comment = None if reader.take("NULL") else reader.string()
+    table = SqlName(path.parts[:-1], path.start, path.end)
+    return AlterTable(table, (SetColumnComment(path.parts[-1:], comment),))
+
+
 def _action(reader: Reader, name: SqlName) -> AlterStatement:
-    if reader.sees("PARTITION"):
+    if reader.sees("PARTITION") or reader.sees("RENAME", "PARTITION"):
         reader.refuse("ALTER TABLE ... PARTITION", "write the rows again with other partition values")
+    if reader.sees("REPLACE", "COLUMNS"):
+        reader.refuse("REPLACE COLUMNS", "use DROP COLUMN and ADD COLUMN, which keep the other columns")
+    if reader.sees("CLUSTER"):
+        advice = "sort the rows with CALL sys.compact(..., order_strategy => 'zorder', order_by => ...)"
+        reader.refuse("ALTER TABLE ... CLUSTER BY", advice)
     if reader.sees_any("CREATE", "REPLACE", "DELETE"):
         return _reference(reader, name)
     if reader.take("RENAME"):
@@ -182,7 +201,10 @@ def _changes(reader: Reader) -> list[SchemaChange]:
     if not reader.take_any("ALTER", "CHANGE", "MODIFY"):
         reader.expected("ADD, ALTER, CREATE, DELETE, DROP, RENAME, REPLACE, RESET, SET or UNSET")
     reader.take("COLUMN")
-    return _alter_column(reader)
+    found = _alter_column(reader)
+    while reader.take(","):
+        found += _alter_column(reader)
+    return found
 
 
 def _set(reader: Reader) -> list[SchemaChange]:
@@ -200,6 +222,8 @@ def _removed(key: str) -> SchemaChange:
 def _add(reader: Reader) -> list[SchemaChange]:
     flink = is_flink(reader)
     reader.take_any("COLUMN", "COLUMNS")
+    if reader.sees("IF", "NOT", "EXISTS"):
+        reader.refuse("ADD COLUMN IF NOT EXISTS", "leave IF NOT EXISTS out; DESCRIBE shows the columns")
     for clause, advice in (
         ("CONSTRAINT", "declare the primary key in CREATE TABLE"),
         ("PRIMARY", "declare the primary key in CREATE TABLE"),
@@ -258,7 +282,7 @@ def _alter_column(reader: Reader) -> list[SchemaChange]:
     flink = is_flink(reader)
     path = _path(reader)
     found: list[SchemaChange] = []
-    while reader.word is not None:
+    while reader.word is not None and not (found and reader.sees(",")):
         if reader.take("TYPE"):
             found.append(AlterColumnType(path, read_type(reader, flink=flink)))
         elif reader.take("SET", "NOT", "NULL"):
@@ -375,4 +399,4 @@ def _set_tag(reader: Reader, name: SqlName, *, creates: bool, replaces: bool) ->
     return SetTag(name, tag, snapshot_id, retained_ms, creates, replaces, if_not_exists)
 
 
-GRAMMAR: Final = Grammar(openings("ALTER TABLE", "COMMENT ON TABLE"), read_alter_statement)
+GRAMMAR: Final = Grammar(openings("ALTER TABLE", "COMMENT ON TABLE", "COMMENT ON COLUMN"), read_alter_statement)

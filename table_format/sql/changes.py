@@ -9,6 +9,8 @@ from table_format.counted import counted
 from table_format.sql.grammar import Grammar, openings
 from table_format.sql.reader import Reader, SqlName
 
+_TRAVELS: Final = (("VERSION", "AS"), ("TIMESTAMP", "AS"), ("FOR",))
+
 Assignments: TypeAlias = tuple[tuple[tuple[str, ...], str], ...]
 """Columns, each as a path of names, with the text of its new value."""
 
@@ -65,7 +67,8 @@ WhenClause: TypeAlias = WhenMatched | WhenNotMatched | WhenNotMatchedBySource
 class MergeStatement:
     """``MERGE INTO table USING source ON condition WHEN ...``; ``source`` is a name, or a query as text.
 
-    ``evolves`` is true for ``MERGE WITH SCHEMA EVOLUTION INTO``.
+    ``evolves`` is true for ``MERGE WITH SCHEMA EVOLUTION INTO``. ``source_columns`` are the new names of the columns of
+    the source, as in ``AS s(a, b)``.
     """
 
     name: SqlName
@@ -75,6 +78,7 @@ class MergeStatement:
     alias: str | None = None
     source_alias: str | None = None
     evolves: bool = False
+    source_columns: tuple[str, ...] = ()
 
 
 ChangeStatement: TypeAlias = UpdateStatement | DeleteStatement | MergeStatement
@@ -140,7 +144,12 @@ def _merge(reader: Reader) -> MergeStatement:
         reader.passed_on.append((start, reader.last_end))
     else:
         source = reader.qualified_name("the source")
+        if any(reader.sees(*words) for words in _TRAVELS):
+            reader.refuse("time travel of the source", "write USING (SELECT * FROM name VERSION AS OF ...) AS alias")
     source_alias = _alias(reader)
+    source_columns: tuple[str, ...] = ()
+    if source_alias is not None and reader.sees("("):
+        source_columns = tuple(reader.in_parentheses(lambda: reader.name("a column")))
     reader.expect("ON")
     condition = reader.expression("WHEN")
     clauses: list[WhenClause] = []
@@ -153,7 +162,7 @@ def _merge(reader: Reader) -> MergeStatement:
         clauses.append(clause)
     if not clauses:
         reader.expected("WHEN")
-    return MergeStatement(name, source, condition, tuple(clauses), alias, source_alias, evolves)
+    return MergeStatement(name, source, condition, tuple(clauses), alias, source_alias, evolves, source_columns)
 
 
 def _when(reader: Reader) -> WhenClause:

@@ -14,6 +14,7 @@ from typing import Final, TypeAlias, TypeGuard
 
 from sqlglot import exp
 
+from table_format.sql.pipes import has_pipes
 from table_format.sql.references import tree_of
 
 LiteralValue: TypeAlias = int | str | date
@@ -49,6 +50,8 @@ def conditions_of(text: str, parameters: Mapping[str, object] | None = None) -> 
     Raises:
         InvalidSql: the query cannot be parsed.
     """
+    if has_pipes(text):
+        return {}
     found: dict[int, tuple[Condition, ...]] = {}
     for select in tree_of(text).find_all(exp.Select):
         where = select.args.get("where")

@@ -14,6 +14,7 @@ from sqlglot import exp
 
 from table_format.model.row_order import OrderedColumn, RowLimit
 from table_format.sql.conditions import Condition, conditions_of_parts, is_plain, start_of
+from table_format.sql.pipes import has_pipes
 from table_format.sql.references import tree_of
 
 _HARMLESS: Final = {"expressions", "from_", "where", "order", "limit", "offset", "hint"}
@@ -39,6 +40,8 @@ def first_rows_of(text: str, parameters: Mapping[str, object] | None = None) -> 
     Raises:
         InvalidSql: the query cannot be parsed.
     """
+    if has_pipes(text):
+        return None
     select = tree_of(text)
     if not isinstance(select, exp.Select) or {name for name, part in select.args.items() if part} - _HARMLESS:
         return None

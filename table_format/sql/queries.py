@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Final, TypeAlias
 
-from table_format.sql.grammar import Grammar, openings
+from table_format.sql.grammar import Grammar, openings, verb_after_ctes
 from table_format.sql.reader import Reader
-from table_format.sql.words import Word
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +46,7 @@ def read_query(reader: Reader) -> QueryStatement:
     """Read a query, or any other statement.
 
     Raises:
-        UnsupportedFeature: WITH or FROM precedes INSERT, WITH precedes MERGE, UPDATE or DELETE, or EXPLAIN has no
+        UnsupportedFeature: FROM precedes INSERT, WITH precedes MERGE, UPDATE or DELETE, or EXPLAIN has no
             query.
     """
     if reader.sees_any(*_QUERIES):
@@ -73,22 +71,11 @@ def _refuse_other_than_query(reader: Reader) -> None:
             and following is not None
             and following.text.upper() in ("INTO", "OVERWRITE")
         ):
-            clause = "INSERT after WITH or FROM"
-            reader.refuse(clause, "write INSERT INTO table first, then WITH ... SELECT", word.start)
-    verb = _after_with(reader.words) if reader.sees("WITH") else None
+            reader.refuse("INSERT after FROM", "write INSERT INTO table first, then FROM ... SELECT", word.start)
+    verb = verb_after_ctes(reader.words) if reader.sees("WITH") else None
     for change, advice in _CHANGES.items():
         if verb is not None and verb.says(change):
             reader.refuse(f"{change} after WITH", advice, verb.start)
 
 
-def _after_with(words: Sequence[Word]) -> Word | None:
-    """Return the first word after the common table expressions, ``name [(columns)] [AS] (query), ...``."""
-    depth = 0
-    for word, following in pairwise(words):
-        depth += word.says("(") - word.says(")")
-        if depth == 0 and word.says(")") and not any(following.says(part) for part in (",", "AS", "(")):
-            return following
-    return None
-
-
-GRAMMAR: Final = Grammar(openings(*_QUERIES, ""), read_query)
+GRAMMAR: Final = Grammar(openings(*_QUERIES, "DESCRIBE FUNCTION", "DESC FUNCTION", ""), read_query)

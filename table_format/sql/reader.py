@@ -219,8 +219,11 @@ class Reader:
 
     def option_key(self) -> str:
         """Read the key of an option: a string, or names separated by dots."""
-        if self.word is not None and self.word.kind is WordKind.TEXT:
-            return self.string()
+        word = self.word
+        if word is not None and word.kind is WordKind.TEXT:
+            # The value may follow without ``=``, so a second text is not a part of the key.
+            self.position += 1
+            return word.text
         return str(self.qualified_name("the key of an option"))
 
     def _option(self) -> tuple[str, str]:

@@ -7,8 +7,11 @@ module does not change the text.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import pairwise
 from typing import Final, NoReturn
 
 from sqlglot import Token, TokenType, exp
@@ -19,10 +22,12 @@ from sqlglot.errors import ParseError
 
 from table_format.counted import counted
 from table_format.sql.hints import hints_outside, options_between
+from table_format.sql.pipes import has_pipes, without_unknown_operators
 from table_format.sql.reader import Reader, SqlName
 from table_format.sql.respelling import row_types
 from table_format.sql.splices import Edit
-from table_format.sql.words import Word, WordKind, fail_at, tokens_of
+from table_format.sql.table_queries import without_table_queries
+from table_format.sql.words import RECENT_TEXTS, Word, WordKind, fail_at, tokens_of
 
 INCREMENTAL_FUNCTIONS: Final = {
     "paimon_incremental_query": "incremental-between",
@@ -34,6 +39,12 @@ _UNKNOWN_FUNCTIONS: Final = ("paimon_incremental_to_auto_tag",)
 _BEFORE_TABLE: Final = frozenset({"FROM", "JOIN", "INTO", "TABLE", "UPDATE", "USING", ",", "VIEW", "("})
 _DIALECTS: Final[tuple[type[Dialect], ...]] = (Spark, Databricks)
 """The dialect of Databricks parses syntax of Spark 4 that sqlglot's Spark dialect lacks, such as ``a:b``."""
+
+_AFTER_TABLE_QUERY: Final = (
+    *("ORDER", "SORT", "DISTRIBUTE", "CLUSTER", "WINDOW", "LIMIT", "OFFSET"),
+    *("UNION", "INTERSECT", "EXCEPT", "MINUS", "SETMINUS", "|>", ")", ",", ";"),
+)
+"""The words that may follow ``TABLE name``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +61,7 @@ class TableUse:
     """One use of a table in a query. ``end`` is the offset after time travel and hints.
 
     If the query gives no alias, one is inserted at ``alias_at``, so that the name of the table still qualifies columns.
+    ``select_at`` is the offset of the word TABLE in a query ``TABLE name``, which stands for SELECT * FROM.
     """
 
     name: SqlName
@@ -58,6 +70,7 @@ class TableUse:
     has_alias: bool = False
     travel: Travel | None = None
     options: Mapping[str, str] = field(default_factory=dict)
+    select_at: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +145,9 @@ def _chain(reader: Reader) -> SqlName:
 # --- the tree ---------------------------------------------------------------------------------------------------------
 
 
+@lru_cache(maxsize=RECENT_TEXTS)
 def tree_of(text: str) -> exp.Expr:
-    """Parse a query without its time travel clauses.
+    """Parse a query without its time travel clauses. Do not change the tree: several steps use it.
 
     Raises:
         InvalidSql: the query cannot be parsed.
@@ -145,6 +159,8 @@ def tree_of(text: str) -> exp.Expr:
             trees = [tree for tree in dialect().parser().parse(tokens, text) if tree is not None]
         except ParseError as error:
             first = first or error
+        except AssertionError:
+            continue  # a query that this parser of sqlglot did not expect
         except RecursionError:
             fail_at(text, 0, f"the query is nested too deeply ({len(text)} characters)")
         else:
@@ -154,6 +170,9 @@ def tree_of(text: str) -> exp.Expr:
 
 
 def _fail(text: str, error: ParseError | None) -> NoReturn:
+    for word, following in pairwise(Reader.of(text).words):
+        if word.says("WITH") and following.says("("):
+            fail_at(text, word.start, "WITH (...) is not supported; use a hint /*+ OPTIONS('key' = 'value') */")
     place = error.errors[0] if error is not None and error.errors else {}
     line, column = place.get("line"), place.get("col")
     if not line or not column:
@@ -177,11 +196,13 @@ def _readable(text: str, tokens: Sequence[Token]) -> list[Token]:
     reader = Reader.of(text)
     rows = {edit.start for edit in row_types(reader)}
     travels = list(_travels(reader))
-    return [
+    found = [
         Token(TokenType.STRUCT, "STRUCT", t.line, t.col, t.start, t.end, t.comments) if t.start in rows else t
         for t in tokens
         if not any(start <= t.start < end for start, end in travels)
     ]
+    found = without_table_queries(found)
+    return without_unknown_operators(found) if has_pipes(text) else found
 
 
 def _travels(reader: Reader) -> Iterator[tuple[int, int]]:
@@ -273,7 +294,24 @@ def _use(reader: Reader, table: exp.Table) -> TableUse:
         if reader.take("REPEATABLE"):
             reader.skip_parentheses()
         alias_at = reader.last_end
-    return TableUse(name, end, alias_at, bool(table.alias), travel, options)
+    keyword = _table_keyword(reader.words, start)
+    select = table.parent.parent if keyword is not None and isinstance(table.parent, exp.From) else None
+    if keyword is None or select is None:
+        return TableUse(name, end, alias_at, bool(table.alias), travel, options)
+    if reader.word is not None and not reader.sees_any(*_AFTER_TABLE_QUERY):
+        reader.fail(f"after TABLE {name}, expected ORDER BY, LIMIT or OFFSET; for other clauses, use SELECT * FROM")
+    if isinstance(select.parent, exp.Func):
+        # The engine accepts an argument of a function only in this form.
+        return TableUse(name, end, alias_at, True, travel, options)
+    return TableUse(name, end, alias_at, False, travel, options, keyword.start)
+
+
+def _table_keyword(words: Sequence[Word], start: int) -> Word | None:
+    """Return the word TABLE if it is before the name at this offset, as in ``TABLE t`` and ``f(TABLE(t))``."""
+    number = bisect_left(words, start, key=lambda word: word.start) - 1
+    if number > 0 and words[number].says("("):
+        number -= 1
+    return words[number] if number >= 0 and words[number].says("TABLE") else None
 
 
 def _follows(words: Sequence[Word], end: int) -> bool:

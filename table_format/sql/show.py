@@ -57,7 +57,34 @@ class DescribeTable:
     column: str | None = None
 
 
-ShowStatement: TypeAlias = ShowDatabases | ShowTables | ShowOfTable | ShowOptions | ShowCurrentDatabase | DescribeTable
+@dataclass(frozen=True, slots=True)
+class ShowViews:
+    """``SHOW VIEWS [IN database] [LIKE 'pattern']``."""
+
+    database: SqlName | None = None
+    pattern: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DescribeQuery:
+    """``DESCRIBE [QUERY] SELECT ...``; ``query`` is the text of the query."""
+
+    query: str
+
+
+ShowStatement: TypeAlias = (
+    ShowDatabases
+    | ShowTables
+    | ShowOfTable
+    | ShowOptions
+    | ShowCurrentDatabase
+    | ShowViews
+    | DescribeTable
+    | DescribeQuery
+)
+
+_QUERIES: Final = ("SELECT", "WITH", "FROM", "VALUES", "(")
+_CATALOG: Final = "PAIMON"
 
 
 def read_show_statement(reader: Reader) -> ShowStatement:
@@ -74,21 +101,30 @@ def read_show_statement(reader: Reader) -> ShowStatement:
 
 def _show(reader: Reader) -> ShowStatement:
     if reader.take_any("DATABASES", "SCHEMAS", "NAMESPACES"):
+        if reader.take_any("IN", "FROM") and not reader.take(_CATALOG):
+            reader.expected("paimon, the name of the catalog")
         return ShowDatabases(_pattern(reader))
     if reader.take("CURRENT"):
         if reader.take_any("DATABASE", "SCHEMA", "NAMESPACE") is None:
             reader.expected("DATABASE")
         return ShowCurrentDatabase()
-    if reader.take("TABLES"):
+    if kind := reader.take_any("TABLES", "VIEWS"):
         database = reader.qualified_name("a database") if reader.take_any("IN", "FROM") else None
-        return ShowTables(database, _pattern(reader))
+        return (ShowTables if kind == "TABLES" else ShowViews)(database, _pattern(reader))
     if reader.sees("TABLE", "EXTENDED"):
         reader.refuse("SHOW TABLE EXTENDED", "use DESCRIBE EXTENDED, or read sys.tables and sys.partitions")
+    return _show_of_table(reader)
+
+
+def _show_of_table(reader: Reader) -> ShowStatement:
     if reader.take("TBLPROPERTIES"):
         name = reader.qualified_name()
         return ShowOptions(name, reader.in_parentheses(reader.option_key)[0] if reader.sees("(") else None)
     if reader.take("CREATE", "TABLE"):
-        return ShowOfTable("CREATE TABLE", reader.qualified_name())
+        name = reader.qualified_name()
+        if reader.sees("AS", "SERDE"):
+            reader.refuse("SHOW CREATE TABLE ... AS SERDE", "leave AS SERDE out")
+        return ShowOfTable("CREATE TABLE", name)
     if reader.take("COLUMNS"):
         if reader.take_any("IN", "FROM") is None:
             reader.expected("IN")
@@ -113,11 +149,18 @@ def _pattern(reader: Reader) -> str | None:
 
 def _describe(reader: Reader) -> ShowStatement:
     reader.take_any("DESCRIBE", "DESC")
+    if any(reader.sees("QUERY", word) for word in _QUERIES):
+        reader.take("QUERY")
+        return DescribeQuery(reader.rest())
+    if reader.sees_any(*_QUERIES):
+        return DescribeQuery(reader.rest())
     reader.take("TABLE")
     extended = reader.take_any("EXTENDED", "FORMATTED") is not None
     name = reader.qualified_name()
     if reader.sees("PARTITION"):
         reader.refuse("DESCRIBE ... PARTITION", f"read `{name}$partitions`")
+    if reader.sees("AS", "JSON"):
+        reader.refuse("DESCRIBE ... AS JSON", "leave AS JSON out")
     column = str(reader.qualified_name("a column")) if reader.word is not None else None
     return DescribeTable(name, extended, column)
 
@@ -128,7 +171,7 @@ GRAMMAR: Final = Grammar(
             f"SHOW {what}"
             for what in (
                 *("DATABASES", "SCHEMAS", "NAMESPACES", "TABLES", "TBLPROPERTIES", "CREATE TABLE", "COLUMNS"),
-                *("PARTITIONS", "TAGS", "BRANCHES", "CURRENT", "TABLE EXTENDED"),
+                *("PARTITIONS", "TAGS", "BRANCHES", "CURRENT", "TABLE EXTENDED", "VIEWS"),
             )
         ),
         "DESCRIBE",

@@ -190,7 +190,7 @@ def _create(reader: Reader) -> CreateTable:
 
 
 def _is_query_in_parentheses(reader: Reader) -> bool:
-    return reader.sees("(", "SELECT") or reader.sees("(", "WITH")
+    return any(reader.sees("(", word) for word in ("SELECT", "WITH", "VALUES", "FROM", "TABLE", "("))
 
 
 def _element(reader: Reader, found: _Elements, *, flink: bool) -> None:
@@ -231,7 +231,7 @@ def _clauses(reader: Reader, found: CreateTable, elements: _Elements, *, flink: 
             found = replace(found, like=reader.qualified_name())
             if reader.sees("("):
                 reader.refuse("options of LIKE", "LIKE copies the columns, keys, comment and options of the table")
-        elif reader.take("AS") or reader.sees_any("SELECT", "WITH", "(", "VALUES", "FROM"):
+        elif reader.take("AS") or reader.sees_any("SELECT", "WITH", "(", "VALUES", "FROM", "TABLE"):
             found = replace(found, query=reader.rest())
         else:
             for clause, advice in _REFUSED_CLAUSES.items():

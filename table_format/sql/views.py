@@ -56,13 +56,20 @@ def read_view_statement(reader: Reader) -> ViewStatement:
     name = reader.qualified_name("the name of a view")
     columns: tuple[str, ...] = ()
     if reader.sees("("):
-        columns = tuple(reader.in_parentheses(lambda: reader.name("the name of a column")))
+        columns = tuple(reader.in_parentheses(lambda: _column(reader)))
     if reader.take("COMMENT"):
         reader.string()
     if reader.sees("USING"):
         return CreateView(name, "", columns, or_replace, reader.text)
     reader.expect("AS")
     return CreateView(name, reader.rest(), columns, or_replace, reader.text)
+
+
+def _column(reader: Reader) -> str:
+    name = reader.name("the name of a column")
+    if reader.take("COMMENT"):
+        reader.string()  # which no statement shows
+    return name
 
 
 GRAMMAR: Final = Grammar(

@@ -17,6 +17,8 @@ from table_format.errors import InvalidSql
 
 _NAME: Final = re.compile(r"\w+", re.UNICODE)
 _PART: Final = re.compile(r"\S+")
+RECENT_TEXTS: Final = 64
+"""The number of texts whose words and trees are kept: those of a script, or of queries that run repeatedly."""
 _TEXTS: Final = frozenset({TokenType.STRING, TokenType.RAW_STRING, TokenType.NATIONAL_STRING, TokenType.UNICODE_STRING})
 
 
@@ -74,7 +76,8 @@ def fail_at(text: str, offset: int, message: str) -> NoReturn:
     raise InvalidSql(message, line=line, column=column)
 
 
-def tokens_of(text: str) -> list[Token]:
+@lru_cache(maxsize=2)
+def tokens_of(text: str) -> tuple[Token, ...]:
     """Return the tokens of sqlglot, with ``t$files`` as one name.
 
     Raises:
@@ -84,7 +87,7 @@ def tokens_of(text: str) -> list[Token]:
         found = _Tokenizer(dialect=Spark()).tokenize(text)
     except TokenError:
         fail_at(text, len(text.rstrip()), "a quote or a comment is not closed")
-    return list(_with_suffixed_names(found))
+    return tuple(_with_suffixed_names(found))
 
 
 def _with_suffixed_names(tokens: Sequence[Token]) -> Iterator[Token]:
@@ -115,7 +118,7 @@ def _with_suffixed_names(tokens: Sequence[Token]) -> Iterator[Token]:
         yield token
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=RECENT_TEXTS)
 def words_of(text: str) -> tuple[Word, ...]:
     """Return all words without comments. Several steps need them, so the words of recent texts are cached.
 

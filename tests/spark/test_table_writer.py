@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from pyspark.sql import functions as F
 
-from table_format.errors import AlreadyExistsError, InvalidInputError, TableNotFound
+from table_format import col
+from table_format.errors import AlreadyExistsError, InvalidInputError, TableNotFound, UnsupportedFeature
 from tests.spark.lakes import TestLake, rows_of
 
 pytestmark = pytest.mark.spark
@@ -65,3 +67,78 @@ def test_a_new_table_of_an_attached_database_gets_an_entry(lake: TestLake) -> No
         assert rows_of(lake.spark.sql("SELECT id FROM s.t")) == [(1,)]
     finally:
         lake.spark.sql("DROP DATABASE IF EXISTS s CASCADE")
+
+
+# --- overwrite(condition) ---------------------------------------------------------------------------------------------
+
+
+def overwritten(lake: TestLake, condition: Any, *rows: tuple[object, ...]) -> list[tuple[Any, ...]]:
+    """Create a table with the partitions a, b, c and null, overwrite those that match, and return the rows."""
+    first = frame(lake, ("a", 1, "x"), ("b", 2, "x"), ("c", 3, "x"), (None, 4, "x"))
+    lake.lake.write_to(first, "s.t").partitioned_by("dt").create_or_replace()
+    lake.lake.write_to(frame(lake, *rows), "s.t").overwrite(condition)
+    return lake.rows()
+
+
+OLD = [("a", 1, "x"), ("b", 2, "x"), ("c", 3, "x"), (None, 4, "x")]
+
+
+@pytest.mark.parametrize(
+    ("condition", "new", "kept"),
+    [
+        ("dt = 'b'", "b", "ac0"),
+        ("DT >= 'b' AND length(t.dt) = 1", "b", "a0"),
+        (lambda: F.col("dt").isin("a", "c"), "c", "b0"),
+        (col("dt") == "a", "a", "bc0"),
+        ("dt IS NULL", None, "abc"),
+        ("dt IN (SELECT max(v) FROM VALUES ('a'), ('b') AS q(v)) OR dt = 'new'", "new", "ac0"),
+        ("true", "b", ""),
+    ],
+)
+def test_the_partitions_that_match_a_condition_are_replaced(
+    lake: TestLake, condition: Any, new: str | None, kept: str
+) -> None:
+    wanted = [*(row for row in OLD if (row[0] or "0") in kept), (new, 9, "y")]
+    if callable(condition):
+        condition = condition()  # a Spark column, which needs a session
+    assert overwritten(lake, condition, (new, 9, "y")) == sorted(wanted, key=repr)
+
+
+def test_partitions_that_match_are_emptied_if_there_are_no_new_rows(lake: TestLake) -> None:
+    assert overwritten(lake, "dt < 'c'") == [("c", 3, "x"), (None, 4, "x")]
+    assert overwritten(lake, "dt = 'nothing'") == OLD
+
+
+def test_a_condition_on_other_columns_replaces_nothing(lake: TestLake) -> None:
+    with pytest.raises(InvalidInputError, match=r"`id` is not a partition column; the partition columns are dt\."):
+        overwritten(lake, "dt = 'a' AND id = 1", ("a", 9, "y"))
+    assert lake.rows() == OLD
+    with pytest.raises(InvalidInputError, match="is not a partition column"):
+        overwritten(lake, col("v") == "x", ("a", 9, "y"))
+    with pytest.raises(InvalidInputError, match="where= requires mode='overwrite'"):
+        lake.lake.write(frame(lake), "s.t", where="dt = 'a'")
+
+
+def test_rows_outside_of_the_condition_are_refused_and_leave_no_files(lake: TestLake) -> None:
+    overwritten(lake, "dt = 'b'", ("b", 9, "y"))
+    before, files = lake.rows(), lake.files()
+    writer = lake.lake.write_to(frame(lake, ("a", 7, "z"), ("b", 7, "z")), "s.t")
+    with pytest.raises(InvalidInputError, match=r"in partition \{dt='a'\}, outside the partitions that the condition"):
+        writer.overwrite("dt = 'b'")
+    assert (lake.rows(), lake.files()) == (before, files)
+
+
+def test_a_condition_selects_partitions_of_every_kind_of_table(lake: TestLake) -> None:
+    keyed = lake.lake.write_to(frame(lake, ("a", 1, "x"), ("b", 1, "x")), "s.k").partitioned_by("dt")
+    keyed.table_property("primary-key", "dt,id").table_property("bucket", "-1").create()
+    lake.lake.write_to(frame(lake, ("b", 2, "y")), "s.k").overwrite("dt > 'a'")
+    assert lake.rows("k") == [("a", 1, "x"), ("b", 2, "y")]
+    lake.lake.write_to(frame(lake, ("a", 1, "x")), "s.plain").create()
+    with pytest.raises(InvalidInputError, match="the partition columns are none"):
+        lake.lake.write_to(frame(lake), "s.plain").overwrite("dt = 'a'")
+    lake.lake.write_to(frame(lake, ("b", 2, "y")), "s.plain").overwrite("1 = 1")
+    assert lake.rows("plain") == [("b", 2, "y")]
+    across = lake.lake.write_to(frame(lake, ("a", 1, "x")), "s.across").partitioned_by("dt")
+    across.table_property("primary-key", "id").table_property("bucket", "-1").create()
+    with pytest.raises(UnsupportedFeature, match="the primary key lacks partition columns"):
+        lake.lake.write_to(frame(lake, ("a", 2, "y")), "s.across").overwrite("dt = 'a'")

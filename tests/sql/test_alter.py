@@ -56,6 +56,12 @@ CHANGES: dict[str, tuple[SchemaChange, ...]] = {
         MoveColumn(("a",), first=True),
     ),
     "ALTER a AFTER b": (MoveColumn(("a",), after="b"),),
+    "ALTER COLUMN a TYPE BIGINT COMMENT 'x', s.b FIRST, c AFTER a": (
+        AlterColumnType(("a",), BigIntType()),
+        SetColumnComment(("a",), "x"),
+        MoveColumn(("s", "b"), first=True),
+        MoveColumn(("c",), after="a"),
+    ),
     "ALTER COLUMN a SET NOT NULL": (SetNullability(("a",), nullable=False),),
     "ALTER COLUMN a DROP NOT NULL": (SetNullability(("a",), nullable=True),),
     "CHANGE COLUMN a b BIGINT": (AlterColumnType(("a",), BigIntType()), RenameColumn(("a",), "b")),

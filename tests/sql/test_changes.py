@@ -93,3 +93,11 @@ def test_a_syntax_error_names_its_line_and_column(text: str, column: int) -> Non
 def test_a_merge_may_change_the_schema() -> None:
     found = read("MERGE WITH SCHEMA EVOLUTION INTO d.t USING d.s ON t.k = s.k WHEN NOT MATCHED THEN INSERT *")
     assert found == MergeStatement(T, SqlName(("d", "s")), "t.k = s.k", (WhenNotMatched(),), evolves=True)
+
+
+def test_an_alias_of_the_source_may_name_its_columns() -> None:
+    found = read_change_statement(
+        Reader.of("MERGE INTO t USING (VALUES (1)) AS s(k) ON t.k = s.k WHEN MATCHED THEN DELETE")
+    )
+    assert isinstance(found, MergeStatement)
+    assert (found.source, found.source_alias, found.source_columns) == ("VALUES (1)", "s", ("k",))

@@ -69,3 +69,11 @@ UNCERTAIN = (
 @pytest.mark.parametrize("text", UNCERTAIN)
 def test_conditions_that_may_not_hold_for_every_row_are_not_used(text: str) -> None:
     assert conditions_of(text) == {}
+
+
+@pytest.mark.parametrize(
+    "operators",
+    ["AGGREGATE count(*) AS k GROUP BY v", "SELECT v AS k", "ORDER BY v LIMIT 3", "PIVOT (max(k) FOR v IN (1))"],
+)
+def test_conditions_after_other_pipe_operators_are_not_those_of_the_table(operators: str) -> None:
+    assert conditions_of(f"FROM t |> {operators} |> WHERE k > 1") == {}

@@ -47,6 +47,7 @@ NOT_TAKEN = (
     "SELECT * FROM t",
     "SELECT * FROM t ORDER BY a",
     "SELECT * FROM t LIMIT ALL",
+    "FROM t |> LIMIT 3 |> WHERE a > 1",
     "SELECT * FROM t LIMIT 1 + 1",
     "SELECT * FROM t LIMIT :text",
     "SELECT * FROM t LIMIT 3 OFFSET 1 + 1",

@@ -30,6 +30,15 @@ NAMES = {
     "SELECT a FROM x UNION ALL (SELECT b FROM y EXCEPT SELECT c FROM z)": ["x", "y", "z"],
     "SELECT t:a.b::int FROM d.t": ["d.t"],
     "VALUES (1)": [],
+    "TABLE d.t ORDER BY t.k DESC LIMIT 3": ["d.t"],
+    "(TABLE a) UNION ALL TABLE b EXCEPT (TABLE c)": ["a", "b", "c"],
+    "WITH q AS (TABLE a) TABLE q": ["a"],
+    "SELECT EXISTS (TABLE a), k IN (TABLE b) FROM f(TABLE c) JOIN (TABLE d) x ON x.table = 1": list("abcd"),
+    "SELECT table, (table) AS table FROM f(g(1, TABLE(e.a)), TABLE b) WHERE table IS NULL": ["e.a", "b"],
+    "FROM a |> SET k = (SELECT 1 FROM b) |> DROP v |> OFFSET 3 |> UNION ALL SELECT * FROM c |> LIMIT 1": list("abc"),
+    "FROM a |> WHERE k IN (FROM b |> EXCEPT TABLE c) |> ORDER BY k |> LIMIT 2 |> OFFSET 1 |> JOIN d ON true": list(
+        "abcd"
+    ),
     "SELECT * FROM my_table$snapshots s, `d`.`t$files`, d.t$branch_b$files": [
         "my_table$snapshots",
         "d.t$files",
@@ -137,3 +146,22 @@ def test_a_query_with_a_syntax_error_names_line_and_column(text: str) -> None:
 
 def test_possible_table_names_are_found_in_a_text_that_cannot_be_parsed() -> None:
     assert [str(name) for name in names_in("COPY INTO t FROM 'x', u WHERE a = d.v AND b")] == ["t", "u", "d.v"]
+
+
+def test_nothing_but_an_order_or_a_limit_follows_a_query_of_a_whole_table() -> None:
+    with pytest.raises(InvalidSql, match=r"line 2, column 1: after TABLE d\.t, expected ORDER BY, LIMIT or OFFSET"):
+        tables_of("TABLE d.t\nWHERE a = 1")
+
+
+def test_a_query_that_sqlglot_cannot_handle_is_an_error_of_the_query(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr("sqlglot.parser.Parser.parse", broken)
+    with pytest.raises(InvalidSql, match="line 1, column 1: this query cannot be parsed"):
+        tables_of("SELECT 'a query of which no other test keeps the tree'")
+
+
+def test_options_in_parentheses_are_refused_with_an_alternative() -> None:
+    with pytest.raises(InvalidSql, match=r"line 1, column 19: WITH \(\.\.\.\) is not supported; use a hint"):
+        tables_of("SELECT * FROM d.t WITH ('scan.snapshot-id' = '1')")

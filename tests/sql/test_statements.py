@@ -15,12 +15,14 @@ from table_format.sql.insert import OF_QUERY, Insert
 from table_format.sql.queries import Explain, OfEngine, Query
 from table_format.sql.reader import Reader, SqlName
 from table_format.sql.show import (
+    DescribeQuery,
     DescribeTable,
     ShowCurrentDatabase,
     ShowDatabases,
     ShowOfTable,
     ShowOptions,
     ShowTables,
+    ShowViews,
 )
 from table_format.sql.values import without_defaults
 from table_format.sql.views import CreateView, DropView
@@ -44,7 +46,13 @@ STATEMENTS: dict[str, object] = {
     "USE DATABASE d": UseDatabase(D),
     "DESCRIBE DATABASE d": DescribeDatabase(D),
     "SHOW DATABASES LIKE 'a*'": ShowDatabases("a*"),
+    "SHOW NAMESPACES IN paimon 'a*'": ShowDatabases("a*"),
     "SHOW CURRENT DATABASE": ShowCurrentDatabase(),
+    "SHOW VIEWS FROM d 'v*'": ShowViews(D, "v*"),
+    "DESCRIBE QUERY SELECT 1": DescribeQuery("               SELECT 1"),
+    "DESC WITH a AS (SELECT 1) SELECT * FROM a": DescribeQuery("     WITH a AS (SELECT 1) SELECT * FROM a"),
+    "DESC query": DescribeTable(SqlName(("query",))),
+    "DESCRIBE FUNCTION max": OfEngine("DESCRIBE FUNCTION max"),
     "SHOW TABLES": ShowTables(),
     "SHOW TABLES IN d LIKE 'x|y'": ShowTables(D, "x|y"),
     "SHOW PARTITIONS d.t PARTITION (dt = 'x')": ShowOfTable("PARTITIONS", DT, {"dt": "x"}),
@@ -73,6 +81,12 @@ STATEMENTS: dict[str, object] = {
         DT, "                                          SELECT 2", overwrites=True, partition={"a": 1, "b": OF_QUERY}
     ),
     "INSERT INTO t BY NAME SELECT 1 AS a": Insert(T, "                      SELECT 1 AS a", by_name=True),
+    "WITH a AS (SELECT 1) INSERT INTO t (b) SELECT * FROM a": Insert(
+        T, "WITH a AS (SELECT 1)                   SELECT * FROM a", columns=("b",)
+    ),
+    "INSERT INTO t REPLACE WHERE a = 1 AND b IN (SELECT 1) TABLE u": Insert(
+        T, " " * 54 + "TABLE u", replaces="a = 1 AND b IN (SELECT 1)"
+    ),
     "INSERT INTO t /*+ OPTIONS('a'='b') */ (SELECT 1)": Insert(
         T, "                                      (SELECT 1)", options={"a": "b"}
     ),
@@ -108,9 +122,18 @@ REFUSED = {
     "SHOW TABLE EXTENDED LIKE 'x'": "SHOW TABLE EXTENDED",
     "CREATE VIEW v AS SELECT 1": "CREATE VIEW",
     "CREATE GLOBAL TEMPORARY VIEW v AS SELECT 1": "CREATE GLOBAL TEMPORARY VIEW",
-    "INSERT INTO t REPLACE WHERE a = 1 SELECT 1": "INSERT INTO ... REPLACE",
+    "INSERT INTO t REPLACE USING (a) SELECT 1": "INSERT INTO ... REPLACE without WHERE",
+    "INSERT OVERWRITE t REPLACE WHERE a = 1 SELECT 1": "REPLACE WHERE with OVERWRITE, PARTITION or columns",
     "INSERT OVERWRITE DIRECTORY '/x' SELECT 1": "INSERT OVERWRITE DIRECTORY",
-    "WITH a AS (SELECT 1) INSERT INTO t SELECT * FROM a": "INSERT after WITH or FROM",
+    "FROM a INSERT INTO t SELECT 1": "INSERT after FROM",
+    "WITH a AS (SELECT 1) INSERT INTO t WITH b AS (SELECT 1) SELECT 1": "WITH before and after INSERT",
+    "SHOW CREATE TABLE t AS SERDE": "SHOW CREATE TABLE ... AS SERDE",
+    "DESCRIBE t AS JSON": "DESCRIBE ... AS JSON",
+    "ALTER TABLE t REPLACE COLUMNS (a INT)": "REPLACE COLUMNS",
+    "ALTER TABLE t CLUSTER BY (a)": "ALTER TABLE ... CLUSTER BY",
+    "ALTER TABLE t RENAME PARTITION (a = 1) TO (a = 2)": "ALTER TABLE ... PARTITION",
+    "ALTER TABLE t ADD COLUMN IF NOT EXISTS a INT": "ADD COLUMN IF NOT EXISTS",
+    "MERGE INTO t USING s VERSION AS OF 1 ON true WHEN MATCHED THEN DELETE": "time travel of the source",
     "WITH a AS (SELECT 1) MERGE INTO t USING a ON t.b = a.b WHEN MATCHED THEN DELETE": "MERGE after WITH",
     "WITH a(b) AS (SELECT (1)), c (SELECT 2) UPDATE t SET b = 1": "UPDATE after WITH",
     "with a as (SELECT 1) delete from t": "DELETE after WITH",

@@ -32,7 +32,7 @@ from table_format.metastore.commit.proposals import (
 )
 from table_format.metastore.manifest.manifest_changes import FileChanges, append_changes, compact_changes
 from table_format.metastore.manifest.manifest_store import ManifestStore
-from table_format.metastore.manifest.partitions import Partitions, PartitionSpec
+from table_format.metastore.manifest.partitions import PartitionChoice, Partitions, PartitionSpec
 from table_format.metastore.manifest.statistics_file import write_statistics
 from table_format.metastore.scan.live_state import LiveState
 from table_format.metastore.schema.schema_store import SchemaStore
@@ -172,15 +172,15 @@ class TableCommit:
         self,
         committable: Committable,
         *,
-        partition: PartitionSpec | Sequence[PartitionSpec] | None = None,
+        partition: PartitionSpec | Sequence[PartitionSpec] | PartitionChoice | None = None,
         dynamic: bool | None = None,
     ) -> tuple[Snapshot, ...]:
         """Replace the rows of partitions by new files. Return the new snapshots, at most two.
 
         A dynamic overwrite replaces the partitions that have new files, and does nothing without new files. A static
-        overwrite replaces all partitions with the values of ``partition`` (or of one of several), or the whole table
-        for ``None``. ``dynamic`` is by default the table's option for partitioned tables without ``partition``.
-        Changelog files are not committed.
+        overwrite replaces all partitions with the values of ``partition`` (or of one of several), those that the
+        function ``partition`` selects, or the whole table for ``None``. ``dynamic`` is by default the table's option
+        for partitioned tables without ``partition``. Changelog files are not committed.
 
         Raises:
             InvalidInputError: a new file is outside ``partition``.
@@ -189,19 +189,17 @@ class TableCommit:
         c = self._context
         if dynamic is None:
             dynamic = partition is None and c.options.commit.dynamic_partition_overwrite
-        specs = _specs(partition)
-        for spec in specs:
-            c.partitions.check_spec(spec)
+        target = partition if callable(partition) else self._specs(partition)
         new = append_changes(committable.messages).without_changelog()
         compacted = tuple(replace(m, compact_changelog_files=()) for m in committable.messages)
-        self._check_inside(new, specs)
+        self._check_inside(new, target)
         snapshots: list[Snapshot] = []
         if dynamic and c.schema.partition_keys:
             touched = frozenset(entry.partition for entry in new.entries)
             if touched:
                 snapshots.append(self._publish(self._overwrite_job(committable, new, touched)))
         else:
-            snapshots.append(self._publish(self._overwrite_job(committable, new, specs)))
+            snapshots.append(self._publish(self._overwrite_job(committable, new, target)))
         return (*snapshots, *self._commit_compaction(replace(committable, messages=compacted), snapshots))
 
     def rewrite(self, committable: Committable, base: Snapshot, partitions: frozenset[bytes]) -> Snapshot:
@@ -373,7 +371,10 @@ class TableCommit:
         return (self._publish(self._overwrite_job(nothing, FileChanges(), specs)),)
 
     def _overwrite_job(
-        self, committable: Committable, new: FileChanges, target: frozenset[bytes] | tuple[PartitionSpec, ...]
+        self,
+        committable: Committable,
+        new: FileChanges,
+        target: frozenset[bytes] | tuple[PartitionSpec, ...] | PartitionChoice,
     ) -> CommitJob:
         return CommitJob(
             identifier=committable.identifier,
@@ -385,18 +386,26 @@ class TableCommit:
             files=new.added_names,
         )
 
-    def _check_inside(self, new: FileChanges, specs: tuple[PartitionSpec, ...]) -> None:
-        c = self._context
+    def _specs(self, partition: PartitionSpec | Sequence[PartitionSpec] | None) -> tuple[PartitionSpec, ...]:
+        found: tuple[PartitionSpec, ...]
+        if partition is None or isinstance(partition, Mapping):
+            found = ({**(partition or {})},)
+        else:
+            found = tuple({**spec} for spec in mappings(partition, "partition"))
+        for spec in found:
+            self._context.partitions.check_spec(spec)
+        return found
+
+    def _check_inside(self, new: FileChanges, target: tuple[PartitionSpec, ...] | PartitionChoice) -> None:
+        partitions = self._context.partitions
+        if isinstance(target, tuple):
+            inside = {p for p in new.partitions if any(partitions.matches(spec, p) for spec in target)}
+            shown = f"the partitions to overwrite, {', '.join(map(str, target))}"
+        else:
+            inside = {*target(new.partitions)} if new.partitions else set()
+            shown = "the partitions that the condition selects"
         for entry in new.entries:
-            if not any(c.partitions.matches(spec, entry.partition) for spec in specs):
-                message = (
-                    f"new file '{entry.file.file_name}' is in {c.partitions.shown(entry.partition)}, outside the "
-                    f"partitions to overwrite, {', '.join(map(str, specs))}"
-                )
+            if entry.partition not in inside:
+                where = partitions.shown(entry.partition)
+                message = f"new file '{entry.file.file_name}' is in {where}, outside {shown}"
                 raise InvalidInputError(message)
-
-
-def _specs(partition: PartitionSpec | Sequence[PartitionSpec] | None) -> tuple[PartitionSpec, ...]:
-    if partition is None or isinstance(partition, Mapping):
-        return ({**(partition or {})},)
-    return tuple({**spec} for spec in mappings(partition, "partition"))

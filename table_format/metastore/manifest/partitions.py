@@ -5,7 +5,7 @@ Entries contain partitions as bytes, and a table has few distinct ones, so each 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from table_format.codecs.binary_row import deserialize_row, serialize_row
@@ -19,6 +19,9 @@ from table_format.options.table_options import TableOptions
 
 PartitionSpec: TypeAlias = Mapping[str, InternalValue]
 """Values of some or all partition keys, which select all partitions with these values."""
+
+PartitionChoice: TypeAlias = Callable[[frozenset[bytes]], frozenset[bytes]]
+"""A function that selects some of the given partitions."""
 
 
 class Partitions:

@@ -41,6 +41,12 @@ Scans: TypeAlias = Mapping[int, FrameSource]
 _LEAF: Final = "LogicalRDD"
 _EXCLUDED_RULES: Final = "spark.sql.optimizer.excludedRules"
 _PRUNING: Final = "ColumnPruning"
+_CHOOSING: Final = frozenset({"Project", "Aggregate"})
+"""Operations whose output has only the columns that they refer to."""
+_PASSING: Final = frozenset({"Filter", "Join", "Sort", "GlobalLimit", "LocalLimit", "Offset", "Window"})
+"""Operations that refer to some columns by their ids and also pass all others on."""
+_RENAMING: Final = frozenset({"SubqueryAlias", "View"})
+"""Operations without expressions. SQL text reads a DataFrame through a view."""
 _NUMBER: Final = re.compile(r"#(\d+)")
 _UNUSED: Final = "the query read a column of the table that it did not need when it was planned"
 
@@ -304,20 +310,18 @@ def _required(parents: tuple[JavaObject, ...]) -> set[int] | None:
     found: set[int] = set()
     for parent in reversed(parents):
         kind = class_name(parent)
-        if kind not in ("Project", "Aggregate", "Filter", "SubqueryAlias"):
+        if kind in _RENAMING:
+            continue
+        if kind not in _CHOOSING and kind not in _PASSING:
             return None
         found |= _references(parent)
-        if kind in ("Project", "Aggregate"):
+        if kind in _CHOOSING:
             return found
     return None
 
 
 def _leaves(plan: JavaObject, scans: Scans) -> Iterator[JavaObject]:
-    if _is_template(plan, scans):
-        yield plan
-        return
-    for child in items_of(plan.children()):
-        yield from _leaves(child, scans)
+    return (leaf for leaf in items_of(plan.collectLeaves()) if _is_template(leaf, scans))
 
 
 def _is_template(plan: JavaObject, scans: Scans) -> bool:

@@ -8,7 +8,7 @@ names.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
@@ -28,11 +28,11 @@ def queried(
     text: str,
     parameters: Mapping[str, object],
     frames: Mapping[str, DataFrame],
-    columns: Mapping[str, Sequence[str]],
+    columns: Callable[[DataFrame], Sequence[str] | None],
 ) -> DataFrame:
     """Return the DataFrame of a query in which ``{name}`` stands for each DataFrame. Other braces are doubled.
 
-    ``columns`` are those that the query may need of a DataFrame; by default all.
+    ``columns`` returns those that the query may need of a DataFrame; ``None`` for all.
     """
     arguments: Any = dict(parameters) or None
     if not frames:
@@ -46,7 +46,7 @@ def queried(
     planned = {name: frame for name, frame in tables.items() if hidden.intersection(frame._scans)}
     if planned:
         for name, frame in planned.items():
-            wanted = columns.get(name)
+            wanted = columns(frame)
             narrow = frame if wanted is None else frame.select(*(quoted(column) for column in wanted))
             given[name] = ClassicDataFrame(narrow._jdf, spark)
         found = spark.sql(text, arguments, **given)

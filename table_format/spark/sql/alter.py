@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from table_format.errors import BranchNotFound, TagNotFound
+from table_format.model.schema_change import SchemaChange
+from table_format.spark.dml.clauses import Names
 from table_format.spark.sql.results import nothing
 from table_format.spark.sql.session import SqlSession
 from table_format.spark.sql.tables import table_partition
@@ -21,6 +24,7 @@ from table_format.sql.alter import (
     RenameTag,
     SetTag,
 )
+from table_format.sql.column_paths import spelled_change
 from table_format.sql.reader import SqlName
 from table_format.table.table import Table
 
@@ -33,7 +37,7 @@ def run_alter_statement(session: SqlSession, statement: AlterStatement) -> DataF
     name = session.table_name(statement.name)
     match statement:
         case AlterTable(changes=changes):
-            session.catalog.alter_table(name, changes)
+            session.catalog.alter_table(name, _spelled(session, name, changes))
             session.keep_attached(name)
         case RenameTable(new_name=new_name):
             renamed = _renamed(session, name, new_name)
@@ -59,6 +63,13 @@ def run_alter_statement(session: SqlSession, statement: AlterStatement) -> DataF
         case RenameBranch(branch=branch, new_branch=new_branch):
             session.data_table(name).rename_branch(branch, new_branch)
     return nothing(session.spark)
+
+
+def _spelled(session: SqlSession, name: str, changes: Sequence[SchemaChange]) -> Sequence[SchemaChange]:
+    if Names.of(session.spark).is_case_sensitive:
+        return changes
+    fields = session.data_table(name).schema.fields
+    return [spelled_change(change, fields) for change in changes]
 
 
 def _renamed(session: SqlSession, old: str, new: SqlName) -> str:

@@ -64,6 +64,8 @@ def _merge(
         source_alias = statement.source_alias or source.parts[-1]
     else:
         frame, source_alias = frame_of_query(session, source), statement.source_alias or "source"
+    if statement.source_columns:
+        frame = _renamed(frame, statement.source_columns, source_alias)
     of_kind: dict[type[WhenClause], list[MatchedClause | Insert]] = {
         WhenMatched: [],
         WhenNotMatched: [],
@@ -82,6 +84,13 @@ def _merge(
         source_alias=source_alias,
         options={MERGE_SCHEMA.key: "true"} if statement.evolves else None,
     )
+
+
+def _renamed(frame: DataFrame, columns: tuple[str, ...], alias: str) -> DataFrame:
+    if len(columns) != len(frame.columns):
+        message = f"the source '{alias}' has {len(frame.columns)} columns, but {len(columns)} names are given for them"
+        raise InvalidInputError(message)
+    return frame.toDF(*columns)
 
 
 def _clause(texts: Expressions, clause: WhenClause, values_of: _ValuesOf) -> MatchedClause | Insert:

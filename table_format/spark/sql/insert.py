@@ -13,6 +13,7 @@ from table_format.model.schema import TableSchema
 from table_format.model.types import DataField
 from table_format.options.unread import Reader
 from table_format.spark.names import column
+from table_format.spark.sql.expressions import expressions_of
 from table_format.spark.sql.queries import frame_of_query
 from table_format.spark.sql.results import nothing
 from table_format.spark.sql.session import SqlSession
@@ -35,6 +36,7 @@ def run_insert(session: SqlSession, statement: Insert) -> DataFrame:
 
     Raises:
         InvalidData: columns or values do not fit the table. Nothing was committed.
+        InvalidInputError: the condition of REPLACE WHERE does not select whole partitions. Nothing was committed.
     """
     name = session.table_name(statement.name)
     options = dict(statement.options)
@@ -42,6 +44,11 @@ def run_insert(session: SqlSession, statement: Insert) -> DataFrame:
     schema = table.schema
     given, named = _partition(schema, statement)
     rows = _rows(session, name, schema, statement, given, merges_schema=table.options.write.merge_schema)
+    if statement.replaces is not None:
+        with expressions_of(session) as texts:
+            where = texts.readable(statement.replaces)
+            session.tables.write(rows, name, "overwrite", where=where, options=options)
+        return nothing(session.spark)
     if not statement.overwrites:
         session.tables.write(rows, name, "append", options=options)
         return nothing(session.spark)

@@ -63,7 +63,13 @@ def frame_of_query(session: SqlSession, text: str) -> DataFrame:
     spliced = splicing.of_text(text, session.state.database)
     if spliced is None:
         return session.spark.sql(text, dict(session.parameters) or None)
-    return queried(session.spark, spliced, session.parameters, splicing.frames, splicing.columns)
+    return queried(
+        session.spark,
+        spliced,
+        session.parameters,
+        splicing.frames,
+        lambda frame: _needed(frame.columns, splicing.named),
+    )
 
 
 def spliced(session: SqlSession, text: str) -> tuple[str, Mapping[str, DataFrame]]:
@@ -133,14 +139,12 @@ _NOTHING: Final = _Pushed()
 class _Splicing:
     """Builds the text of a query for Spark, and the DataFrames for its placeholders.
 
-    Each state of a table occurs once. ``named`` are the names in the query, ``columns`` the columns that a DataFrame
-    may need.
+    Each state of a table occurs once. ``named`` are the names in the query.
     """
 
     session: SqlSession
     named: frozenset[str] | None
     frames: dict[str, DataFrame] = field(default_factory=dict)
-    columns: dict[str, Sequence[str]] = field(default_factory=dict)
     _places: dict[tuple[str, tuple[tuple[str, str], ...], tuple[str, ...]], str] = field(default_factory=dict)
     _views: list[str] = field(default_factory=list)
 
@@ -194,6 +198,8 @@ class _Splicing:
         self, session: SqlSession, text: str, use: TableUse, pushed: _Pushed, hidden: Sequence[str]
     ) -> list[Edit]:
         alias = [] if use.has_alias else [Edit(use.alias_at, use.alias_at, f" AS {quoted(use.name.parts[-1])}")]
+        if use.select_at is not None:
+            alias.append(Edit(use.select_at, use.name.start, "SELECT * FROM "))
         view = session.state.views.get(_view_name(use))
         if view is not None:
             return [Edit(use.name.start, use.end, self._of_view(text, use, *view)), *alias]
@@ -247,12 +253,11 @@ class _Splicing:
         key = (name, tuple(sorted(options.items())), tuple(hidden))
         if key not in self._places:
             self._places[key] = place = f"t{len(self._places)}"
-            self.frames[place] = self._frame(place, name, options, pushed, hidden)
+            self.frames[place] = self._frame(name, options, pushed, hidden)
         return f"{{{self._places[key]}}}"
 
     def _frame(
         self,
-        place: str,
         name: str,
         options: Mapping[str, str],
         pushed: _Pushed,
@@ -261,11 +266,7 @@ class _Splicing:
         tables = self.session.tables
         if not self.session.is_connect:
             # The plan of the query shows what it needs when its rows are needed.
-            frame = tables.table(name, columns=self._columns(name, options, hidden), **options)
-            wanted = _needed(frame.columns, self.named)
-            if wanted is not None:
-                self.columns[place] = wanted
-            return frame
+            return tables.table(name, columns=self._columns(name, options, hidden), **options)
         opened = self.session.catalog.load_any(name)
         if isinstance(opened, SystemTable):
             return tables.table(name, **options)

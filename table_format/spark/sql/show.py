@@ -9,13 +9,17 @@ from typing import TYPE_CHECKING
 from table_format.errors import ColumnNotFound, UnsupportedFeature
 from table_format.model.types import DataField
 from table_format.secrets import shown_options
+from table_format.spark.names import quoted
 from table_format.spark.sql.databases import require_database
+from table_format.spark.sql.queries import frame_of_query
 from table_format.spark.sql.results import rows_of
 from table_format.spark.sql.session import SqlSession
 from table_format.spark.sql.tables import spelled, table_partition
 from table_format.spark.types import spark_type
 from table_format.sql.definitions import create_table_sql, type_sql
+from table_format.sql.reader import SqlName
 from table_format.sql.show import (
+    DescribeQuery,
     DescribeTable,
     ShowCurrentDatabase,
     ShowDatabases,
@@ -23,6 +27,7 @@ from table_format.sql.show import (
     ShowOptions,
     ShowStatement,
     ShowTables,
+    ShowViews,
 )
 from table_format.table.rows.partition_values import partition_spec
 from table_format.table.system.partitions import partition_totals
@@ -48,6 +53,10 @@ def run_show_statement(session: SqlSession, statement: ShowStatement) -> DataFra
             return _tables(session, statement)
         case ShowOptions(name, key):
             return _options(session, session.data_table(session.table_name(name)), key)
+        case ShowViews():
+            return _views(session, statement)
+        case DescribeQuery(query):
+            return _described_frame(session, frame_of_query(session, query))
         case DescribeTable():
             return _described(session, statement)
         case ShowOfTable():
@@ -72,6 +81,15 @@ def _tables(session: SqlSession, statement: ShowTables) -> DataFrame:
     return rows_of(session.spark, "namespace string, tableName string, isTemporary boolean", found)
 
 
+def _views(session: SqlSession, statement: ShowViews) -> DataFrame:
+    """Return the temporary views of the lake and of the session. The catalog stores no views."""
+    if statement.database is not None:
+        require_database(session, session.database_name(statement.database))
+    known = {row["viewName"] for row in session.spark.sql("SHOW VIEWS").collect() if row["isTemporary"]}
+    found = [("", name, True) for name in _fitting(sorted(known | session.state.views.keys()), statement.pattern)]
+    return rows_of(session.spark, "namespace string, viewName string, isTemporary boolean", found)
+
+
 def _options(session: SqlSession, table: Table, key: str | None) -> DataFrame:
     options = shown_options(table.schema.options)
     for name, columns in (("primary-key", table.schema.primary_keys), ("partition", table.schema.partition_keys)):
@@ -83,9 +101,11 @@ def _options(session: SqlSession, table: Table, key: str | None) -> DataFrame:
 
 
 def _of_table(session: SqlSession, statement: ShowOfTable) -> DataFrame:
-    name = session.table_name(statement.name)
     if statement.what == "COLUMNS":
-        return rows_of(session.spark, "col_name string", [(field.name,) for field in _fields(session, name)])
+        view = _view(session, statement.name)
+        names = [f.name for f in _fields(session, session.table_name(statement.name))] if view is None else view.columns
+        return rows_of(session.spark, "col_name string", [(name,) for name in names])
+    name = session.table_name(statement.name)
     table = session.data_table(name)
     match statement.what:
         case "TAGS":
@@ -117,7 +137,21 @@ def _fields(session: SqlSession, name: str) -> Sequence[DataField]:
     return opened.fields if isinstance(opened, SystemTable) else opened.schema.fields
 
 
+def _view(session: SqlSession, name: SqlName) -> DataFrame | None:
+    """Return the rows of a temporary view of the lake; ``None`` if the name is not one."""
+    if str(name).lower() not in session.state.views:
+        return None
+    return frame_of_query(session, f"TABLE {quoted(name.parts[0])}")
+
+
+def _described_frame(session: SqlSession, frame: DataFrame) -> DataFrame:
+    return rows_of(session.spark, _COLUMNS, [(f.name, f.dataType.simpleString(), None) for f in frame.schema.fields])
+
+
 def _described(session: SqlSession, statement: DescribeTable) -> DataFrame:
+    view = _view(session, statement.name)
+    if view is not None and statement.column is None:
+        return _described_frame(session, view)
     name = session.table_name(statement.name)
     opened = session.catalog.load_any(name)
     fields = _fields(session, name)

@@ -27,7 +27,7 @@ from table_format.metastore.expiry.expire_snapshots import expire_snapshots
 from table_format.metastore.expiry.expire_tags import expire_tags
 from table_format.metastore.expiry.orphans import reached_names
 from table_format.metastore.history.automatic_tags import create_batch_tag, create_period_tags
-from table_format.metastore.manifest.partitions import PartitionSpec
+from table_format.metastore.manifest.partitions import PartitionChoice, PartitionSpec
 from table_format.metastore.references.consumers import expire_consumers
 from table_format.model import arguments
 from table_format.model.commit import CommitMessage, Committable
@@ -153,13 +153,14 @@ class BatchCommit:
         self,
         messages: Iterable[CommitMessage],
         *,
-        partition: PartitionSpec | Sequence[PartitionSpec] | None = None,
+        partition: PartitionSpec | Sequence[PartitionSpec] | PartitionChoice | None = None,
         identifier: int | None = None,
         watermark: int | None = None,
         properties: Mapping[str, str] | None = None,
     ) -> tuple[Snapshot, ...]:
-        """Replace rows by those of the messages: in the partitions with the values of ``partition``. Without it,
-        ``dynamic-partition-overwrite`` decides: in the partitions of the new rows, or in the whole table.
+        """Replace rows by those of the messages: in the partitions with the values of ``partition``, or in those that
+        the function ``partition`` selects. Without it, ``dynamic-partition-overwrite`` decides: in the partitions of
+        the new rows, or in the whole table.
 
         Raises:
             InvalidInputError: a new file is outside of ``partition``.
@@ -167,7 +168,7 @@ class BatchCommit:
             ConflictError, CommitOutcomeUnknown: as for ``commit``.
         """
         given = CommitArguments.of(identifier, watermark, properties)
-        if partition is not None and not isinstance(partition, Mapping):
+        if partition is not None and not isinstance(partition, Mapping) and not callable(partition):
             partition = [dict(spec) for spec in arguments.mappings(partition, "partition")]
         refuse_partial_overwrite(self._facts, partition)
         number = self._number(given.identifier)
@@ -238,7 +239,7 @@ class BatchCommit:
 
 
 def refuse_partial_overwrite(
-    facts: TableFacts, partition: PartitionSpec | Sequence[PartitionSpec] | None = None
+    facts: TableFacts, partition: PartitionSpec | Sequence[PartitionSpec] | PartitionChoice | None = None
 ) -> None:
     """Refuse to replace only some partitions of a cross-partition table.
 

@@ -31,6 +31,11 @@ STATEMENTS = (
     "SELECT * FROM t TIMESTAMP AS OF '2000-01-01'",
     "SELECT 1 + 1",
     "SELECT __paimon_row_index AS i, *, __paimon_partition.v AS p FROM c WHERE k = 9",
+    "TABLE t ORDER BY t.k LIMIT 1",
+    "FROM t |> ORDER BY k |> LIMIT 2 |> WHERE k > 1 |> SELECT k",
+    "FROM t |> AGGREGATE sum(n) AS k GROUP BY v |> WHERE k > 5 |> AGGREGATE count(*)",
+    "INSERT INTO c REPLACE WHERE v = 'a' SELECT 11, 'a'",
+    "SELECT k FROM c WHERE v = 'a'",
 )
 LIMITED = (
     "SELECT k AS v, v AS k FROM t ORDER BY k DESC, t.n LIMIT 1 OFFSET 1",
@@ -80,6 +85,12 @@ def main(warehouse: Path) -> None:
     lake.write_to(spark.sql("SELECT 1 AS a"), "s.n").create()
     lake.write(spark.sql("SELECT 'x' AS b"), "s.n", options={"write.merge-schema": "true"})
     print(sorted(map(tuple, spark.sql("SELECT * FROM s.n").collect()), key=repr))
+    for condition in ("v = 'a'", "k = 1"):
+        try:
+            lake.write_to(spark.sql("SELECT 12 AS k, 'a' AS v"), "s.c").overwrite(condition)
+        except TableFormatError as error:
+            print(type(error).__name__)
+        print(sorted(tuple(row) for row in lake.table("s.c", filter="v = 'a'").collect()))
     spark.stop()
 
 

@@ -30,6 +30,11 @@ EXPECTED = """\
 SnapshotNotFound
 [(2,)]
 [(0, 9, 'a', 'a')]
+[(1, 'a', 10)]
+[(2,)]
+[(3,)]
+[]
+[(11,)]
 False
 s.c "v" = 'nothing' AND "k" > 3
 s.t None ['`v` DESC NULLS LAST', '`n` ASC NULLS FIRST'] 2
@@ -42,9 +47,12 @@ s.t None
 [(6,)]
 s.t None
 [(0, 1)]
-[(2,), (9,)]
+[(2,), (11,)]
 UnsupportedFeature
 [(1, None), (None, 'x')]
+[(12, 'a')]
+InvalidInputError
+[(12, 'a')]
 """
 
 

@@ -61,6 +61,20 @@ QUERIES: dict[str, list[tuple[Any, ...]]] = {
     "SELECT v FROM (SELECT v, row_number() OVER (ORDER BY k DESC) n FROM t) WHERE n = 1": [("e",)],
     "SELECT /*+ BROADCAST(u) */ count(*) FROM t JOIN u USING (k)": [(2,)],
     "SELECT 1": [(1,)],
+    # whole tables
+    "TABLE t": ALL,
+    "table `s`.`t`": ALL,
+    "TABLE s.t ORDER BY t.k DESC LIMIT 2": ALL[2:],
+    "(TABLE t) UNION ALL TABLE t EXCEPT ALL (SELECT * FROM t)": ALL,
+    "SELECT k FROM (TABLE t) q WHERE q.k IN (SELECT k FROM (TABLE u))": [(1,), (2,)],
+    "WITH c AS (TABLE t), d AS (TABLE c) TABLE d": ALL,
+    "SELECT EXISTS (TABLE u) AND 9 IN (SELECT k FROM u)": [(True,)],
+    "TABLE t VERSION AS OF 1": [(1, "a"), (2, "b")],
+    # pipes
+    "TABLE t |> WHERE k > 3": [(4, "e")],
+    "FROM t |> SET v = (SELECT max(dt) FROM u) |> DROP k |> LIMIT 1": [("y",)],
+    "FROM t |> ORDER BY k |> LIMIT 3 |> WHERE k > 2 |> SELECT k": [(3,)],
+    "FROM t |> SELECT k |> UNION ALL SELECT k FROM u |> AGGREGATE count(*)": [(7,)],
     "SELECT '{x}', a FROM (SELECT array(struct(1, 2)) q), UNNEST(q) AS u(a, b)": [("{x}", 1)],
     "VALUES (1), (2)": [(1,), (2,)],
     "SELECT * FROM range(2)": [(0,), (1,)],
@@ -228,3 +242,41 @@ def test_table_options_in_session_settings_are_refused(lake: TestLake) -> None:
 def test_an_error_of_spark_has_the_line_in_the_script(lake: TestLake) -> None:
     with pytest.raises(AnalysisException, match="line 3"):
         lake.lake.sql("SELECT 1;\n\nSELECT 1 FRM x y z")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT max(k) FROM u",
+        "SELECT u.k FROM u JOIN range(5) r ON u.k = r.id WHERE u.k > 1 ORDER BY u.k LIMIT 3",
+        "SELECT sum(k) OVER (ORDER BY k) FROM u",
+    ],
+)
+def test_the_plan_of_a_query_contains_nothing_for_columns_that_it_does_not_use(shop: TestLake, text: str) -> None:
+    frame: Any = shop.lake.sql(text)
+    assert "dt" not in frame._jdf.queryExecution().analyzed().toString()
+    assert frame.collect()
+
+
+def test_a_query_of_a_wide_table_makes_as_few_calls_to_the_jvm_as_one_of_a_narrow_table(
+    shop: TestLake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, count in (("narrow", 2), ("wide", 40)):
+        columns = [f"id + {number} AS c{number}" for number in range(count)]
+        shop.lake.write_to(shop.spark.range(3).selectExpr(*columns), f"s.{name}").create()
+    calls: list[str] = []
+    client = type(shop.spark.sparkContext._gateway._gateway_client)
+    send = client.send_command
+
+    def counted(self: Any, command: str, *more: Any, **named: Any) -> Any:
+        if not command.startswith("m\nd"):  # an object of the JVM that Python has released
+            calls.append(command)
+        return send(self, command, *more, **named)
+
+    monkeypatch.setattr(client, "send_command", counted)
+    counts = []
+    for text in ("SELECT sum(c0) FROM narrow WHERE c1 > 0", "SELECT sum(c0) FROM wide WHERE c1 > 0"):
+        calls.clear()
+        assert rows(shop, text) == [(3,)]
+        counts.append(len(calls))
+    assert counts[1] <= counts[0] + 5

@@ -156,6 +156,21 @@ def test_columns_are_added_changed_moved_and_dropped(shop: TestLake) -> None:
         shop.lake.sql("ALTER TABLE t ALTER COLUMN text TYPE ARRAY<INT>")
 
 
+def test_alter_table_ignores_the_case_of_columns_as_spark_does(shop: TestLake) -> None:
+    shop.lake.sql(
+        "CREATE TABLE t (k INT, s STRUCT<a: INT, b: INT>);"
+        "ALTER TABLE t ALTER COLUMN K TYPE BIGINT, S.A COMMENT 'x';"
+        "ALTER TABLE t ADD COLUMN z INT AFTER K; ALTER TABLE t DROP COLUMN S.B; ALTER TABLE t RENAME COLUMN S TO R"
+    )
+    assert [tuple(row)[:2] for row in shop.lake.sql("DESCRIBE t").collect()] == [
+        ("k", "bigint"),
+        ("z", "int"),
+        ("R", "struct<a:int>"),
+    ]
+    with pytest.raises(InvalidInputError, match="column 'K' differs only in case from the column 'k'"):
+        shop.lake.sql("ALTER TABLE t ADD COLUMN K INT")
+
+
 def test_a_key_column_can_be_renamed_but_a_partition_column_cannot(shop: TestLake) -> None:
     shop.lake.sql("CREATE TABLE t (k INT, dt STRING, PRIMARY KEY (k, dt) NOT ENFORCED) PARTITIONED BY (dt)")
     shop.lake.sql("ALTER TABLE t RENAME COLUMN k TO id")
@@ -177,6 +192,9 @@ def test_options_and_the_comment_are_set_and_removed(shop: TestLake) -> None:
     )
     assert rows(shop, "SHOW TBLPROPERTIES t ('write-buffer-size')") == [("write-buffer-size", "256 mb")]
     assert shop.table().schema.comment == "c"
+    for written, shown in (("'first'", "first"), ("NULL", None)):
+        shop.lake.sql(f"COMMENT ON COLUMN s.t.a IS {written}; COMMENT ON COLUMN t.A IS {written}")
+        assert rows(shop, "DESCRIBE t") == [("a", "int", shown)]
     shop.lake.sql("ALTER TABLE t UNSET TBLPROPERTIES ('write-buffer-size', 'comment')")
     assert (shop.table().schema.options.get("write-buffer-size"), shop.table().schema.comment) == (None, None)
 
@@ -245,6 +263,36 @@ def test_a_table_is_described(shop: TestLake) -> None:
     assert ("Comment", "c", "") in found
     assert rows(shop, "SHOW COLUMNS IN t") == [("dt",), ("k",)]
     assert rows(shop, "DESCRIBE t K") == [("col_name", "k"), ("comment", "key"), ("data_type", "int")]
+
+
+def test_views_and_queries_are_described_and_views_are_shown(shop: TestLake) -> None:
+    shop.lake.sql(
+        "CREATE TABLE t (k INT, dt DATE); CREATE TEMPORARY VIEW w (a COMMENT 'x', b) COMMENT 'y' AS TABLE t;"
+        "CREATE TEMPORARY VIEW three_numbers AS SELECT * FROM range(3)"
+    )
+    try:
+        assert rows(shop, "DESCRIBE W") == [("a", "int", None), ("b", "date", None)]
+        assert rows(shop, "SHOW COLUMNS IN w") == [("a",), ("b",)]
+        assert rows(shop, "DESC QUERY SELECT k + 1L AS n FROM t") == [("n", "bigint", None)]
+        assert rows(shop, "SHOW VIEWS LIKE 'W|three*'") == [("", "three_numbers", True), ("", "w", True)]
+        assert rows(shop, "SHOW VIEWS IN s 'w'") == [("", "w", True)]
+    finally:
+        shop.lake.sql("DROP VIEW three_numbers")
+
+
+def test_a_source_of_merge_may_rename_its_columns(shop: TestLake) -> None:
+    shop.lake.sql("CREATE TABLE t AS SELECT 1 AS k, 'a' AS v")
+    merge = "MERGE INTO t USING (VALUES (1, 'b'), (2, 'c')) AS s(k, v) ON t.k = s.k "
+    shop.lake.sql(merge + "WHEN MATCHED THEN UPDATE SET v = s.v WHEN NOT MATCHED THEN INSERT *")
+    assert rows(shop, "TABLE t") == [(1, "b"), (2, "c")]
+    with pytest.raises(InvalidInputError, match="the source 's' has 1 columns, but 2 names are given"):
+        shop.lake.sql("MERGE INTO t USING (SELECT 1) s(k, v) ON t.k = s.k WHEN MATCHED THEN DELETE")
+
+
+def test_common_table_expressions_may_precede_insert(shop: TestLake) -> None:
+    shop.lake.sql("CREATE TABLE t (k INT, v STRING); WITH c AS (SELECT 7 AS k) INSERT INTO t (k) SELECT k FROM c")
+    shop.lake.sql("WITH a(x, z) AS (TABLE t), b AS (SELECT 'v' AS y) INSERT OVERWRITE t SELECT k + 1, y FROM t, b")
+    assert rows(shop, "TABLE t") == [(8, "v")]
 
 
 def test_a_column_with_a_type_that_spark_lacks_is_described(shop: TestLake) -> None:
@@ -340,6 +388,28 @@ def test_the_partition_clause_sets_the_value_of_partition_columns(shop: TestLake
         (1, "x", "2026-01-01", 7),
         (2, "y", "2026-01-02", 8),
     ]
+
+
+def test_replace_where_replaces_the_partitions_that_match(shop: TestLake) -> None:
+    shop.lake.sql(
+        "CREATE TABLE t (a INT, dt STRING) PARTITIONED BY (dt); INSERT INTO t VALUES (1, 'x'), (2, 'y'), (3, 'z');"
+        "INSERT INTO t REPLACE WHERE dt >= (SELECT 'y' FROM t VERSION AS OF 1 LIMIT 1) SELECT a * 10, dt FROM t"
+        " WHERE dt = 'z'"
+    )
+    assert rows(shop, "SELECT * FROM t") == [(1, "x"), (30, "z")]
+    shop.lake.sql("INSERT INTO t BY NAME REPLACE WHERE t.dt = :day SELECT 'x' AS dt, 7 AS a", day="x")
+    assert rows(shop, "SELECT * FROM t") == [(30, "z"), (7, "x")]
+    with pytest.raises(InvalidInputError, match="`a` is not a partition column"):
+        shop.lake.sql("INSERT INTO t REPLACE WHERE a = 7 VALUES (8, 'x')")
+    assert rows(shop, "SELECT count(*) FROM t") == [(2,)]
+
+
+def test_whole_tables_are_inserted_and_copied(shop: TestLake) -> None:
+    shop.lake.sql(
+        "CREATE TABLE t AS SELECT 1 AS a; CREATE TABLE u AS TABLE t; CREATE TABLE w (TABLE u); INSERT INTO w TABLE t;"
+        "INSERT INTO TABLE w TABLE u; CREATE TEMPORARY VIEW x AS TABLE w; INSERT OVERWRITE t (TABLE x)"
+    )
+    assert rows(shop, "TABLE t") == [(1,), (1,), (1,)]
 
 
 def test_an_overwrite_may_read_the_rows_that_it_replaces(shop: TestLake) -> None:
