@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from py4j.java_gateway import JavaClass, JavaPackage, JVMView
+from py4j.java_gateway import JavaClass, JavaPackage, JVMView  # type: ignore[import-untyped]
 
 
 def keep_known_classes() -> None:
