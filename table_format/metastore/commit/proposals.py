@@ -12,7 +12,7 @@ from table_format.errors import FileConflict
 from table_format.metastore.commit.commit_job import CommitContext, Proposal
 from table_format.metastore.manifest.index_entries import removals
 from table_format.metastore.manifest.manifest_changes import FileChanges
-from table_format.metastore.manifest.partitions import PartitionChoice, PartitionSpec
+from table_format.metastore.manifest.partitions import PartitionChoice, PartitionSpec, select_partitions
 from table_format.metastore.references.snapshot_files import file_key
 from table_format.model.manifest import FileIdentifier, FileKind, ManifestEntry
 from table_format.model.snapshot import Snapshot
@@ -33,7 +33,7 @@ def propose_overwrite(
         everything = c.live.matching(latest, c.partitions.predicate(target)) | {entry.partition for entry in index}
         target = frozenset(p for p in everything if any(c.partitions.matches(spec, p) for spec in target))
     elif not isinstance(target, frozenset):
-        target = target(c.live.matching(latest, None) | {entry.partition for entry in index})
+        target = select_partitions(target, c.live.matching(latest, None) | {entry.partition for entry in index})
     return _replacement(c, latest, new, target, is_replaced=lambda entry: _is_in_table(c, entry))
 
 

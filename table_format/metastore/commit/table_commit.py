@@ -32,7 +32,7 @@ from table_format.metastore.commit.proposals import (
 )
 from table_format.metastore.manifest.manifest_changes import FileChanges, append_changes, compact_changes
 from table_format.metastore.manifest.manifest_store import ManifestStore
-from table_format.metastore.manifest.partitions import PartitionChoice, Partitions, PartitionSpec
+from table_format.metastore.manifest.partitions import PartitionChoice, Partitions, PartitionSpec, select_partitions
 from table_format.metastore.manifest.statistics_file import write_statistics
 from table_format.metastore.scan.live_state import LiveState
 from table_format.metastore.schema.schema_store import SchemaStore
@@ -183,7 +183,7 @@ class TableCommit:
         for partitioned tables without ``partition``. Changelog files are not committed.
 
         Raises:
-            InvalidInputError: a new file is outside ``partition``.
+            InvalidInputError: a new file is outside ``partition``, or ``partition`` does not return partitions.
             ConflictError, CommitOutcomeUnknown, OSError: as for ``commit``.
         """
         c = self._context
@@ -399,10 +399,10 @@ class TableCommit:
     def _check_inside(self, new: FileChanges, target: tuple[PartitionSpec, ...] | PartitionChoice) -> None:
         partitions = self._context.partitions
         if isinstance(target, tuple):
-            inside = {p for p in new.partitions if any(partitions.matches(spec, p) for spec in target)}
+            inside = frozenset(p for p in new.partitions if any(partitions.matches(spec, p) for spec in target))
             shown = f"the partitions to overwrite, {', '.join(map(str, target))}"
         else:
-            inside = {*target(new.partitions)} if new.partitions else set()
+            inside = select_partitions(target, new.partitions) if new.partitions else frozenset()
             shown = "the partitions that the condition selects"
         for entry in new.entries:
             if entry.partition not in inside:

@@ -24,6 +24,22 @@ PartitionChoice: TypeAlias = Callable[[frozenset[bytes]], frozenset[bytes]]
 """A function that selects some of the given partitions."""
 
 
+def select_partitions(choice: PartitionChoice, partitions: frozenset[bytes]) -> frozenset[bytes]:
+    """Return the partitions that a function selects.
+
+    Raises:
+        InvalidInputError: the function does not return a set of some of the given partitions.
+    """
+    selected = choice(partitions)
+    if isinstance(selected, frozenset) and selected <= partitions:
+        return selected
+    message = (
+        f"the function that selects the partitions to overwrite returned {selected!r:.100}; "
+        "it has to return a frozenset of some of the partitions that it gets"
+    )
+    raise InvalidInputError(message)
+
+
 class Partitions:
     """The partitions of one table; each is decoded on first use."""
 

@@ -289,6 +289,15 @@ def test_a_static_overwrite_replaces_the_stated_partition_also_by_nothing():
     assert table.live_names() == ["new.parquet"]
 
 
+@pytest.mark.parametrize("answer", [None, [b"a"], frozenset([b"unknown"])])
+def test_a_function_that_selects_something_else_than_given_partitions_is_refused_and_overwrites_nothing(answer):
+    table = partitioned()
+    before = table.live_names()
+    with pytest.raises(InvalidInputError, match=r"returned .*; it has to return a frozenset of some of the partitions"):
+        table.committer().overwrite(committable(4), partition=lambda _partitions: answer)
+    assert table.live_names() == before
+
+
 def test_a_static_overwrite_refuses_files_outside_its_partition():
     table = partitioned()
     message = table.message(table.partition("a"), new_files=(table.file(),))
