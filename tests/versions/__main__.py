@@ -141,6 +141,8 @@ def make(root: Path, python: str, resolution: str, part: Part) -> None:
     made = {**os.environ, "VIRTUAL_ENV": str(root)}
     extras = [word for extra in part.extras for word in ("--extra", extra)]
     resolve = ["pip", "compile", "--resolution", resolution, "--python", str(root / "bin" / "python"), *extras]
+    # Of the lowest versions, some have no wheels for a newer Python. PySpark never has one.
+    resolve += ["--only-binary", ":all:", "--no-binary", "pyspark"]
     for step in (
         ["venv", "--python", python, str(root)],
         [*resolve, "pyproject.toml", "--output-file", str(chosen)],

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from table_format.errors import UnsupportedFeature
+from table_format.errors import PackageMissing
 
 _EMPTY_THETA: Final = bytes.fromhex("01030300001e0000")
 _SAMPLING_ALL: Final = bytes.fromhex("0000803f")
@@ -58,6 +58,6 @@ def _library(function: str) -> Any:  # noqa: ANN401 - the package has no types
     try:
         import datasketches  # here, because only columns with sketches need it
     except ImportError as e:
-        message = f"aggregate function '{function}' needs the package 'datasketches'; install it"
-        raise UnsupportedFeature(function, message) from e
+        message = f"aggregate function '{function}' needs the package datasketches, which has wheels up to Python 3.13"
+        raise PackageMissing(message) from e
     return datasketches

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pytest
 
 from table_format.kernels.aggregates import Action, AggregateSpec, fold
 from table_format.kernels.aggregates.buffers import decimals_of_ints, unscaled_ints
@@ -44,6 +45,11 @@ Step = tuple[str, Any]
 def row_type(*types: DataType) -> RowType:
     """A ROW with fields a, b, c, ..."""
     return RowType(fields=tuple(DataField(i, "abcdefgh"[i], t) for i, t in enumerate(types)))
+
+
+def import_library_of(function: str) -> Any:
+    """Import what computes a sketch. Skip the test on a Python for which the package has no wheels."""
+    return pytest.importorskip("datasketches") if function.endswith("_sketch") else None
 
 
 def spec_of(function: str, t: DataType, **options: Any) -> AggregateSpec:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import datasketches
+import sys
+
 import pytest
 from pyroaring import BitMap
 
-from table_format.errors import InvalidData, RetractNotSupported
+from table_format.errors import InvalidData, PackageMissing, RetractNotSupported
 from table_format.kernels.aggregates import initial_values
 from table_format.kernels.aggregates.functions import FUNCTIONS
 from table_format.model.types import (
@@ -28,7 +29,7 @@ from table_format.model.types import (
     VarBinaryType,
     VarCharType,
 )
-from tests.kernels.aggregates.columns import column_of, folded, row_type, spec_of
+from tests.kernels.aggregates.columns import column_of, folded, import_library_of, row_type, spec_of
 
 INT, TEXT, BYTES = IntType(), VarCharType(), VarBinaryType()
 TABLE = ArrayType(row_type(INT, TEXT))
@@ -166,6 +167,7 @@ BYTES_OF_SETS = [
 
 @pytest.mark.parametrize(("function", "operands", "union"), BYTES_OF_SETS)
 def test_the_bytes_of_a_union_are_those_of_java(function, operands, union):
+    import_library_of(function)
     group = adds(*map(hexadecimal, operands))
     assert folded(spec_of(function, BYTES), [group]) == [hexadecimal(union)]
 
@@ -177,11 +179,19 @@ def test_a_single_set_is_never_read():
 
 @pytest.mark.parametrize("function", ["rbm32", "rbm64", "theta_sketch", "hll_sketch"])
 def test_bytes_that_are_not_a_set_are_refused_with_the_column(function):
+    import_library_of(function)
     with pytest.raises(InvalidData, match=f"column 'f': '{function}'"):
         folded(spec_of(function, BYTES), [adds("00ff", "0123456789abcdef")])
 
 
+def test_a_missing_package_is_named_and_is_not_taken_for_damaged_bytes(monkeypatch):
+    monkeypatch.setitem(sys.modules, "datasketches", None)
+    with pytest.raises(PackageMissing, match="'theta_sketch' needs the package datasketches"):
+        folded(spec_of("theta_sketch", BYTES), [adds("01030300001e0000", "01030300001e0000")])
+
+
 def test_a_union_of_theta_sketches_counts_what_both_have_once():
+    datasketches = import_library_of("theta_sketch")
     one, two = datasketches.update_theta_sketch(), datasketches.update_theta_sketch()
     for value in range(1000):
         one.update(value)

@@ -18,7 +18,7 @@ import zstandard
 from table_format.codecs.type_json import parse_type
 from table_format.kernels.aggregates.functions import FUNCTIONS
 from table_format.kernels.aggregates.spec import AggregateSpec
-from tests.kernels.aggregates.columns import folded, spec_of
+from tests.kernels.aggregates.columns import folded, import_library_of, spec_of
 
 RECORDED = Path(__file__).parent / "data" / "paimon_1_4_2.jsonl.zst"
 EXTENSIONS = {"count"}
@@ -41,12 +41,14 @@ def spec(line: dict[str, Any]) -> AggregateSpec:
 
 @pytest.mark.parametrize("lines", by_function())
 def test_a_function_gives_what_paimon_gives(lines):
+    import_library_of(lines[0]["function"])
     for line in lines:
         assert folded(spec(line), line["groups"]) == line["results"], line["type"]
 
 
 @pytest.mark.parametrize("lines", by_function())
 def test_a_group_alone_gives_what_it_gives_among_others(lines):
+    import_library_of(lines[0]["function"])
     for line in lines[::3]:
         for group, result in zip(line["groups"][:2], line["results"], strict=False):
             assert folded(spec(line), [group]) == [result], line["type"]
