@@ -23,6 +23,7 @@ from table_format.options.bucket_mode import (
     bucket_mode,
     check_cross_partition_mode,
 )
+from table_format.options.check_exchange import EXCHANGE_KEYS, check_exchange
 from table_format.options.check_file_index import check_file_index, is_file_index_key
 from table_format.options.check_files import FILE_KEYS, check_files
 from table_format.options.check_levels import LEVEL_KEYS, check_levels
@@ -54,6 +55,7 @@ from table_format.options.registry import BY_KEY, find
 from table_format.options.startup import given_starting_points, startup_mode
 from table_format.options.table_options import TableOptions
 from table_format.options.tags import CREATION_DELAY, CREATION_PERIOD, CREATION_PERIOD_DURATION
+from table_format.options.write import SPARK_EXCHANGE
 from table_format.secrets import shown_option
 
 _ONLY_WITH_PRIMARY_KEY = (SEQUENCE_FIELDS, MERGE_ENGINE)
@@ -107,6 +109,7 @@ def check_creatable(schema: TableSchema) -> None:
     check_stream(schema, options)
     check_levels(options)
     refuse_without_effect(schema, options)
+    check_exchange(schema, options)
 
 
 def check_alterable(old: TableSchema, new: TableSchema, *, has_snapshots: bool = True) -> None:
@@ -141,6 +144,8 @@ def check_alterable(old: TableSchema, new: TableSchema, *, has_snapshots: bool =
         check_stream(new, options)
     if touched & LEVEL_KEYS:
         check_levels(options)
+    if touched & EXCHANGE_KEYS:
+        check_exchange(new, options)
     # Refuse options that lose their effect because another option changes, but not those that had none before.
     before = {key for key, _ in without_effect(old, TableOptions.parse(old.options))}
     refuse_without_effect(new, options, unless=frozenset(before - changed.keys()))
@@ -173,6 +178,8 @@ def check_dynamic(schema: TableSchema, options: Mapping[str, str]) -> None:
             raise InvalidOption(key, message)
     together = TableOptions.parse({**schema.options, **options})
     refuse_without_effect(schema, together, unless=frozenset(schema.options.keys() - options.keys()))
+    if SPARK_EXCHANGE.key in options:
+        check_exchange(schema, together)
 
 
 def require(schema: TableSchema, options: TableOptions, operation: Operation) -> None:

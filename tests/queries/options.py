@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from table_format.errors import InvalidOption
+from table_format.errors import InvalidOption, UnsupportedFeature
 from table_format.model.schema import TableSchema
 from table_format.options.check import check_dynamic
 from table_format.options.declare import Option
@@ -25,6 +25,6 @@ def ways(prefix: str, schema: TableSchema) -> list[dict[str, str]]:
 def _is_accepted(schema: TableSchema, options: dict[str, str]) -> bool:
     try:
         check_dynamic(schema, options)
-    except InvalidOption:
+    except (InvalidOption, UnsupportedFeature):
         return False
     return True

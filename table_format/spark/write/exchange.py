@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from table_format.counted import counted
-from table_format.errors import UnsupportedFeature
 from table_format.io.local import LocalFileIO
-from table_format.options.bucket_mode import BucketMode, Fixed, Postponed, Unaware
+from table_format.options.bucket_mode import Fixed, Postponed, Unaware
+from table_format.options.check_exchange import check_exchange
 from table_format.options.write import Exchange
 from table_format.spark.write.sizes import WritingTasks
 from table_format.table.facts import TableFacts
@@ -46,11 +46,10 @@ def way_of(facts: TableFacts, tasks: WritingTasks) -> Way:
     mode = facts.bucket_mode
     if isinstance(mode, Unaware | Postponed):
         return Way(Exchange.NONE, "rows of the table need not be in one task")
+    check_exchange(facts.schema, facts.options)
     if not isinstance(mode, Fixed):
-        _require(wanted, mode, Exchange.AUTO, Exchange.SHUFFLE)
         return Way(Exchange.SHUFFLE, "the tasks to which rows are shuffled assign the buckets of keys")
     if wanted is Exchange.NONE:
-        require_disjoint_writers(facts)
         return Way(Exchange.NONE, "'spark.write.exchange' = 'none'")
     if tasks.why_one is not None:
         return Way(Exchange.SHUFFLE, tasks.why_one, 1, is_small=True)
@@ -59,27 +58,3 @@ def way_of(facts: TableFacts, tasks: WritingTasks) -> Way:
     if isinstance(facts.store.io, LocalFileIO):
         return Way(Exchange.STORAGE, "the table is in a file system", tasks.count)
     return Way(Exchange.SHUFFLE, "the table is in an object store", tasks.count)
-
-
-def require_disjoint_writers(facts: TableFacts) -> None:
-    """Refuse tables for which two tasks cannot write to the same bucket.
-
-    Raises:
-        UnsupportedFeature: the table requires one writer for each bucket; the message names the reason.
-    """
-    options = facts.options
-    reasons = {
-        "the table has no primary key": not facts.schema.is_primary_key_table,
-        "the table is not 'write-only'": not options.compaction.write_only,
-        "the table has deletion vectors": options.deletion_vectors.enabled,
-    }
-    for reason, holds in reasons.items():
-        if holds:
-            feature = f"{facts.name}: 'spark.write.exchange' = 'none': {reason}, so two tasks cannot write to a bucket"
-            raise UnsupportedFeature(feature)
-
-
-def _require(wanted: Exchange, mode: BucketMode, *possible: Exchange) -> None:
-    if wanted not in possible:
-        feature = f"'spark.write.exchange' = '{wanted.value}' of a table with {type(mode).__name__.lower()} buckets"
-        raise UnsupportedFeature(feature)

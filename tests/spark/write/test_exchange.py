@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,6 +16,7 @@ from table_format import Table
 from table_format.errors import InvalidData, InvalidInputError, MissingFile, UnsupportedFeature
 from table_format.metastore.expiry.orphans import GRACE_MS, remove_orphan_files
 from table_format.options.bucket_mode import total_buckets
+from table_format.options.table_options import TableOptions
 from table_format.options.write import Exchange
 from table_format.runtime import Runtime
 from table_format.spark.tasks.table_work import bucket_writer
@@ -74,32 +76,11 @@ def test_the_exchange_is_explained() -> None:
     assert shown == "exchange: storage, 3 writing tasks ('spark.write.exchange' = 'storage')"
 
 
-@pytest.mark.parametrize(
-    ("options", "reason"),
-    [
-        ({"write-only": "false"}, "is not 'write-only'"),
-        ({"deletion-vectors.enabled": "true"}, "has deletion vectors"),
-    ],
-)
-def test_tasks_do_not_share_a_bucket_if_each_needs_the_rows_of_the_others(options: dict[str, str], reason: str) -> None:
-    with pytest.raises(UnsupportedFeature, match=reason):
-        way_of(wanting(a_table(**options), "none").facts, TASKS)
-
-
-@pytest.mark.parametrize("exchange", ["none", "storage"])
-def test_dynamic_and_cross_partition_tables_refuse_other_exchanges(exchange: str) -> None:
-    table = memory_warehouse().table(
-        "t", SCHEMA, primary_keys=["id"], options={"bucket": "-1", "spark.write.exchange": exchange}
-    )
-    with pytest.raises(UnsupportedFeature, match=f"'spark.write.exchange' = '{exchange}' of a table with dynamic"):
-        way_of(table.facts, TASKS)
-
-
-def test_an_append_table_with_buckets_is_not_written_without_an_exchange() -> None:
-    options = {"bucket": "2", "bucket-key": "id", "spark.write.exchange": "none"}
-    table = memory_warehouse().table("t", SCHEMA, options=options)
-    with pytest.raises(UnsupportedFeature, match="has no primary key"):
-        way_of(table.facts, TASKS)
+def test_a_table_that_no_longer_supports_its_exchange_is_not_written() -> None:
+    """Another program may set any options."""
+    facts = wanting(a_table(), "none").facts
+    with pytest.raises(UnsupportedFeature, match="is not 'write-only'"):
+        way_of(replace(facts, options=TableOptions.parse({**facts.options.raw, "write-only": "false"})), TASKS)
 
 
 # --- the exchange through storage -------------------------------------------------------------------------------------
