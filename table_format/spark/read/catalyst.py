@@ -26,6 +26,7 @@ from table_format.model.types import DataField, DataType
 from table_format.spark.read.catalyst_conditions import ConditionReader
 from table_format.spark.read.catalyst_limits import LIMITS, limit_above
 from table_format.spark.read.jvm_plans import JavaObject, class_name, items_of
+from table_format.spark.read.lost_days import in_lost_days, unpushed
 from table_format.spark.read.pinned_scan import FrameSource
 from table_format.spark.types import frame_schema, spark_type
 
@@ -61,12 +62,19 @@ class Need:
     """Whether there is a limit above the leaf, so that few rows may be sufficient."""
     limit: RowLimit | None = field(default=None, compare=False)
     """The first rows that match the condition, if these are sufficient."""
+    names_lost_days: bool = field(default=False, compare=False)
+    """Whether Spark's Parquet reader would misunderstand a condition; see ``spark/read/lost_days.py``."""
 
     def or_else(self, other: Need) -> Need:
         """Return the union of two needs."""
         columns = None if self.columns is None or other.columns is None else self.columns | other.columns
         condition = self.condition if self.condition == other.condition else None
-        return Need(columns, condition, is_limited=self.is_limited and other.is_limited)
+        return Need(
+            columns,
+            condition,
+            is_limited=self.is_limited and other.is_limited,
+            names_lost_days=self.names_lost_days or other.names_lost_days,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,15 +143,21 @@ def _refuse(_: object) -> Any:  # noqa: ANN401 - never returns
 def resolved(spark: SparkSession, template: JavaObject, scans: Scans) -> tuple[JavaObject, Sequence[str]]:
     """Return the DataFrame of the JVM that reads only what the query needs of each scan, and lines for ``explain``."""
     needs = dict(needs_of(spark, template, scans))
+    analyzed = template.queryExecution().analyzed()
     replacement = _Replacement(spark, scans, needs)
-    return replacement.frame(template.queryExecution().analyzed()), tuple(dict.fromkeys(replacement.notes))
+    frame = replacement.frame(analyzed)
+    if replacement.has_unused and _computes_unused(frame.queryExecution().optimizedPlan()):
+        # Spark simplifies some conditions on columns, but not the same conditions on other expressions.
+        replacement = _Replacement(spark, scans, {key: replace(need, columns=None) for key, need in needs.items()})
+        frame = replacement.frame(analyzed)
+    return frame, tuple(dict.fromkeys(replacement.notes))
 
 
 def needs_of(spark: SparkSession, template: JavaObject, scans: Scans) -> Sequence[tuple[_Key, Need]]:
     """Return what the query of the template needs of each leaf."""
     analyzed = template.queryExecution().analyzed()
     leaves = [_key(leaf) for leaf in _leaves(analyzed, scans)]
-    everything = [(leaf, Need()) for leaf in leaves]
+    everything = [(leaf, Need(names_lost_days=True)) for leaf in leaves]
     if _is_template(analyzed, scans) or _PRUNING in (spark.conf.get(_EXCLUDED_RULES, "") or ""):
         # Without that rule, columns that another rule removed may reappear when more operations are added.
         return everything
@@ -154,7 +168,7 @@ def needs_of(spark: SparkSession, template: JavaObject, scans: Scans) -> Sequenc
         if key not in leaves:
             # The optimizer copied a leaf, and the original cannot be identified.
             return everything
-        pruned = need if takes_conditions else Need(need.columns)
+        pruned = need if takes_conditions else Need(need.columns, names_lost_days=need.names_lost_days)
         found[key] = found[key].or_else(pruned) if key in found else pruned
     return [(leaf, found.get(leaf, Need())) for leaf in leaves]
 
@@ -174,12 +188,14 @@ def _need(leaf: JavaObject, parents: tuple[JavaObject, ...], scans: Scans) -> Ne
     columns = dict(zip(_output_ids(leaf), scan.fields, strict=True))
     conditions: list[Predicate] = []
     is_exact = True
+    names_lost_days = False
     used: set[int] = set()
     above = list(parents)
     while above and class_name(above[-1]) == "Filter":
         test = above.pop().condition()
         nodes = json.loads(test.toJSON())
         used |= _attributes(nodes)
+        names_lost_days |= in_lost_days(nodes)
         read = ConditionReader(columns, _OfJvm(test)).read(nodes)
         is_exact &= is_understood(read)
         found = implied(read)
@@ -187,10 +203,10 @@ def _need(leaf: JavaObject, parents: tuple[JavaObject, ...], scans: Scans) -> Ne
             conditions.append(found)
     condition = conjunction(tuple(conditions))
     limit = limit_above(above, columns) if is_exact else None
-    if not above or class_name(above[-1]) not in ("Project", "Aggregate"):
-        return Need(None, condition, limit=limit)
-    references = _references(above[-1])
-    return Need(frozenset(columns[i].name for i in references | used if i in columns), condition, limit=limit)
+    needed: frozenset[str] | None = None
+    if above and class_name(above[-1]) in ("Project", "Aggregate"):
+        needed = frozenset(columns[i].name for i in _references(above[-1]) | used if i in columns)
+    return Need(needed, condition, limit=limit, names_lost_days=names_lost_days)
 
 
 def _output_ids(leaf: JavaObject) -> Sequence[int]:
@@ -249,6 +265,8 @@ class _Replacement:
         self._needs = needs
         self._jvm = _Jvm.of(spark)
         self.notes: list[str] = []
+        self.has_unused = False
+        """Whether the plan names columns that are not read."""
 
     def frame(self, plan: JavaObject) -> JavaObject:
         """Return the DataFrame of the plan."""
@@ -285,6 +303,8 @@ class _Replacement:
                 continue
             if column.name in places:
                 value = read.apply(places[column.name])
+                if need.names_lost_days:
+                    value = unpushed(self._spark, value, column.type)
             else:
                 if column.type not in unused:
                     unused[column.type] = self._unused(column)
@@ -301,8 +321,16 @@ class _Replacement:
 
     def _unused(self, column: DataField) -> JavaObject:
         """Return an error instead of a value. If the column were needed after all, null would be a wrong result."""
+        self.has_unused = True
         error = F.raise_error(F.lit(_UNUSED)).cast(spark_type(column.type))
         return self._session.expression(error._jc)
+
+
+def _computes_unused(plan: JavaObject) -> bool:
+    """Return whether an optimized plan computes a column that is not read."""
+    if any(_UNUSED in str(expression.sql()) for expression in items_of(plan.expressions())):
+        return True
+    return any(map(_computes_unused, items_of(plan.children())))
 
 
 def _required(parents: tuple[JavaObject, ...]) -> set[int] | None:

@@ -23,6 +23,7 @@ from table_format.model.types import (
     LocalZonedTimestampType,
 )
 from table_format.spark.names import column
+from table_format.spark.read.lost_days import is_lost
 from table_format.spark.types import spark_type
 
 if TYPE_CHECKING:
@@ -48,10 +49,14 @@ def _condition(predicate: Predicate, types: Mapping[str, DataType]) -> Column:
             return ~_condition(part, types)
         case IsNull(name):
             return column(name).isNull()
+        case In(name, values) if any(is_lost(value, types[name]) for value in values):
+            return _number(name, types[name]).isin([_number_literal(value, types[name]) for value in values])
         case In(name, values):
             return column(name).isin([literal(value, types[name]) for value in values])
         case Like(name, pattern):
             return column(name).like(pattern)
+        case Compare(name, op, value) if is_lost(value, types[name]):
+            return _comparison(_number(name, types[name]), op, _number_literal(value, types[name]))
         case Compare(name, op, value):
             return _comparison(column(name), op, literal(value, types[name]))
         case Literal(value):
@@ -78,6 +83,16 @@ def _comparison(column: Column, op: CompareOp, literal: Column) -> Column:
             return column.endswith(literal)
         case CompareOp.CONTAINS:
             return column.contains(literal)
+
+
+def _number(name: str, data_type: DataType) -> Column:
+    """Return a date or an instant as a number, so that Spark does not pass the condition to its Parquet reader."""
+    return F.unix_date(column(name)) if isinstance(data_type, DateType) else F.unix_micros(column(name))
+
+
+def _number_literal(value: InternalValue, data_type: DataType) -> Column:
+    found = literal(value, data_type)
+    return F.unix_date(found) if isinstance(data_type, DateType) else F.unix_micros(found)
 
 
 def literal(value: InternalValue, data_type: DataType) -> Column:

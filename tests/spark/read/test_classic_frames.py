@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -140,6 +140,40 @@ def test_a_long_in_is_pushed_down(lake: TestLake) -> None:
     assert isinstance(found, In)
     assert sorted(found.values, key=repr) == sorted(texts, key=repr)
     assert pushed(frame.where(F.col("id").isin(*range(2_000)))) is None
+
+
+def test_a_column_in_a_condition_that_spark_simplifies_only_for_columns_is_read(lake: TestLake) -> None:
+    """Spark removes a contradiction between columns and literals, but not between other expressions and literals."""
+    frame = (
+        merged_table(lake).lake.table("s.t").where("(d IN (date '1900-01-01') AND d IN (date '1900-01-02')) OR n < 2")
+    )
+    found = frame.groupBy("v").agg(F.countDistinct("d"), F.sum("m")).select("v")
+    assert needs(found)[0].columns == {"v", "n"}
+    assert set(rows_of(found)) == {(row[0],) for row in lake.rows(columns=["v"], filter="n < 2")}
+
+
+def test_days_that_the_calendar_of_java_lacks_are_found(lake: TestLake) -> None:
+    """Spark passes these literals to its Parquet reader as values of other days."""
+    days = [date(1582, 10, day) for day in (4, 5, 10, 14, 15)]
+    times = [datetime(1582, 10, day.day, 12, tzinfo=UTC) for day in days]
+    schema = pa.schema(
+        [pa.field("id", pa.int64(), nullable=False), ("d", pa.date32()), ("z", pa.timestamp("us", tz="UTC"))]
+    )
+    table = lake.create(schema=schema, bucket="1")
+    for number, (day, time) in enumerate(zip(days, times, strict=True)):
+        table.append(pa.table({"id": [number], "d": [day], "z": [time]}, schema=schema))
+    assert lake.spark.conf.get("spark.sql.datetime.java8API.enabled") == "false"
+    for number, day in enumerate(days):
+        conditions = [
+            f"d = DATE '{day}'",
+            f"d IN (DATE '{day}', DATE '2000-01-01')",
+            f"z = TIMESTAMP '{day} 12:00:00Z'",
+            f"z BETWEEN TIMESTAMP '{day} 12:00:00Z' AND TIMESTAMP '{day} 12:00:00Z'",
+        ]
+        for condition in conditions:
+            assert [row.id for row in lake.lake.table("s.t").where(condition).collect()] == [number], condition
+            if "BETWEEN" not in condition:
+                assert [row.id for row in lake.lake.table("s.t", filter=condition).collect()] == [number], condition
 
 
 def test_derived_frames_read_the_same_snapshot(lake: TestLake) -> None:
