@@ -126,11 +126,6 @@ def vectors_of(
     return DeletionVectors(VectorReader(io), {file.file_name: found for file, found in pairs if found is not None})
 
 
-def read_deletion_vector(io: FileIO, file: DeletionFile, row_count: int) -> DeletionVector:
-    """Return the vector of one data file with ``row_count`` rows. Raises the errors of ``VectorReader.read``."""
-    return VectorReader(io).read(file, row_count)
-
-
 IndexPath: TypeAlias = Callable[[bytes, int, str], str]
 """Returns the path of an index file for a partition, bucket and file name."""
 

@@ -61,14 +61,5 @@ def require_same_table(store: TableStore) -> None:
         raise TableNotFound(message)
 
 
-def is_same_table(store: TableStore) -> bool:
-    """Return whether the table is still the one that was opened; raises only ``OSError``."""
-    try:
-        require_same_table(store)
-    except (TableNotFound, TableReplaced):
-        return False
-    return True
-
-
 def _digest(store: TableStore, schema_id: int) -> str:
     return hashlib.sha256(read_file(store.io, store.paths.schema(schema_id))).hexdigest()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from table_format import Table, load_catalog
 from table_format.errors import FileConflict
-from table_format.indexes.deletion_vectors import read_deletion_vector
+from table_format.indexes.deletion_vectors import VectorReader
 from table_format.model.commit import CommitMessage
 from table_format.model.manifest import DELETION_VECTORS
 from table_format.model.snapshot import CommitKind
@@ -249,5 +249,5 @@ def assert_vectors_belong_to_live_files(table: Table, rows_left: int) -> None:
     marked = 0
     for files in table.facts.deletion_files(snapshot).values():
         for name, file in files.items():
-            marked += read_deletion_vector(table.store.io, file, rows[name]).cardinality
+            marked += VectorReader(table.store.io).read(file, rows[name]).cardinality
     assert snapshot.total_record_count == sum(rows.values()) == rows_left + marked
