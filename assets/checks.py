@@ -73,7 +73,7 @@ def nothing_lost(table: FeedTable) -> dg.AssetChecksDefinition:
 def _rows_by_partition(facts: TableFacts) -> dict[str, int]:
     field = facts.schema.partition_fields[0]
     rows: dict[str, int] = {}
-    for entry in live_entries(facts, facts.snapshots.latest()):
+    for entry in live_entries(facts):
         day = partition_key(field, facts.partitions.values(entry.partition)[0])
         rows[day] = rows.get(day, 0) + entry.file.row_count
     return dict(sorted(rows.items()))

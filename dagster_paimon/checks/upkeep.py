@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import Final
 
 import dagster as dg
@@ -10,11 +11,12 @@ import dagster as dg
 from dagster_paimon.checks.base import CheckedTable, check_result, table_check
 from dagster_paimon.reporting.metadata import health_numbers, health_plots, listed
 from dagster_paimon.tables.health import TableHealth
-from dagster_paimon.tables.measure import live_entries, measure
-from table_format import Severity, Table, Upkeep
+from dagster_paimon.tables.measure import measure
+from table_format import Severity, Snapshot, Table, Upkeep
 from table_format.counted import counted
-from table_format.engine import TableFacts
-from table_format.engine.support import NUM_RETAINED_MAX, STOP_TRIGGER
+from table_format.engine import ManifestEntry, TableFacts, files_of
+from table_format.engine.support import NUM_RETAINED_MAX, STOP_TRIGGER, on_latest
+from table_format.errors import SnapshotExpired
 
 MOST_SNAPSHOTS: Final = 200
 """The most snapshots for a table whose options limit only their age. With more, reading its history is slow."""
@@ -59,17 +61,33 @@ def files_present(table: CheckedTable | str) -> dg.AssetChecksDefinition:
     """Fail if a file of the latest snapshot is missing or does not have its recorded size."""
 
     def judge(found: Table) -> dg.AssetCheckResult:
-        problems = list(_broken_files(found.facts))
-        files = len(live_entries(found.facts, found.latest_snapshot()))
+        files, problems = broken_files(found.facts)
         return check_result(not problems, metadata={"files": files, "problems": listed(problems)})
 
     description = "Every data file of the latest snapshot is there with its recorded size."
     return table_check(table, "files_present", description, judge)
 
 
-def _broken_files(facts: TableFacts) -> Iterator[str]:
+def broken_files(facts: TableFacts) -> tuple[int, Sequence[str]]:
+    """Return the number of data files of the latest snapshot, and a text for each that is missing or of another size.
+
+    If the snapshot expires during the check, the next latest snapshot is checked.
+    """
+    return on_latest(facts.snapshots, partial(_broken_files_of, facts))
+
+
+def _broken_files_of(facts: TableFacts, snapshot: Snapshot | None) -> tuple[int, Sequence[str]]:
+    entries = files_of(facts, snapshot)
+    problems = list(_problems(facts, entries))
+    if problems and snapshot is not None and facts.snapshots.is_expiring(snapshot.id):
+        message = f"snapshot {snapshot.id} of {facts.name} expired while its files were checked"
+        raise SnapshotExpired(message)
+    return len(entries), problems
+
+
+def _problems(facts: TableFacts, entries: Iterable[ManifestEntry]) -> Iterator[str]:
     paths, io = facts.store.paths, facts.store.io
-    for entry in live_entries(facts, facts.snapshots.latest()):
+    for entry in entries:
         path = paths.data_file(facts.partitions.text(entry.partition), entry.bucket, entry.file)
         status = io.status(path)
         if status is None:

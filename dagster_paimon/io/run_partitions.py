@@ -123,7 +123,7 @@ class RunPartitions:
         specs = [spec for found in self.slices if not found.has_windows for spec in found.specs()]
         windows = [found for found in self.slices if found.has_windows]
         if windows:
-            live = {entry.partition for entry in live_entries(facts, facts.snapshots.latest())}
+            live = {entry.partition for entry in live_entries(facts)}
             for partition in sorted(live | {message.partition for message in messages}):
                 values = _values(facts, partition)
                 if any(found.holds(values) for found in windows):

@@ -30,7 +30,7 @@ class TableHealth:
     """The health of a table. Sizes are in bytes. Rows are stored rows: in a primary-key table, each version counts.
 
     ``files_without_indexes`` counts files whose indexes differ from those that the table declares; ``None`` if it
-    declares none.
+    declares none and no file has any.
     """
 
     snapshot_id: int | None

@@ -49,6 +49,7 @@ from table_format.io.file_io import FileIO, FileStatus
 from table_format.io.table_store import TableStore
 from table_format.metastore.expiry.file_deletions import FileDeletions
 from table_format.metastore.history.branches import BranchStore
+from table_format.metastore.references.expired_reads import explaining_expiry
 from table_format.metastore.scan.file_plan import PlanCounts, live_files
 from table_format.metastore.snapshot.changelog_store import ChangeHistory
 from table_format.metastore.snapshot.snapshot_store import SnapshotStore
@@ -172,8 +173,13 @@ def deserialize_messages(data: bytes) -> tuple[CommitMessage, ...]:
 
 
 def files_of(facts: TableFacts, snapshot: Snapshot | None) -> tuple[ManifestEntry, ...]:
-    """Return the data files of a snapshot, of all levels; none without a snapshot."""
-    return tuple(live_files(facts.manifests, snapshot, schema=facts.schema, schemas=facts.schemas).entries)
+    """Return the data files of a snapshot, of all levels; none without a snapshot.
+
+    Raises:
+        SnapshotExpired: the snapshot has expired in the meantime.
+    """
+    with explaining_expiry(facts.store, *(() if snapshot is None else (snapshot.id,))):
+        return tuple(live_files(facts.manifests, snapshot, schema=facts.schema, schemas=facts.schemas).entries)
 
 
 def declared_buckets(facts: TableFacts) -> int:

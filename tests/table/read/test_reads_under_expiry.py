@@ -19,6 +19,7 @@ import pytest
 
 from table_format import Insert, Schema, Table, Update, load_catalog
 from table_format.catalog.filesystem import FileSystemCatalog
+from table_format.engine import index_coverage
 from table_format.errors import (
     ConflictError,
     CorruptionError,
@@ -141,6 +142,10 @@ READS: dict[str, Callable[[Table], Any]] = {
     "stream of changes": lambda t: streamed(t, **{"scan.mode": "from-snapshot", "scan.snapshot-id": "1"}),
     "changes": lambda t: t.scan(options={"incremental-between": "1,3"}).to_arrow(threads=1) and None,
 }
+MEASURES: dict[str, Callable[[Table], Any]] = {
+    "index coverage": lambda t: index_coverage(t.facts) and None,
+    "due upkeep": lambda t: t.due_upkeep() and None,
+}
 OF_KEYS: dict[str, Callable[[Table], Any]] = {
     "difference": lambda t: (
         t.scan(options={"incremental-between": "1,3", "incremental-between-scan-mode": "diff"}).to_arrow(threads=1)
@@ -235,6 +240,16 @@ def test_a_reader_is_told_that_its_snapshot_was_expired(kind: str, act: str) -> 
         seen = try_every_call(start, "db.t", work, ACTS[act])
         assert seen.trials > 0, name
         assert seen.expired > 0, f"{name}: no call was met by the expiry, so nothing was tried"
+
+
+@pytest.mark.parametrize("act", ACTS)
+@pytest.mark.parametrize("kind", ["append with file indexes", "keyed"])
+def test_a_measure_of_a_snapshot_that_was_expired_is_repeated(kind: str, act: str) -> None:
+    options, keyed = KINDS[kind]
+    start = make(options, keyed=keyed)
+    for name, work in MEASURES.items():
+        seen = try_every_call(start, "db.t", work, ACTS[act])
+        assert (seen.trials > 0, seen.expired) == (True, 0), name
 
 
 @pytest.mark.parametrize("act", ACTS)
