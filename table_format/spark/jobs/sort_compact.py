@@ -24,6 +24,7 @@ from table_format.model.data_file import DataFileMeta
 from table_format.model.snapshot import Snapshot
 from table_format.spark.jobs.compact import compact_on_spark
 from table_format.spark.jobs.sort_buckets import sort_buckets_on_spark
+from table_format.spark.tasks.task_inputs import TaskInputs
 from table_format.spark.tasks.task_results import RESULT_DDL, gather, messages_of_all
 from table_format.spark.tasks.worker import Batches, map_in_workers
 from table_format.spark.write.ranges import (
@@ -129,7 +130,7 @@ def _replacements(
 # --- inside the tasks -------------------------------------------------------------------------------------------------
 
 
-def _splitter(facts: TableFacts, pieces: Sequence[Piece], ranges: Sequence[Ranges]) -> Callable[[Batches], Batches]:
+def _splitter(facts: TableFacts, pieces: TaskInputs[Piece], ranges: Sequence[Ranges]) -> Callable[[Batches], Batches]:
     def split(piece: Piece) -> Batches:
         cut = ranges[piece.partition]
         for batch in piece.read(facts, facts.schema.fields):
@@ -142,9 +143,10 @@ def _range_writer(
     facts: TableFacts, works: Sequence[BucketCompaction], ranges: Sequence[Ranges]
 ) -> Callable[[Batches], Batches]:
     owners = [number for number, cut in enumerate(ranges) for _ in range(cut.count)]
+    targets = [work.only(()) for work in works]
 
     def write_range(part: int, rows: Batches) -> tuple[CommitMessage, ...]:
-        bucket = files_of(facts, works[owners[part]])
+        bucket = files_of(facts, targets[owners[part]])
         return (bucket.message(compact_after=write_sorted(bucket, rows, ranges[owners[part]].key)),)
 
     return part_writer(write_range)

@@ -63,6 +63,14 @@ class BucketCompaction:
         """The partition and bucket of the files."""
         return BucketId(self.partition, self.bucket)
 
+    def only(self, files: Iterable[DataFileMeta]) -> BucketCompaction:
+        """Return the part of some of the files, for a task that reads or writes only these."""
+        kept = tuple(files)
+        names = {file.file_name for file in kept}
+        vectors = {} if self.deletions is None else self.deletions.files
+        deletions = BucketDeletions({name: vector for name, vector in vectors.items() if name in names})
+        return replace(self, files=kept, deletions=deletions, hash_file=None)
+
 
 Work: TypeAlias = BucketCompaction | PostponedPartition
 
