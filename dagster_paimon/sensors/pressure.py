@@ -15,10 +15,8 @@ from dagster_paimon.sensors.requested_runs import now_ms
 from dagster_paimon.sensors.watched_tables import (
     Watched,
     attempt_of,
-    decode_watched,
-    encode_watched,
     fingerprint_of,
-    settled,
+    requests_for_tables,
 )
 from dagster_paimon.tables.selection import TableNames, TableSelection
 from table_format import DueWork, Table, Upkeep
@@ -58,25 +56,18 @@ def compaction_pressure_sensor(
         context: dg.SensorEvaluationContext, lakehouse: LakehouseCatalog
     ) -> Iterator[dg.RunRequest | dg.SkipReason]:
         """Check the tables that have changed since the last tick, and those whose run has failed."""
-        known = decode_watched(context.cursor)
-        watched: dict[str, Watched] = {}
-        notes: list[str] = []
-        requested = False
-        for table_name in selected.existing(lakehouse.catalog()):
-            before = settled(context, table_name, known.get(table_name, Watched()), notes, work="compaction")
-            table = lakehouse.table(table_name)
-            watched[table_name] = before
+
+        def decide(table_name: str, table: Table, before: Watched) -> tuple[Watched, dg.RunRequest | None]:
             if not _is_looked_at(before, table):
-                continue
+                return before, None
             due = [w for w in table.due_upkeep(max_level0_age_ms=age_ms) if w.kind is Upkeep.COMPACT]
-            watched[table_name], request = _decided(table_name, table, before, due)
-            if request is not None:
-                requested = True
+            if due:
                 context.log.info("%s: %s", table_name, "; ".join(work.reason for work in due))
-                yield request
-        context.update_cursor(encode_watched(watched))
-        if not requested:
-            yield dg.SkipReason("; ".join(notes) or "no compaction is due")
+            return _decided(table_name, table, before, due)
+
+        yield from requests_for_tables(
+            context, lakehouse, selected, decide, work="compaction", otherwise="no compaction is due"
+        )
 
     return sensor
 
