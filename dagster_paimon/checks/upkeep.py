@@ -14,8 +14,8 @@ from dagster_paimon.tables.health import TableHealth
 from dagster_paimon.tables.measure import measure
 from table_format import Severity, Snapshot, Table, Upkeep
 from table_format.counted import counted
-from table_format.engine import ManifestEntry, TableFacts, files_of
-from table_format.engine.support import NUM_RETAINED_MAX, STOP_TRIGGER, on_latest
+from table_format.engine import ManifestEntry, TableFacts, files_of, on_latest
+from table_format.engine.support import NUM_RETAINED_MAX, STOP_TRIGGER
 from table_format.errors import SnapshotExpired
 
 MOST_SNAPSHOTS: Final = 200
@@ -73,7 +73,7 @@ def broken_files(facts: TableFacts) -> tuple[int, Sequence[str]]:
 
     If the snapshot expires during the check, the next latest snapshot is checked.
     """
-    return on_latest(facts.snapshots, partial(_broken_files_of, facts))
+    return on_latest(facts, partial(_broken_files_of, facts))
 
 
 def _broken_files_of(facts: TableFacts, snapshot: Snapshot | None) -> tuple[int, Sequence[str]]:

@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from dagster_paimon.tables.health import LiveFile, TableHealth, health_of
 from table_format import Scan, Snapshot
-from table_format.engine import ManifestEntry, TableFacts, files_of, index_coverage
-from table_format.engine.support import on_latest, values_of
+from table_format.engine import ManifestEntry, TableFacts, files_of, index_coverage, on_latest
+from table_format.engine.support import values_of
 from table_format.errors import InvalidData
 from table_format.types import DataField, DateType, InternalValue, arrow_type
 
@@ -22,12 +22,12 @@ _EPOCH: Final = date(1970, 1, 1)
 
 def live_entries(facts: TableFacts) -> Sequence[ManifestEntry]:
     """Return the data files of the latest snapshot."""
-    return on_latest(facts.snapshots, partial(files_of, facts))
+    return on_latest(facts, partial(files_of, facts))
 
 
 def measure(facts: TableFacts) -> TableHealth:
     """Measure the current state of a table."""
-    return on_latest(facts.snapshots, partial(_measured, facts))
+    return on_latest(facts, partial(_measured, facts))
 
 
 def _measured(facts: TableFacts, snapshot: Snapshot | None) -> TableHealth:

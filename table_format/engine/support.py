@@ -12,7 +12,7 @@ from table_format.kernels.sort_keys import OrderStrategy
 from table_format.kernels.stored_keys import stored_key
 from table_format.kernels.values import values_of
 from table_format.metastore.expiry.orphans import GRACE_MS
-from table_format.metastore.references.expired_reads import explaining_expiry, on_latest
+from table_format.metastore.references.expired_reads import explaining_expiry
 from table_format.model import arguments
 from table_format.model.arrow_calls import nulls, schema
 from table_format.model.identifier import MAIN_BRANCH
@@ -44,7 +44,6 @@ __all__ = [
     "matches",
     "nearest",
     "nulls",
-    "on_latest",
     "partition_spec",
     "schema",
     "stored_key",

@@ -1,14 +1,42 @@
-"""Deletes long-lived changelogs and orphans of an opened table. The functions are methods of ``Table``."""
+"""Deletes old snapshots, long-lived changelogs and orphans of an opened table, as methods of ``Table``."""
 
 from __future__ import annotations
 
 from table_format.metastore.expiry.expire_changelogs import ChangelogExpiryReport
-from table_format.metastore.expiry.expire_changelogs import expire_changelogs as _expire
+from table_format.metastore.expiry.expire_changelogs import expire_changelogs as _expire_changelogs
+from table_format.metastore.expiry.expire_snapshots import ExpiryReport
+from table_format.metastore.expiry.expire_snapshots import expire_snapshots as _expire_snapshots
 from table_format.metastore.expiry.orphans import GRACE_MS, OrphanReport
 from table_format.metastore.expiry.orphans import remove_orphan_files as _remove
 from table_format.model.arguments import flag
 from table_format.options.declare import Operation
 from table_format.table.facts import HasFacts
+
+
+def expire_snapshots(
+    table: HasFacts,
+    *,
+    dry_run: bool = False,
+    retain_max: int | None = None,
+    retain_min: int | None = None,
+    older_than_ms: int | None = None,
+    limit: int | None = None,
+    retain_floor_ms: int | None = None,
+) -> ExpiryReport:
+    """See ``Table.expire_snapshots``."""
+    flag(dry_run, "dry_run")
+    facts = table.current_facts
+    facts.require(Operation.EXPIRE)
+    return _expire_snapshots(
+        facts.store,
+        facts.options,
+        dry_run=dry_run,
+        retain_max=retain_max,
+        retain_min=retain_min,
+        older_than_ms=older_than_ms,
+        limit=limit,
+        retain_floor_ms=retain_floor_ms,
+    )
 
 
 def expire_changelogs(
@@ -26,7 +54,7 @@ def expire_changelogs(
     flag(everything, "everything")
     facts = table.current_facts
     facts.require(Operation.EXPIRE)
-    return _expire(
+    return _expire_changelogs(
         facts.store,
         facts.options,
         dry_run=dry_run,

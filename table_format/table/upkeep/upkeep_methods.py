@@ -1,5 +1,5 @@
-"""The methods of a table for maintenance: compaction, indexes, expiry of partitions. Functions of ``table.upkeep``
-do the work.
+"""The methods of a table for maintenance: compaction, indexes, statistics, expiry. Functions of ``table.upkeep`` do the
+work.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from table_format.metastore.expiry.expire_changelogs import ChangelogExpiryReport
+from table_format.metastore.expiry.expire_snapshots import ExpiryReport
 from table_format.metastore.expiry.orphans import OrphanReport
 from table_format.model.snapshot import Snapshot
 from table_format.table.facts import HasFacts
@@ -15,6 +16,7 @@ from table_format.table.upkeep import cleaning as cleaning_actions
 from table_format.table.upkeep import compact as compact_actions
 from table_format.table.upkeep import partition_done as partition_done_actions
 from table_format.table.upkeep import partition_expiry as partition_expiry_actions
+from table_format.table.upkeep.analyze import analyze_table
 from table_format.table.upkeep.bucket_compaction import Progress
 from table_format.table.upkeep.compact import compact_table
 from table_format.table.upkeep.compaction_report import CompactionReport
@@ -26,7 +28,7 @@ from table_format.table.upkeep.upkeep_facts import due_upkeep_of
 
 
 class UpkeepMethods(HasFacts, Protocol):
-    """The methods of a table for maintenance: compaction, indexes, expiry of partitions."""
+    """The methods of a table for maintenance: compaction, indexes, statistics, expiry."""
 
     def compact(
         self,
@@ -147,6 +149,20 @@ class UpkeepMethods(HasFacts, Protocol):
         """
         return due_upkeep_of(self, max_level0_age_ms=max_level0_age_ms)
 
+    def analyze(self, columns: Sequence[str] | None = None) -> tuple[Snapshot, ...]:
+        """Compute the row count, and distinct values, nulls, bounds and lengths of columns, in one ANALYZE snapshot.
+
+        ``$statistics`` shows the result. Does nothing if the table has no snapshots.
+
+        >>> [snapshot.commit_kind.value for snapshot in table.analyze(["amount"])]
+        ['ANALYZE']
+
+        Raises:
+            ColumnNotFound: there is no such column.
+            UnsupportedFeature: a column holds ARRAY, MAP, MULTISET or ROW.
+        """
+        return analyze_table(self, columns)
+
     def expire_partitions(
         self,
         *,
@@ -199,6 +215,37 @@ class UpkeepMethods(HasFacts, Protocol):
             UnsupportedFeature: ``partition.mark-done-action`` names another action.
         """
         return partition_done_actions.mark_partitions_done(self, partitions, allow_empty=allow_empty)
+
+    def expire_snapshots(
+        self,
+        *,
+        dry_run: bool = False,
+        retain_max: int | None = None,
+        retain_min: int | None = None,
+        older_than_ms: int | None = None,
+        limit: int | None = None,
+        retain_floor_ms: int | None = None,
+    ) -> ExpiryReport:
+        """Delete old snapshots and the files that only they need, by the table options or the arguments.
+
+        Snapshots younger than ``retain_floor_ms`` (15 minutes by default) are kept; pass 0 only if there are no other
+        writers. Changelogs that are kept longer than snapshots (``changelog.*-retained``) become long-lived changelogs.
+
+        >>> table.expire_snapshots(retain_max=1, retain_min=1, retain_floor_ms=0, dry_run=True).snapshot_ids
+        (1,)
+
+        Raises:
+            InvalidOption: the bounds contradict each other.
+        """
+        return cleaning_actions.expire_snapshots(
+            self,
+            dry_run=dry_run,
+            retain_max=retain_max,
+            retain_min=retain_min,
+            older_than_ms=older_than_ms,
+            limit=limit,
+            retain_floor_ms=retain_floor_ms,
+        )
 
     def expire_changelogs(
         self,
