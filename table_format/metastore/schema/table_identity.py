@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from table_format.errors import TableNotFound, TableReplaced
-from table_format.io.sound_files import read_file
+from table_format.io.regular_files import read_file
 from table_format.io.table_store import TableStore
 from table_format.metastore.schema.schema_store import SchemaStore
 from table_format.model.identifier import MAIN_BRANCH

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from table_format.codecs.binary_row import serialize_row
 from table_format.codecs.success_json import decode_created, encode_success
 from table_format.errors import InvalidInputError, UnsupportedFeature
-from table_format.io.sound_files import read_file
+from table_format.io.regular_files import read_file
 from table_format.metastore.references.expired_reads import on_latest
 from table_format.metastore.scan.file_plan import live_files
 from table_format.model.arguments import flag, mappings
