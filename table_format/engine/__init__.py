@@ -52,7 +52,7 @@ from table_format.metastore.expiry.file_deletions import FileDeletions
 from table_format.metastore.history.branches import BranchStore
 from table_format.metastore.references.expired_reads import explaining_expiry
 from table_format.metastore.references.expired_reads import on_latest as on_latest_of
-from table_format.metastore.scan.file_plan import PlanCounts, live_files
+from table_format.metastore.scan.file_plan import PlanCounts
 from table_format.metastore.snapshot.changelog_store import ChangeHistory
 from table_format.metastore.snapshot.snapshot_store import SnapshotStore
 from table_format.model.bucket_id import BucketId
@@ -184,7 +184,7 @@ def files_of(facts: TableFacts, snapshot: Snapshot | None) -> tuple[ManifestEntr
         SnapshotExpired: the snapshot has expired in the meantime.
     """
     with explaining_expiry(facts.store, *(() if snapshot is None else (snapshot.id,))):
-        return tuple(live_files(facts.manifests, snapshot, schema=facts.schema, schemas=facts.schemas).entries)
+        return tuple(facts.live_files(snapshot).entries)
 
 
 def on_latest(facts: TableFacts, work: Callable[[Snapshot | None], T]) -> T:

@@ -18,6 +18,8 @@ from table_format.metastore.commit.message_files import delete_message_files
 from table_format.metastore.commit.table_commit import TableCommit
 from table_format.metastore.manifest.manifest_store import ManifestStore
 from table_format.metastore.manifest.partitions import Partitions
+from table_format.metastore.scan.file_filter import ALL_FILES, FileFilter
+from table_format.metastore.scan.file_plan import FilePlan, live_files
 from table_format.metastore.schema.schema_store import SchemaStore
 from table_format.metastore.snapshot.snapshot_store import SnapshotStore
 from table_format.model.bucket_id import BucketId
@@ -118,6 +120,14 @@ class TableFacts:
             snapshots=self.snapshots,
             manifests=self.manifests,
         )
+
+    def live_files(self, snapshot: Snapshot | None, filter: FileFilter = ALL_FILES) -> FilePlan:
+        """Return the data files of a snapshot that a filter selects; none without a snapshot.
+
+        Raises:
+            CorruptionError: a manifest is missing or damaged.
+        """
+        return live_files(self.manifests, snapshot, schema=self.schema, schemas=self.schemas, filter=filter)
 
     def deletion_files(self, snapshot: Snapshot) -> Mapping[BucketId, Mapping[str, DeletionFile]]:
         """Return the deletion files of a snapshot, by partition and bucket, then by data file.

@@ -29,7 +29,6 @@ from table_format.metastore.commit.key_places import (
     snapshots_since,
 )
 from table_format.metastore.scan.file_filter import FileFilter
-from table_format.metastore.scan.file_plan import live_files
 from table_format.model.bucket_id import BucketId
 from table_format.model.manifest import FileKind, ManifestEntry
 from table_format.model.row_kind import RowKind
@@ -199,7 +198,7 @@ def _left_in(facts: TableFacts, target: Snapshot, places: frozenset[BucketId]) -
     if not places:
         return []
     wanted = FileFilter(partitions=frozenset(partition for partition, _ in places))
-    plan = live_files(facts.manifests, target, schema=facts.schema, schemas=facts.schemas, filter=wanted)
+    plan = facts.live_files(target, wanted)
     return [entry for entry in plan.entries if entry.bucket_id in places]
 
 

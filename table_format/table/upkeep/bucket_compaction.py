@@ -21,8 +21,7 @@ from table_format.formats.bucket_files import BucketFiles
 from table_format.lsm.bucket_deletion_vectors import BucketDeletions
 from table_format.lsm.compact import compact_bucket
 from table_format.metastore.references.expired_reads import on_latest
-from table_format.metastore.scan.file_filter import FileFilter
-from table_format.metastore.scan.file_plan import by_bucket, live_files
+from table_format.metastore.scan.file_plan import by_bucket
 from table_format.model import arguments
 from table_format.model.bucket_id import BucketId
 from table_format.model.commit import CommitMessage, Committable
@@ -31,7 +30,7 @@ from table_format.model.manifest import IndexFileMeta, ManifestEntry
 from table_format.model.snapshot import BATCH_COMMIT_IDENTIFIER, Snapshot
 from table_format.options.declare import Operation
 from table_format.table.facts import TableFacts
-from table_format.table.rows.partition_values import partition_spec
+from table_format.table.rows.partition_values import partition_filter
 from table_format.table.upkeep.compaction_report import CompactedBucket, CompactionReport, DroppedBucket
 from table_format.table.upkeep.postponed import PostponedPartition, give_buckets, postponed_works, removals
 from table_format.table.write.batch_commit import aborting_on_failure, expire_after_commit
@@ -280,11 +279,11 @@ def _live(
     buckets: Sequence[int] | None,
 ) -> Sequence[ManifestEntry]:
     numbers = None if buckets is None else arguments.whole_numbers(buckets, "buckets")
-    wanted = FileFilter(buckets=None if numbers is None else frozenset(numbers))
-    if partitions is not None:
-        specs = [partition_spec(facts.schema, partition) for partition in arguments.mappings(partitions, "partitions")]
-        wanted = replace(wanted, partition_predicate=facts.partitions.predicate(specs))
-    plan = live_files(facts.manifests, snapshot, schema=facts.schema, schemas=facts.schemas, filter=wanted)
+    wanted = replace(
+        partition_filter(facts.schema, facts.partitions, partitions),
+        buckets=None if numbers is None else frozenset(numbers),
+    )
+    plan = facts.live_files(snapshot, wanted)
     return plan.entries
 
 

@@ -20,8 +20,6 @@ from table_format.indexes.index_container import Container, FirstReads
 from table_format.kernels.file_index import INDEX_TYPES
 from table_format.limits import KIB
 from table_format.metastore.references.expired_reads import on_latest
-from table_format.metastore.scan.file_filter import FileFilter
-from table_format.metastore.scan.file_plan import live_files
 from table_format.model.bucket_id import BucketId
 from table_format.model.data_file import DataFileMeta
 from table_format.model.file_index import BSI, bit_slices_hold, column_of, map_key_of
@@ -163,7 +161,7 @@ def index_coverage(facts: TableFacts) -> IndexCoverage:
 def _coverage_of(facts: TableFacts, snapshot: Snapshot | None) -> IndexCoverage:
     if snapshot is None:
         return IndexCoverage(0, {})
-    plan = live_files(facts.manifests, snapshot, schema=facts.schema, schemas=facts.schemas, filter=FileFilter())
+    plan = facts.live_files(snapshot)
     entries = [entry for entry in plan.entries if entry.bucket >= 0]
     declared = DeclaredIndexes(facts)
     # The indexes of each schema are determined before threads need them.

@@ -27,8 +27,6 @@ from table_format.indexes.file_index import INDEX_SUFFIX
 from table_format.io.uncommitted_files import DeletingOnFailure, delete_uncommitted
 from table_format.metastore.references.expired_reads import on_latest
 from table_format.metastore.scan.file_filter import FileFilter
-from table_format.metastore.scan.file_plan import live_files
-from table_format.model import arguments
 from table_format.model.bucket_id import BucketId
 from table_format.model.commit import CommitMessage, Committable
 from table_format.model.data_file import DataFileMeta
@@ -36,7 +34,7 @@ from table_format.model.manifest import ManifestEntry
 from table_format.model.snapshot import BATCH_COMMIT_IDENTIFIER, Snapshot
 from table_format.options.declare import Operation
 from table_format.table.facts import HasFacts, TableFacts
-from table_format.table.rows.partition_values import partition_spec
+from table_format.table.rows.partition_values import partition_filter
 from table_format.table.upkeep.bucket_compaction import side_by_side
 from table_format.table.upkeep.compaction_report import DroppedBucket
 from table_format.table.upkeep.declared_indexes import DeclaredIndexes
@@ -108,10 +106,7 @@ def rewrite_indexes(
     """
     facts.require(Operation.READ)
     facts.require(Operation.COMPACT)
-    wanted = FileFilter()
-    if partitions is not None:
-        specs = [partition_spec(facts.schema, partition) for partition in arguments.mappings(partitions, "partitions")]
-        wanted = FileFilter(partition_predicate=facts.partitions.predicate(specs))
+    wanted = partition_filter(facts.schema, facts.partitions, partitions)
     rewriting = _Rewriting(facts, perform or _in_this_process(facts), files_per_commit)
     files, works = on_latest(facts.snapshots, lambda latest: _planned(facts, latest, wanted))
     for _ in range(_TRIES):
@@ -263,7 +258,7 @@ def _planned(
     """Return the number of data files, and the files that may have other indexes than they should."""
     if latest is None:
         return 0, ()
-    plan = live_files(facts.manifests, latest, schema=facts.schema, schemas=facts.schemas, filter=wanted)
+    plan = facts.live_files(latest, wanted)
     # Postponed files have no indexes.
     entries = [e for e in plan.entries if e.bucket >= 0 and (only is None or e.bucket_id in only)]
     declared = DeclaredIndexes(facts)

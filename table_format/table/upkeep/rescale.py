@@ -21,8 +21,6 @@ import pyarrow as pa
 from table_format.errors import InvalidInputError, UnsupportedFeature
 from table_format.limits import MAX_BUCKETS
 from table_format.metastore.references.expired_reads import on_latest
-from table_format.metastore.scan.file_filter import FileFilter
-from table_format.metastore.scan.file_plan import live_files
 from table_format.metastore.schema.table_identity import require_same_table
 from table_format.model import arguments
 from table_format.model.commit import CommitMessage, Committable
@@ -38,7 +36,7 @@ from table_format.options.declare import Operation
 from table_format.table.facts import HasFacts, TableFacts
 from table_format.table.read.split_reader import read_split
 from table_format.table.read.splits import make_splits
-from table_format.table.rows.partition_values import partition_spec
+from table_format.table.rows.partition_values import partition_filter
 from table_format.table.upkeep.bucket_compaction import side_by_side
 from table_format.table.upkeep.redistribution import BucketChoice, as_written, cut, distribute, with_buckets
 from table_format.table.write.batch_commit import aborting_on_failure, expire_after_commit, fresh_user
@@ -180,11 +178,7 @@ def _entries(
     facts: TableFacts, base: Snapshot, count: int, partitions: Sequence[Mapping[str, object]] | None
 ) -> tuple[ManifestEntry, ...]:
     """Return the live files of the partitions that have another number of buckets."""
-    wanted = FileFilter()
-    if partitions is not None:
-        specs = [partition_spec(facts.schema, partition) for partition in arguments.mappings(partitions, "partitions")]
-        wanted = FileFilter(partition_predicate=facts.partitions.predicate(specs))
-    plan = live_files(facts.manifests, base, schema=facts.schema, schemas=facts.schemas, filter=wanted)
+    plan = facts.live_files(base, partition_filter(facts.schema, facts.partitions, partitions))
     real = [entry for entry in plan.entries if entry.bucket >= 0]
     others = {entry.partition for entry in real if entry.total_buckets != count}
     return tuple(entry for entry in real if entry.partition in others)
