@@ -145,8 +145,8 @@ def latest_target(spark: SparkSession, facts: TableFacts, hidden: tuple[str, ...
         return TargetScan(spark, facts, Starting(facts.snapshots.latest(), facts.schema), hidden)
 
     def place_rows(latest: TableFacts) -> None:
-        def perform(works: Sequence[Work]) -> Iterator[CommitMessage | BucketLost]:
-            return buckets_in_tasks(spark, works, partial(perform_work, latest, full=False))
+        def perform(pieces: Sequence[Work]) -> Iterator[CommitMessage | BucketLost]:
+            return buckets_in_tasks(spark, pieces, partial(perform_work, latest, full=False))
 
         compact(latest, fresh_user(latest), perform=perform, shares=MAX_READERS)
 

@@ -92,10 +92,10 @@ class _Partition:
 
 
 def sort_buckets_on_spark(
-    spark: SparkSession, facts: TableFacts, works: Sequence[BucketCompaction], key: SortKey
+    spark: SparkSession, facts: TableFacts, compactions: Sequence[BucketCompaction], key: SortKey
 ) -> Iterator[CommitMessage]:
     """Distribute the rows of partitions to buckets in the order of the key. Errors as ``lsm.sort.sort_buckets``."""
-    members = list(by_partition(works).values())
+    members = list(by_partition(compactions).values())
     buckets = [[bucket_to_sort(facts, work) for work in found] for found in members]
     levels = [level_of_all(found) for found in buckets]
     for found in buckets:

@@ -28,9 +28,9 @@ def with_other_buckets(
         return messages
     found = list(messages)
     try:
-        works = other_buckets_due(facts, frozenset(message.bucket_id for message in messages))
-        if works:
-            for message in in_tasks(spark, works, partial(perform_work, facts, full=True)):
+        pieces = other_buckets_due(facts, frozenset(message.bucket_id for message in messages))
+        if pieces:
+            for message in in_tasks(spark, pieces, partial(perform_work, facts, full=True)):
                 found.append(message)  # noqa: PERF402 - a failure deletes the earlier files
     except BaseException:
         facts.delete_message_files(found)

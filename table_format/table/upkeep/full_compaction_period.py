@@ -7,7 +7,7 @@ from collections.abc import Collection
 from table_format.model.bucket_id import BucketId
 from table_format.options.bucket_mode import extends_buckets
 from table_format.table.facts import TableFacts
-from table_format.table.upkeep.bucket_compaction import BucketCompaction, bucket_works
+from table_format.table.upkeep.bucket_compaction import BucketCompaction, buckets_to_compact
 from table_format.table.write.compaction_policy import CompactionPolicy
 
 
@@ -21,4 +21,4 @@ def other_buckets_due(facts: TableFacts, written: Collection[BucketId]) -> tuple
     due = policy.due(latest, written).full - frozenset(written)
     if not due:
         return ()
-    return tuple(work for work in bucket_works(facts, None, snapshot=latest) if work.bucket_id in due)
+    return tuple(work for work in buckets_to_compact(facts, None, snapshot=latest) if work.bucket_id in due)

@@ -17,13 +17,13 @@ from table_format.table.upkeep import compact as compact_actions
 from table_format.table.upkeep import partition_done as partition_done_actions
 from table_format.table.upkeep import partition_expiry as partition_expiry_actions
 from table_format.table.upkeep.analyze import analyze_table
-from table_format.table.upkeep.bucket_compaction import Progress
 from table_format.table.upkeep.compact import compact_table
 from table_format.table.upkeep.compaction_report import CompactionReport
 from table_format.table.upkeep.due import DueWork
 from table_format.table.upkeep.index_rewrite import IndexRewriteReport, rewrite_table_indexes
 from table_format.table.upkeep.partition_expiry import PartitionExpiryReport
 from table_format.table.upkeep.rescale import rescale_table
+from table_format.table.upkeep.threads import Progress
 from table_format.table.upkeep.upkeep_facts import due_upkeep_of
 
 

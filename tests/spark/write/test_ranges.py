@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from table_format.spark.write.ranges import pieces_of
-from table_format.table.upkeep.bucket_compaction import bucket_works
+from table_format.table.upkeep.bucket_compaction import buckets_to_compact
 from tests.support.deletion_marks import live
 from tests.support.tables import keyed, memory_warehouse
 
@@ -15,7 +15,7 @@ def test_a_task_gets_only_the_metadata_of_the_files_that_it_reads() -> None:
         table.append(keyed([(2 * number, "a", 1), (2 * number + 1, "a", 1)]))
     table.delete("id <= 2")
     facts = table.facts
-    [bucket] = bucket_works(facts, None, snapshot=facts.snapshots.latest())
+    [bucket] = buckets_to_compact(facts, None, snapshot=facts.snapshots.latest())
     assert bucket.deletions is not None
     pieces = pieces_of(facts, [[bucket]])
     found = [pieces[number].work for number in range(len(pieces))]

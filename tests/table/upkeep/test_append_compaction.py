@@ -147,8 +147,8 @@ def test_a_compaction_that_did_not_see_a_delete_is_dropped(options: dict[str, st
     expected = [i for i in range(30) if i != 7 and not (marked_before and i == 1)]
     files = set[str]()
 
-    def late(works: Sequence[BucketCompaction]) -> list[CommitMessage]:
-        messages = [compact_work(table.facts, work, full=True) for work in works]
+    def late(pieces: Sequence[BucketCompaction]) -> list[CommitMessage]:
+        messages = [compact_work(table.facts, work, full=True) for work in pieces]
         table.delete("id = 7")
         files.update(files_of(table))
         return messages
@@ -184,8 +184,8 @@ def test_rows_that_are_appended_meanwhile_survive() -> None:
     table = filled(MARKS)
     table.delete("id = 7")
 
-    def late(works: Sequence[BucketCompaction]) -> list[CommitMessage]:
-        messages = [compact_work(table.facts, work, full=True) for work in works]
+    def late(pieces: Sequence[BucketCompaction]) -> list[CommitMessage]:
+        messages = [compact_work(table.facts, work, full=True) for work in pieces]
         table.append(keyed([(100, "a", 1)]))
         return messages
 
