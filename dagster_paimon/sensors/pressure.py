@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import Final
-from urllib.parse import unquote
 
 import dagster as dg
 
@@ -18,10 +17,9 @@ from dagster_paimon.sensors.watched_tables import (
     fingerprint_of,
     requests_for_tables,
 )
+from dagster_paimon.tables.partition_directories import specs_of_directories
 from dagster_paimon.tables.selection import TableNames, TableSelection
 from table_format import DueWork, Table, Upkeep
-from table_format.engine.support import partition_spec
-from table_format.errors import InvalidInputError
 
 LOOK_AGAIN_MS: Final = 600_000
 """How often a table without new writes is checked: a compaction may become due as files get older."""
@@ -87,23 +85,8 @@ def _decided(name: str, table: Table, watched: Watched, due: Sequence[DueWork]) 
     again = f" at {now}" if watched.state == state else ""
     run_key = f"pressure {name} {state}{attempt_of(watched)}{again}"
     full = all(work.full for work in due)
-    partitions = _partition_specs(table, due) if full else []
+    partitions = specs_of_directories(table, (text for work in due for text in work.partitions)) if full else []
     request = maintenance_run(
         "compact", name, run_key=run_key, full=full, **({"partitions": partitions} if partitions else {})
     )
     return replace(looked, run_key=run_key, requested_ms=now), request
-
-
-def _partition_specs(table: Table, due: Sequence[DueWork]) -> list[dict[str, str]]:
-    """Return the partitions that are due; none, which means all, if the name of a directory is not the value."""
-    texts = {text.strip("/") for work in due for text in work.partitions}
-    pairs = [[part.split("=", 1) for part in text.split("/")] for text in sorted(texts) if text]
-    specs = [{column: unquote(value) for column, value in spec} for spec in pairs]
-    if any(table.options.files.partition_default_name in spec.values() for spec in specs):
-        return []
-    try:
-        for spec in specs:
-            partition_spec(table.schema, spec)
-    except InvalidInputError:
-        return []
-    return specs
