@@ -19,6 +19,7 @@ from dagster_paimon.sensors.watched_tables import (
 )
 from dagster_paimon.tables.selection import TableNames, TableSelection
 from table_format import Table
+from table_format.counted import counted
 from table_format.engine import index_coverage
 
 
@@ -70,5 +71,5 @@ def _is_complete(context: dg.SensorEvaluationContext, name: str, table: Table) -
     if not coverage.is_complete:
         context.log.info("%s: %s", name, covered(coverage))
         for partition, files in sorted(coverage.differing.items()):
-            context.log.info("%s: %s files of %s", name, files, partition or "the table")
+            context.log.info("%s: %s of %s", name, counted(files, "file"), partition or "the table")
     return coverage.is_complete

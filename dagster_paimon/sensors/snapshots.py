@@ -110,7 +110,7 @@ def _warn(context: dg.SensorEvaluationContext, table: str, new: NewSnapshots) ->
     if new.rolled_back_from is not None:
         context.log.warning("%s was rolled back or created again; it was at snapshot %s", table, new.rolled_back_from)
     if new.missed:
-        context.log.warning("%s: %s snapshots expired before they could be reported", table, new.missed)
+        context.log.warning("%s: %s expired before a report", table, counted(new.missed, "snapshot"))
 
 
 def _changes(facts: TableFacts, new: NewSnapshots) -> Iterator[_Change]:
