@@ -1,5 +1,5 @@
-"""The methods of a table for maintenance: compaction, indexes, statistics, expiry. Functions of ``table.upkeep`` do the
-work.
+"""The methods of a table for maintenance: compaction, indexes, statistics, expiry. Functions of ``table.upkeep`` and of
+``metastore.expiry`` do the work.
 """
 
 from __future__ import annotations
@@ -7,12 +7,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from table_format.metastore.expiry.expire_changelogs import ChangelogExpiryReport
-from table_format.metastore.expiry.expire_snapshots import ExpiryReport
-from table_format.metastore.expiry.orphans import OrphanReport
+from table_format.metastore.expiry.expire_changelogs import ChangelogExpiryReport, expire_changelogs
+from table_format.metastore.expiry.expire_snapshots import ExpiryReport, expire_snapshots
+from table_format.metastore.expiry.orphans import GRACE_MS, OrphanReport, remove_orphan_files
+from table_format.model.arguments import flag
 from table_format.model.snapshot import Snapshot
+from table_format.options.declare import Operation
 from table_format.table.facts import HasFacts
-from table_format.table.upkeep import cleaning as cleaning_actions
 from table_format.table.upkeep import compact as compact_actions
 from table_format.table.upkeep import partition_done as partition_done_actions
 from table_format.table.upkeep import partition_expiry as partition_expiry_actions
@@ -237,8 +238,12 @@ class UpkeepMethods(HasFacts, Protocol):
         Raises:
             InvalidOption: the bounds contradict each other.
         """
-        return cleaning_actions.expire_snapshots(
-            self,
+        flag(dry_run, "dry_run")
+        facts = self.current_facts
+        facts.require(Operation.EXPIRE)
+        return expire_snapshots(
+            facts.store,
+            facts.options,
             dry_run=dry_run,
             retain_max=retain_max,
             retain_min=retain_min,
@@ -267,8 +272,13 @@ class UpkeepMethods(HasFacts, Protocol):
         Raises:
             InvalidOption: the bounds contradict each other.
         """
-        return cleaning_actions.expire_changelogs(
-            self,
+        flag(dry_run, "dry_run")
+        flag(everything, "everything")
+        facts = self.current_facts
+        facts.require(Operation.EXPIRE)
+        return expire_changelogs(
+            facts.store,
+            facts.options,
             dry_run=dry_run,
             retain_max=retain_max,
             retain_min=retain_min,
@@ -296,6 +306,11 @@ class UpkeepMethods(HasFacts, Protocol):
             CorruptionError: the files in use cannot be determined; nothing was deleted.
             ConflictError: others keep committing too fast; nothing was deleted.
         """
-        return cleaning_actions.remove_orphan_files(
-            self, older_than_ms=older_than_ms, dry_run=dry_run, nobody_else_writes=nobody_else_writes
+        flag(dry_run, "dry_run")
+        flag(nobody_else_writes, "nobody_else_writes")
+        facts = self.current_facts
+        facts.require(Operation.EXPIRE)
+        grace_ms = 0 if nobody_else_writes and older_than_ms is not None else GRACE_MS
+        return remove_orphan_files(
+            facts.store, facts.options, older_than_ms=older_than_ms, dry_run=dry_run, grace_ms=grace_ms
         )

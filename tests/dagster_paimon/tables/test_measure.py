@@ -10,7 +10,7 @@ import pytest
 from dagster_paimon.checks.upkeep import broken_files
 from dagster_paimon.tables.measure import live_entries, measure
 from table_format import Table
-from tests.table.read.test_reads_under_expiry import ACTS, KINDS, make, try_every_call
+from tests.table.read.test_reads_under_expiry import ACTS, assert_repeated
 
 
 def assert_no_problems(problems: Sequence[str]) -> None:
@@ -27,8 +27,4 @@ MEASURES: dict[str, Callable[[Table], Any]] = {
 @pytest.mark.parametrize("act", ACTS)
 @pytest.mark.parametrize("kind", ["append with file indexes", "keyed with deletion vectors"])
 def test_a_measure_of_a_snapshot_that_expires_is_repeated(kind: str, act: str) -> None:
-    options, keyed = KINDS[kind]
-    start = make(options, keyed=keyed)
-    for name, work in MEASURES.items():
-        seen = try_every_call(start, "db.t", work, ACTS[act])
-        assert (seen.trials > 0, seen.expired) == (True, 0), name
+    assert_repeated(MEASURES, kind, act)

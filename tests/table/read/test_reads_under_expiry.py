@@ -242,14 +242,19 @@ def test_a_reader_is_told_that_its_snapshot_was_expired(kind: str, act: str) -> 
         assert seen.expired > 0, f"{name}: no call was met by the expiry, so nothing was tried"
 
 
+def assert_repeated(measures: Mapping[str, Callable[[Table], Any]], kind: str, act: str) -> None:
+    """Whatever the expiry deletes first, each measure of the latest snapshot comes to its end."""
+    options, keyed = KINDS[kind]
+    start = make(options, keyed=keyed)
+    for name, measure in measures.items():
+        seen = try_every_call(start, "db.t", measure, ACTS[act])
+        assert (seen.trials > 0, seen.expired) == (True, 0), name
+
+
 @pytest.mark.parametrize("act", ACTS)
 @pytest.mark.parametrize("kind", ["append with file indexes", "keyed"])
 def test_a_measure_of_a_snapshot_that_was_expired_is_repeated(kind: str, act: str) -> None:
-    options, keyed = KINDS[kind]
-    start = make(options, keyed=keyed)
-    for name, work in MEASURES.items():
-        seen = try_every_call(start, "db.t", work, ACTS[act])
-        assert (seen.trials > 0, seen.expired) == (True, 0), name
+    assert_repeated(MEASURES, kind, act)
 
 
 @pytest.mark.parametrize("act", ACTS)
