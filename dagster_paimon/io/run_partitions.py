@@ -76,7 +76,7 @@ class RunPartitions:
 
     @property
     def condition(self) -> Predicate:
-        """Return a condition for the rows of the table that belong to the partitions."""
+        """A condition for the rows of the table that belong to the partitions."""
         return condition_of(self.slices)
 
     def tally(self) -> Tally | None:

@@ -49,7 +49,7 @@ class TableHealth:
 
     @property
     def numbers(self) -> dict[str, int]:
-        """Return the numbers by name."""
+        """The numbers by name."""
         return {
             "snapshots": self.snapshots,
             "physical_rows": self.physical_rows,

@@ -123,7 +123,7 @@ class Table(ChangeMethods, UpkeepMethods, VerifyMethods, HistoryMethods):
 
     @property
     def current_facts(self) -> TableFacts:
-        """Return the facts for operations that write or delete; raises the errors of ``current``."""
+        """The facts for operations that write or delete; raises the errors of ``current``."""
         now = self.current()
         if now is self or _columns(now.schema.fields) == _columns(self.schema.fields):
             return now.facts
@@ -131,7 +131,7 @@ class Table(ChangeMethods, UpkeepMethods, VerifyMethods, HistoryMethods):
 
     @property
     def arrow_schema(self) -> pa.Schema:
-        """Return the columns as an Arrow schema, as ``append`` takes and ``scan`` returns them."""
+        """The columns as an Arrow schema, as ``append`` takes and ``scan`` returns them."""
         return arrow_schema(self.schema.fields)
 
     def copy(self, options: Mapping[str, str]) -> Table:

@@ -113,7 +113,7 @@ class RangeBitmapReader:
 
     @property
     def not_null(self) -> BitMap:
-        """Return the rows that have a value; the set must not be changed."""
+        """The rows that have a value; the set must not be changed."""
         return BitMap() if self._bounds is None else self._slices.rows
 
     def best_rows(self, rows: BitMap, count: int, *, largest: bool) -> Iterator[tuple[list[int], list[Key]]]:

@@ -48,7 +48,7 @@ class KeptSnapshots:
 
     @property
     def all(self) -> Mapping[Keeper, Snapshot]:
-        """Return all kept snapshots."""
+        """All kept snapshots."""
         return {**self.before, **self.unplaced}
 
 

@@ -129,7 +129,7 @@ class TargetScan:
 
     @property
     def _one_column(self) -> tuple[str, ...]:
-        """Return a column for counting rows: one of the key, which merging reads anyway."""
+        """A column for counting rows: one of the key, which merging reads anyway."""
         schema = self.start.schema
         return (schema.primary_keys or schema.field_names)[:1]
 

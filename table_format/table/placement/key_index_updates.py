@@ -144,7 +144,7 @@ class _Change:
 
     @property
     def is_large(self) -> bool:
-        """Return whether reading the whole table is less work."""
+        """Whether reading the whole table is less work."""
         rows = sum(entry.file.row_count for _, entry in self.added)
         total = 0 if self.target is None else self.target.total_record_count or 0
         return rows > _MANY_ROWS and rows * _COST_OF_A_CHANGE > total
