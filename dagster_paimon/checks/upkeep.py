@@ -27,7 +27,7 @@ _FINDINGS_SHOWN: Final = 20
 def table_health(table: CheckedTable | str) -> dg.AssetChecksDefinition:
     """Warn if sorted runs, small files or snapshots accumulate: reads get slower, and maintenance is due."""
 
-    def judge(found: Table) -> dg.AssetCheckResult:
+    def evaluate(found: Table) -> dg.AssetCheckResult:
         health, due = measure(found.facts), found.due_upkeep()
         problems = list(_overdue(found, health))
         if not found.schema.is_primary_key_table:
@@ -43,7 +43,7 @@ def table_health(table: CheckedTable | str) -> dg.AssetChecksDefinition:
         f"No bucket has more sorted runs than '{STOP_TRIGGER.key}', no append table has small files that are due to be "
         f"compacted, and there are at most '{NUM_RETAINED_MAX.key}' snapshots, or {MOST_SNAPSHOTS}."
     )
-    return table_check(table, "table_health", description, judge)
+    return table_check(table, "table_health", description, evaluate)
 
 
 def _overdue(table: Table, health: TableHealth) -> Iterator[str]:
@@ -60,12 +60,12 @@ def _overdue(table: Table, health: TableHealth) -> Iterator[str]:
 def files_present(table: CheckedTable | str) -> dg.AssetChecksDefinition:
     """Fail if a file of the latest snapshot is missing or does not have its recorded size."""
 
-    def judge(found: Table) -> dg.AssetCheckResult:
+    def evaluate(found: Table) -> dg.AssetCheckResult:
         files, problems = broken_files(found.facts)
         return check_result(not problems, metadata={"files": files, "problems": listed(problems)})
 
     description = "Every data file of the latest snapshot is there with its recorded size."
-    return table_check(table, "files_present", description, judge)
+    return table_check(table, "files_present", description, evaluate)
 
 
 def broken_files(facts: TableFacts) -> tuple[int, Sequence[str]]:
@@ -99,7 +99,7 @@ def _problems(facts: TableFacts, entries: Iterable[ManifestEntry]) -> Iterator[s
 def snapshot_readable(table: CheckedTable | str, *, depth: str = "files") -> dg.AssetChecksDefinition:
     """Fail if ``verify`` finds an error. ``depth`` is ``metadata``, ``files`` (footers, indexes) or ``rows``."""
 
-    def judge(found: Table) -> dg.AssetCheckResult:
+    def evaluate(found: Table) -> dg.AssetCheckResult:
         report = found.verify(depth=depth)
         described = (f"{f.check}: {f.path}: expected {f.expected}, found {f.found}" for f in report.errors)
         problems = [text for _, text in zip(range(_FINDINGS_SHOWN), described, strict=False)]
@@ -120,13 +120,13 @@ def snapshot_readable(table: CheckedTable | str, *, depth: str = "files") -> dg.
     description = (
         f"Verification down to {depth} finds no error in snapshots, manifests and the files that they reference."
     )
-    return table_check(table, "snapshot_readable", description, judge)
+    return table_check(table, "snapshot_readable", description, evaluate)
 
 
 def no_dangling_files(table: CheckedTable | str) -> dg.AssetChecksDefinition:
     """Warn about orphan files that are a day old: a process was killed, or a cleanup is due."""
 
-    def judge(found: Table) -> dg.AssetCheckResult:
+    def evaluate(found: Table) -> dg.AssetCheckResult:
         report = found.remove_orphan_files(dry_run=True)
         return check_result(
             not report.files,
@@ -137,4 +137,4 @@ def no_dangling_files(table: CheckedTable | str) -> dg.AssetChecksDefinition:
     description = (
         "There are no orphan files older than a day: every file is referenced by a snapshot, tag, branch or changelog."
     )
-    return table_check(table, "no_dangling_files", description, judge)
+    return table_check(table, "no_dangling_files", description, evaluate)
