@@ -9,7 +9,7 @@ from table_format.model.commit import CommitMessage
 from table_format.spark.tasks.bucket_jobs import in_tasks
 from table_format.table.facts import TableFacts
 from table_format.table.upkeep.bucket_compaction import perform_work
-from table_format.table.upkeep.full_compaction_period import other_buckets_due
+from table_format.table.upkeep.other_buckets import other_buckets_due
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -30,7 +30,9 @@ from table_format.errors import (
     TagNotFound,
 )
 from table_format.io.memory import MemoryFileIO
+from table_format.model.bucket_id import BucketId
 from table_format.runtime import Runtime, SystemIds, SystemRandomness
+from table_format.table.upkeep.other_buckets import other_buckets_due
 from tests.simulation.failing_io import OneFailure
 from tests.simulation.test_every_call import STEP, StillClock
 from tests.support.acting_io import ActingIO
@@ -255,6 +257,16 @@ def assert_repeated(measures: Mapping[str, Callable[[Table], Any]], kind: str, a
 @pytest.mark.parametrize("kind", ["append with file indexes", "keyed"])
 def test_a_measure_of_a_snapshot_that_was_expired_is_repeated(kind: str, act: str) -> None:
     assert_repeated(MEASURES, kind, act)
+
+
+@pytest.mark.parametrize("act", ACTS)
+def test_the_remaining_work_of_the_nth_commit_is_planned_without_expired_commits(act: str) -> None:
+    fourth = {"full-compaction.delta-commits": "4"}
+    start = make({}, keyed=True)
+    elsewhere = [BucketId(opened(start).facts.live_files(opened(start).latest_snapshot()).entries[0].partition, 1)]
+    assert other_buckets_due(opened(start).copy(fourth).facts, elsewhere)
+    work = {"other buckets": lambda t: other_buckets_due(t.copy(fourth).facts, elsewhere) and None}
+    assert_repeated(work, "keyed", act)
 
 
 @pytest.mark.parametrize("act", ACTS)
