@@ -132,7 +132,7 @@ class RunPartitions:
 
     def committed_rows(self, facts: TableFacts, snapshots: Sequence[Snapshot]) -> dict[str, PartitionRows]:
         """Return the rows that these snapshots added, without compactions, by partition; empty if the files cannot
-        tell.
+        tell, also because a snapshot has expired.
         """
         if not self.slices or not self.are_partitions:
             return {}
@@ -142,7 +142,10 @@ class RunPartitions:
         for snapshot in snapshots:
             if snapshot.commit_kind is CommitKind.COMPACT:
                 continue
-            for entry in facts.manifests.delta_entries(snapshot):
+            changed = facts.changed_files(snapshot)
+            if changed is None:
+                return {}
+            for entry in changed:
                 key = key_of(_values(facts, entry.partition)) if entry.kind is FileKind.ADD else None
                 if key is not None:
                     rows[key] += entry.file.row_count

@@ -111,9 +111,10 @@ def in_order_of_commits(
     ranks: dict[FileIdentifier, tuple[int, int]] = {}
     for snapshot_id in range(snapshot.id, 0, -1):
         found = facts.snapshots.find(snapshot_id) if waiting else None
-        if found is None:
+        changed = None if found is None else facts.changed_files(found)
+        if changed is None:
             break
-        for position, entry in enumerate(facts.manifests.delta_entries(found)):
+        for position, entry in enumerate(changed):
             if entry.kind is FileKind.ADD and entry.identifier in waiting:
                 ranks[entry.identifier] = (snapshot_id, position)
                 waiting.discard(entry.identifier)

@@ -7,14 +7,11 @@ releases compact with every commit.)
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from table_format.errors import SnapshotExpired
-from table_format.metastore.references.expired_reads import explaining_expiry
 from table_format.model.bucket_id import BucketId
-from table_format.model.manifest import FileKind, ManifestEntry
+from table_format.model.manifest import FileKind
 from table_format.model.snapshot import CommitKind, Snapshot
 from table_format.options.bucket_mode import total_buckets
 from table_format.table.facts import TableFacts
@@ -39,11 +36,11 @@ class FullCompactionPeriod:
         compacted: set[BucketId] = set()
         left, snapshot_id = commits - 1, 0 if latest is None else latest.id
         while left and snapshot_id > 0:
-            found = _changes_of(facts, snapshot_id)
-            if found is None:
+            snapshot = facts.snapshots.find(snapshot_id)
+            entries = None if snapshot is None else facts.changed_files(snapshot)
+            if snapshot is None or entries is None:
                 left = 0
                 break
-            snapshot, entries = found
             added = [e for e in entries if e.kind is FileKind.ADD]
             if snapshot.commit_kind is CommitKind.APPEND and added:
                 # A partition with another number of buckets must be rescaled before this table writes to it again.
@@ -61,13 +58,3 @@ class FullCompactionPeriod:
         if not self.is_complete:
             return frozenset()
         return (frozenset(buckets) | (self.written if with_others else frozenset())) - self.compacted
-
-
-def _changes_of(facts: TableFacts, snapshot_id: int) -> tuple[Snapshot, Sequence[ManifestEntry]] | None:
-    """Return a snapshot and the files that it added and removed; ``None`` if it has expired."""
-    snapshot = facts.snapshots.find(snapshot_id)
-    if snapshot is None:
-        return None
-    with suppress(SnapshotExpired), explaining_expiry(facts.store, snapshot_id, as_changes=True):
-        return snapshot, list(facts.manifests.delta_entries(snapshot))
-    return None

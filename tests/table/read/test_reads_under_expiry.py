@@ -289,6 +289,22 @@ def test_a_change_whose_base_was_expired_is_done_again_or_refused(kind: str, act
         assert try_every_call(start, "db.t", work, ACTS[act], changes=True).trials > 0
 
 
+def test_postponed_rows_of_commits_that_an_expiry_deletes_get_their_buckets() -> None:
+    memory = MemoryFileIO(StillClock())
+    runtime = Runtime(StillClock(), SystemRandomness(), SystemIds())
+    catalog = load_catalog({"warehouse": "/w"}, file_io=memory, runtime=runtime)
+    catalog.create_database("db")
+    catalog.create_table("db.t", Schema.from_arrow(SCHEMA, primary_keys=["k"], options={"bucket": "-2"}))
+    for key, value in BEFORE.items():
+        opened(memory).append(rows({key: value}))
+    with suppress(OSError):
+        expire(opened(DyingAtSnapshots(memory)))
+    table = opened(memory)
+    assert table.facts.snapshots.find(1) is not None
+    table.compact()
+    assert scanned(opened(memory)) == BEFORE
+
+
 def test_a_reader_of_a_tag_that_is_deleted_is_told_that_its_snapshot_was_expired() -> None:
     for options, keyed in KINDS.values():
         start = make(options, keyed=keyed)
