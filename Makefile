@@ -104,7 +104,7 @@ bench-indexes: setup ## Measure what file indexes save and cost, beside plain Sp
 	$(BIN)/python -m benchmarks.index_pages
 	$(BIN)/python -m benchmarks.index_building
 
-structure: setup ## Measure the source: modules, floors of imports, sizes, docstrings
+structure: setup ## Measure the source: modules, import depth, sizes, docstrings
 	$(BIN)/python -m benchmarks.structure
 
 docs: setup ## Generate the references in docs/ from the declarations

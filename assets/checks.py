@@ -35,12 +35,12 @@ def key_unique(table: FeedTable) -> dg.AssetChecksDefinition:
     """Return a check that fails if a reader would see two rows with one key. Downstream assets then do not run."""
     key = KEY_COLUMN[table]
 
-    def judge(found: Table) -> dg.AssetCheckResult:
+    def evaluate(found: Table) -> dg.AssetCheckResult:
         keys = found.scan(columns=[key]).to_arrow()[key]
         distinct = pc.count_distinct(keys).as_py()
         return check_result(distinct == len(keys), metadata={"rows": len(keys), "distinct keys": distinct})
 
-    return table_check(f"dwd.{table}", "key_unique", f"One row for each `{key}`.", judge, blocking=True)
+    return table_check(f"dwd.{table}", "key_unique", f"One row for each `{key}`.", evaluate, blocking=True)
 
 
 def nothing_lost(table: FeedTable) -> dg.AssetChecksDefinition:
@@ -73,7 +73,7 @@ def nothing_lost(table: FeedTable) -> dg.AssetChecksDefinition:
 def _rows_by_partition(facts: TableFacts) -> dict[str, int]:
     field = facts.schema.partition_fields[0]
     rows: dict[str, int] = {}
-    for entry in live_entries(facts, facts.snapshots.latest()):
+    for entry in live_entries(facts):
         day = partition_key(field, facts.partitions.values(entry.partition)[0])
         rows[day] = rows.get(day, 0) + entry.file.row_count
     return dict(sorted(rows.items()))

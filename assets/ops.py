@@ -10,6 +10,7 @@ from assets.links import maintenance_links
 from dagster_paimon import LakehouseCatalog
 from dagster_paimon.tables.measure import measure
 from dagster_paimon.tables.selection import TableSelection
+from table_format.counted import counted
 from table_format.engine.support import schema
 
 
@@ -33,7 +34,7 @@ def table_health(context: dg.AssetExecutionContext, lakehouse: LakehouseCatalog)
     measured_at = datetime.now(UTC).replace(tzinfo=None)
     names = TableSelection.of("*").existing(lakehouse.catalog())
     states = {name: measure(lakehouse.table(name).facts) for name in names}
-    context.log.info("%s tables measured", len(states))
+    context.log.info("%s measured", counted(len(states), "table"))
     numbers = next((list(state.numbers) for state in states.values()), [])
     columns = schema(
         [

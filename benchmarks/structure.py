@@ -1,9 +1,8 @@
-"""Measures the structure of the source: modules, import depth (floors), import cycles (circles), sizes, docstrings,
-annotations.
+"""Measures the structure of the source: modules, import depth, import cycles, sizes, docstrings, annotations.
 
 ``python -m benchmarks.structure [path]`` measures the work tree at a path (default: this one) and prints Markdown. ADR
-0014 quotes its figures. A floor is a position in the longest chain of imports: a package in which a imports b and b
-imports c has three. Imports under ``TYPE_CHECKING`` and inside functions count.
+0014 quotes its figures. The import depth is the number of modules in the longest chain of imports: it is three in a
+package in which a imports b and b imports c. Imports under ``TYPE_CHECKING`` and inside functions count.
 """
 
 from __future__ import annotations
@@ -19,7 +18,8 @@ from typing import Final, TypeAlias
 import grimp
 
 PACKAGES: Final = ("table_format", "dagster_paimon", "resources", "assets", "jobs", "sensors")
-ROOMS: Final = ("table_format.table", "table_format.metastore", "table_format.spark")
+DIVIDED: Final = ("table_format.table", "table_format.metastore", "table_format.spark")
+"""The packages that are divided into subpackages."""
 
 Graph: TypeAlias = Mapping[str, frozenset[str]]
 """The imports of each module or package."""
@@ -30,11 +30,11 @@ class Imports:
     """The imports among the modules of one package."""
 
     modules: int
-    floors: int
-    circles: int
+    depth: int
+    cycles: int
     packages: int
-    package_floors: int
-    package_circles: int
+    package_depth: int
+    package_cycles: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +60,10 @@ class Source:
     classes: int
 
 
-def circles(graph: Graph) -> list[frozenset[str]]:
+def cycles(graph: Graph) -> list[frozenset[str]]:
     """Return groups of nodes that import each other, directly or indirectly.
 
-    >>> circles({"a": frozenset("b"), "b": frozenset("a"), "c": frozenset("a")}) == [frozenset("ab")]
+    >>> cycles({"a": frozenset("b"), "b": frozenset("a"), "c": frozenset("a")}) == [frozenset("ab")]
     True
     """
     reached = {node: _reached(graph, node) for node in graph}
@@ -71,13 +71,13 @@ def circles(graph: Graph) -> list[frozenset[str]]:
     return sorted((group for group in groups if len(group) > 1), key=sorted)
 
 
-def floors(graph: Graph) -> int:
+def depth(graph: Graph) -> int:
     """Return the number of nodes in the longest chain of imports. A cycle counts as one node.
 
-    >>> floors({"a": frozenset("b"), "b": frozenset("c"), "c": frozenset(), "d": frozenset("c")})
+    >>> depth({"a": frozenset("b"), "b": frozenset("c"), "c": frozenset(), "d": frozenset("c")})
     3
     """
-    owner = {node: min(group) for group in circles(graph) for node in group}
+    owner = {node: min(group) for group in cycles(graph) for node in group}
     merged: dict[str, set[str]] = {owner.get(node, node): set() for node in graph}
     for node, imported in graph.items():
         above = owner.get(node, node)
@@ -100,7 +100,7 @@ def imports_of(graph: grimp.ImportGraph, package: str) -> Imports:
         for place in set(folder.values())
     }
     return Imports(
-        len(modules), floors(inside), len(circles(inside)), len(packages), floors(between), len(circles(between))
+        len(modules), depth(inside), len(cycles(inside)), len(packages), depth(between), len(cycles(between))
     )
 
 
@@ -128,12 +128,12 @@ def report(root: Path) -> str:
     """Return all figures as Markdown."""
     sys.path.insert(0, str(root))
     graph = grimp.build_graph("table_format", cache_dir=None)
-    head = "| package | modules | floors | circles | rooms | floors of rooms | circles of rooms |"
+    head = "| package | modules | import depth | import cycles | subpackages | their depth | their cycles |"
     lines = [head, "|---|---|---|---|---|---|---|"]
-    for package in ROOMS:
+    for package in DIVIDED:
         found = imports_of(graph, package)
-        inner = (found.packages, found.package_floors, found.package_circles)
-        cells = (found.modules, found.floors, found.circles, *inner)
+        inner = (found.packages, found.package_depth, found.package_cycles)
+        cells = (found.modules, found.depth, found.cycles, *inner)
         lines.append(f"| `{package.split('.', 1)[1]}/` | {' | '.join(map(str, cells))} |")
     return "\n".join([*lines, "", *_source_lines(source_of(root))])
 
@@ -163,7 +163,7 @@ def _files(root: Path) -> Iterator[Path]:
 
 
 def _folder(package: str, module: str) -> str:
-    """Return the room of a module. A module outside of all rooms is its own room."""
+    """Return the subpackage of a module, or the module itself if it is in none."""
     inner = module.removeprefix(f"{package}.").split(".")
     return inner[0]
 

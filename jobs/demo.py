@@ -126,26 +126,46 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run_steps(demo: DemoRun, lakehouse: LakehouseCatalog, days: Sequence[str]) -> bool:
     """Run every step of the demo. Return whether repeating a day left the tables unchanged."""
-    whole, feed = (days[0], days[-1]), {"feed": {"config": {"events_per_day": demo.events}}}
+    _ingest(demo, days)
+    is_same = _repeat(demo, lakehouse, day=days[len(days) // 3])
+    whole = (days[0], days[-1])
+    demo.run(f"mart of {_span(whole)}", "marts", days=whole)
+    demo.run("marts that follow the changes of orders: what has changed since", "follow_changes")
+    _index(demo, lakehouse)
+    _compact_and_expire(demo)
+    _check(demo)
+    return is_same
+
+
+def _ingest(demo: DemoRun, days: Sequence[str]) -> None:
+    """Load all days: first those before the source changes its columns, then the others."""
     first = (days[0], days[:SAME_SCHEMA_DAYS][-1])
-    demo.run(f"landing, ods and dwd of {_span(first)}, a backfill in one run", "ingest", days=first, resources=feed)
+    title = f"landing, ods and dwd of {_span(first)}, a backfill in one run"
+    demo.run(title, "ingest", days=first, resources=_feed(demo))
     demo.run("marts that follow the changes of orders: all of them, the first time", "follow_changes")
     if len(days) > SAME_SCHEMA_DAYS:
         changed = (days[SAME_SCHEMA_DAYS], days[-1])
         title = f"{_span(changed)}: the source has a new column and a wider amount"
-        demo.run(title, "ingest", days=changed, resources=feed)
+        demo.run(title, "ingest", days=changed, resources=_feed(demo))
 
-    late = days[len(days) // 3]
+
+def _repeat(demo: DemoRun, lakehouse: LakehouseCatalog, *, day: str) -> bool:
+    """Load a day again. Return whether the table has the same rows as before."""
     before = content_digest(lakehouse, "dwd.orders")
-    demo.run(f"{late} once more: the tables must stay the same", "ingest", days=(late, late), resources=feed)
+    title = f"{day} once more: the tables must stay the same"
+    demo.run(title, "ingest", days=(day, day), resources=_feed(demo))
     after = content_digest(lakehouse, "dwd.orders")
     verdict = "the same rows as before" if before == after else "OTHER ROWS THAN BEFORE"
     rows = counted(after.rows, "row", thousands=True)
     print(f"      dwd.orders has {rows}, {verdict} (digest {before.digest[:12]}, {after.digest[:12]})")
+    return before == after
 
-    demo.run(f"mart of {_span(whole)}", "marts", days=whole)
-    demo.run("marts that follow the changes of orders: what has changed since", "follow_changes")
-    _index(demo, lakehouse)
+
+def _feed(demo: DemoRun) -> dict[str, Any]:
+    return {"feed": {"config": {"events_per_day": demo.events}}}
+
+
+def _compact_and_expire(demo: DemoRun) -> None:
     for table in ("dwd.orders", "dwd.users"):
         config = _op("compact", table=table, full=True)
         demo.run(f"full compaction of {table}", "compact_table", ops=config, maintains=table)
@@ -157,6 +177,9 @@ def _run_steps(demo: DemoRun, lakehouse: LakehouseCatalog, days: Sequence[str]) 
         maintains="dwd.orders",
     )
 
+
+def _check(demo: DemoRun) -> None:
+    """Run every asset check, and show those that did not pass."""
     checked = demo.run("every asset check", "all_checks").get_asset_check_evaluations()
     for evaluation in checked:
         if not evaluation.passed:
@@ -165,7 +188,6 @@ def _run_steps(demo: DemoRun, lakehouse: LakehouseCatalog, days: Sequence[str]) 
                 f"      {evaluation.severity.value}: {evaluation.check_name} of {asset} {evaluation.description or ''}"
             )
     print(f"      {sum(evaluation.passed for evaluation in checked)} of {len(checked)} checks passed")
-    return before == after
 
 
 def _index(demo: DemoRun, lakehouse: LakehouseCatalog) -> None:

@@ -13,13 +13,13 @@ from dagster_paimon.reporting.metadata import data_version
 from dagster_paimon.resources.lakehouse import LakehouseCatalog
 from table_format import Snapshot, Table
 
-Judge: TypeAlias = Callable[[Table], bool | dg.AssetCheckResult]
+Evaluate: TypeAlias = Callable[[Table], bool | dg.AssetCheckResult]
 
 
 def branch_audit(
-    staged: dg.AssetsDefinition | dg.AssetSpec, name: str, judge: Judge, *, description: str | None = None
+    staged: dg.AssetsDefinition | dg.AssetSpec, name: str, evaluate: Evaluate, *, description: str | None = None
 ) -> dg.AssetChecksDefinition:
-    """Return a blocking check of an asset with ``paimon/wap``. ``judge`` gets the branch as a table.
+    """Return a blocking check of an asset with ``paimon/wap``. ``evaluate`` gets the branch as a table.
 
     It returns whether the rows may be published, as a bool or as a result with metadata. It reads the current latest
     snapshot, even if others commit to the branch, and only that snapshot can be published. The metadata of the check
@@ -40,7 +40,7 @@ def branch_audit(
             return dg.AssetCheckResult(passed=False, description=text)
         audited = lakehouse.table(on_branch(table, branch))
         latest = audited.latest_snapshot()
-        found = judge(audited if latest is None else audited.copy({"scan.snapshot-id": str(latest.id)}))
+        found = evaluate(audited if latest is None else audited.copy({"scan.snapshot-id": str(latest.id)}))
         result = found if isinstance(found, dg.AssetCheckResult) else dg.AssetCheckResult(passed=bool(found))
         told = (
             f"branch {branch} of {table}"

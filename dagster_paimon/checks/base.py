@@ -27,19 +27,19 @@ class CheckedTable:
         return table if isinstance(table, CheckedTable) else cls(table, asset_key(table))
 
 
-Judge: TypeAlias = Callable[[Table], dg.AssetCheckResult]
+Evaluate: TypeAlias = Callable[[Table], dg.AssetCheckResult]
 
 
 def table_check(
-    table: CheckedTable | str, name: str, description: str, judge: Judge, *, blocking: bool = False
+    table: CheckedTable | str, name: str, description: str, evaluate: Evaluate, *, blocking: bool = False
 ) -> dg.AssetChecksDefinition:
-    """Return a check that opens its table and judges it. A missing table is a warning."""
+    """Return a check that opens its table and evaluates it. A missing table is a warning."""
     checked = CheckedTable.of(table)
 
     @dg.asset_check(asset=checked.key, name=name, description=description, blocking=blocking)
     def check(lakehouse: LakehouseCatalog) -> dg.AssetCheckResult:
         found = open_table(lakehouse, checked.name)
-        return not_made(checked.name) if found is None else judge(found)
+        return not_made(checked.name) if found is None else evaluate(found)
 
     return check
 

@@ -76,7 +76,7 @@ def freshness(table: CheckedTable | str, *, allowed: timedelta | None = None) ->
         message = f"{checked.name}: pass the maximum age of its data, or set {FRESHNESS} in the metadata of the asset"
         raise InvalidInputError(message)
 
-    def judge(found: Table) -> dg.AssetCheckResult:
+    def evaluate(found: Table) -> dg.AssetCheckResult:
         result = data_age(found.facts, limit, now_ms=found.store.runtime.clock.now_ms())
         return check_result(
             result.is_fresh,
@@ -85,4 +85,4 @@ def freshness(table: CheckedTable | str, *, allowed: timedelta | None = None) ->
             metadata=result.metadata(),
         )
 
-    return table_check(checked, FRESHNESS_CHECK, f"The last rows were written at most {limit} ago.", judge)
+    return table_check(checked, FRESHNESS_CHECK, f"The last rows were written at most {limit} ago.", evaluate)

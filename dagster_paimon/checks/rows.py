@@ -31,7 +31,7 @@ def pk_unique(
     ``columns`` is the key, by default the primary key. Only these columns are read.
     """
 
-    def judge(found: Table) -> dg.AssetCheckResult:
+    def evaluate(found: Table) -> dg.AssetCheckResult:
         key = tuple(columns) or found.schema.primary_keys
         if not key:
             message = f"{found.identifier} has no primary key; name the columns that are unique"
@@ -48,7 +48,7 @@ def pk_unique(
         )
 
     key_text = f"({', '.join(columns)})" if columns else "its primary key"
-    return table_check(table, "pk_unique", f"One row for each value of {key_text}.", judge, blocking=blocking)
+    return table_check(table, "pk_unique", f"One row for each value of {key_text}.", evaluate, blocking=blocking)
 
 
 def _repeated_keys(table: Table, key: Sequence[str], keys_at_once: int) -> tuple[int, int, list[str]]:
@@ -85,7 +85,7 @@ def row_count_bounds(
     too many keys, the stored rows are counted instead.
     """
 
-    def judge(found: Table) -> dg.AssetCheckResult:
+    def evaluate(found: Table) -> dg.AssetCheckResult:
         health = measure(found.facts)
         exact = count_rows(found.facts, health, read_up_to=_COUNT_UP_TO)
         rows = health.physical_rows if exact is None else exact
@@ -100,4 +100,4 @@ def row_count_bounds(
     bounds = " and ".join(
         f"{words} {bound:,}" for words, bound in (("at least", at_least), ("at most", at_most)) if bound is not None
     )
-    return table_check(table, "row_count_bounds", f"The table has {bounds or 'any number of'} rows.", judge)
+    return table_check(table, "row_count_bounds", f"The table has {bounds or 'any number of'} rows.", evaluate)

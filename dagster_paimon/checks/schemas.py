@@ -26,13 +26,13 @@ def schema_as_declared(table: CheckedTable | str, *, schema: pa.Schema | None = 
     """
     checked = CheckedTable.of(table)
 
-    def judge(found: Table) -> dg.AssetCheckResult:
+    def evaluate(found: Table) -> dg.AssetCheckResult:
         problems = list(_differences(found.schema, schema, checked.metadata))
         metadata = {"problems": listed(problems), "dagster/column_schema": column_schema(found.schema)}
         return check_result(not problems, metadata=metadata)
 
     return table_check(
-        checked, "schema_as_declared", "The table has the columns and keys that its asset declares.", judge
+        checked, "schema_as_declared", "The table has the columns and keys that its asset declares.", evaluate
     )
 
 
@@ -87,7 +87,7 @@ def _names(value: object) -> tuple[str, ...]:
 def schema_change(table: CheckedTable | str) -> dg.AssetChecksDefinition:
     """Warn if the last commit has another schema than the one before it, or if the table was altered since."""
 
-    def judge(found: Table) -> dg.AssetCheckResult:
+    def evaluate(found: Table) -> dg.AssetCheckResult:
         snapshots = found.snapshots()
         before = snapshots[-2].schema_id if len(snapshots) > 1 else (snapshots[0].schema_id if snapshots else None)
         old = found.facts.schemas[before] if before is not None else found.schema
@@ -102,7 +102,7 @@ def schema_change(table: CheckedTable | str) -> dg.AssetChecksDefinition:
             },
         )
 
-    return table_check(table, "schema_change", "The last commit and an ALTER since changed no column.", judge)
+    return table_check(table, "schema_change", "The last commit and an ALTER since changed no column.", evaluate)
 
 
 def _changes(old: TableSchema, new: TableSchema) -> Iterator[str]:

@@ -19,6 +19,7 @@ from dagster_paimon.io.writing import WriteMode
 from dagster_paimon.reporting.metadata import snapshot_fingerprint
 from dagster_paimon.resources.lakehouse import LakehouseCatalog, table_name
 from table_format import CommitKind, Snapshot, Table
+from table_format.counted import counted
 from table_format.engine.support import ChangelogProducer
 from table_format.errors import InvalidInputError, TableNotFound
 
@@ -97,7 +98,8 @@ def changes_since_last_run(
         table.reset_consumer(consumer, changes.until if changes.since is None else changes.since)
     since = "the first snapshot" if changes.since is None else f"snapshot {changes.since}"
     what = "all rows" if changes.is_complete else f"changes after {since}"
-    context.log.info("%s: %s up to snapshot %s, %s rows", source, what, changes.until, changes.rows.num_rows)
+    rows = counted(changes.rows.num_rows, "row", thousands=True)
+    context.log.info("%s: %s up to snapshot %s, %s", source, what, changes.until, rows)
     return changes
 
 

@@ -109,10 +109,10 @@ def audited_snapshot(
     if latest is None:
         return None
     for key in _audits(context, staged):
-        evaluation = _judgement(context.instance, key, data_version(latest).value)
+        evaluation = _evaluation_of(context.instance, key, data_version(latest).value)
         if evaluation is None:
             message = (
-                f"{table.identifier}: the audit {key.name} has not judged snapshot {latest.id}, the latest of branch "
+                f"{table.identifier}: the audit {key.name} has not checked snapshot {latest.id}, the latest of branch "
                 f"'{branch}'; run the check, then publish"
             )
             raise dg.Failure(description=message, allow_retries=False)
@@ -130,13 +130,13 @@ def _audits(context: dg.AssetExecutionContext, staged: dg.AssetKey) -> list[dg.A
     return sorted((key for key in keys if AUDIT in graph.get_check_spec(key).metadata), key=str)
 
 
-def _judgement(instance: dg.DagsterInstance, audit: dg.AssetCheckKey, state: str) -> dg.AssetCheckEvaluation | None:
+def _evaluation_of(instance: dg.DagsterInstance, audit: dg.AssetCheckKey, state: str) -> dg.AssetCheckEvaluation | None:
     """Return the last evaluation of an audit for this state. Other runs may have evaluated it since."""
     storage = instance.event_log_storage
     for record in storage.get_asset_check_execution_history(audit, limit=_LAST_EVALUATIONS):
         found = record.evaluation
         # The evaluation of a run that has not reached the audit is only planned.
-        judged = found.metadata.get(AUDITED_STATE) if isinstance(found, dg.AssetCheckEvaluation) else None
-        if judged is not None and judged.value == state:
+        evaluated = found.metadata.get(AUDITED_STATE) if isinstance(found, dg.AssetCheckEvaluation) else None
+        if evaluated is not None and evaluated.value == state:
             return found
     return None

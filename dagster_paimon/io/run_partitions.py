@@ -76,7 +76,7 @@ class RunPartitions:
 
     @property
     def condition(self) -> Predicate:
-        """Return a condition for the rows of the table that belong to the partitions."""
+        """A condition for the rows of the table that belong to the partitions."""
         return condition_of(self.slices)
 
     def tally(self) -> Tally | None:
@@ -123,7 +123,7 @@ class RunPartitions:
         specs = [spec for found in self.slices if not found.has_windows for spec in found.specs()]
         windows = [found for found in self.slices if found.has_windows]
         if windows:
-            live = {entry.partition for entry in live_entries(facts, facts.snapshots.latest())}
+            live = {entry.partition for entry in live_entries(facts)}
             for partition in sorted(live | {message.partition for message in messages}):
                 values = _values(facts, partition)
                 if any(found.holds(values) for found in windows):
@@ -132,7 +132,7 @@ class RunPartitions:
 
     def committed_rows(self, facts: TableFacts, snapshots: Sequence[Snapshot]) -> dict[str, PartitionRows]:
         """Return the rows that these snapshots added, without compactions, by partition; empty if the files cannot
-        tell.
+        tell, also because a snapshot has expired.
         """
         if not self.slices or not self.are_partitions:
             return {}
@@ -142,7 +142,10 @@ class RunPartitions:
         for snapshot in snapshots:
             if snapshot.commit_kind is CommitKind.COMPACT:
                 continue
-            for entry in facts.manifests.delta_entries(snapshot):
+            changed = facts.changed_files(snapshot)
+            if changed is None:
+                return {}
+            for entry in changed:
                 key = key_of(_values(facts, entry.partition)) if entry.kind is FileKind.ADD else None
                 if key is not None:
                     rows[key] += entry.file.row_count

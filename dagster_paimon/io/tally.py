@@ -53,7 +53,7 @@ class Tally:
 
     @property
     def conditions(self) -> list[tuple[str, Predicate]]:
-        """Return the condition of each slice with its key."""
+        """The condition of each slice with its key."""
         return [(found.key, condition_of([found])) for found in self.slices]
 
     def count(self, batch: pa.RecordBatch, *, kind: str | None = None) -> None:

@@ -16,7 +16,6 @@ import dagster as dg
 
 from dagster_paimon.io.branches import ensure_branch, on_branch
 from dagster_paimon.io.commits import Committer
-from dagster_paimon.io.engines import FrameWriter, Handling, Messages, stored_fields
 from dagster_paimon.io.evolution import (
     SchemaEvolution,
     changes_for,
@@ -25,6 +24,7 @@ from dagster_paimon.io.evolution import (
     option_changes,
     other_buckets,
 )
+from dagster_paimon.io.frame_writer import FrameWriter, Handling, Messages, stored_fields
 from dagster_paimon.io.run_partitions import RunPartitions, partition_columns
 from dagster_paimon.io.spec import EmptyPartitions, WriteMode, WriteSpec
 from dagster_paimon.io.tally import PartitionRows
@@ -112,8 +112,8 @@ def write_output(
     _check_mode(spec, table, of_run)
     tally = of_run.tally()
     kind = "-D" if spec.mode is WriteMode.delete else None
-    frame.handling = Handling(kind=kind, tally=tally, dropped=spec.dropped)
-    snapshots = _write_and_commit(table, spec, frame, who, of_run)
+    handling = Handling(kind=kind, tally=tally, dropped=spec.dropped)
+    snapshots = _write_and_commit(table, spec, frame, handling, who, of_run)
     rows = tally.result() if tally is not None else of_run.committed_rows(table.facts, snapshots)
     return Written(table=table, snapshots=snapshots, schema_changes=changes_made, remark=remark, partition_rows=rows)
 
@@ -184,16 +184,17 @@ def _check_mode(spec: WriteSpec, table: Table, of_run: RunPartitions) -> None:
 
 
 def _write_and_commit(
-    table: Table, spec: WriteSpec, frame: FrameWriter, who: Committer, of_run: RunPartitions
+    table: Table, spec: WriteSpec, frame: FrameWriter, handling: Handling, who: Committer, of_run: RunPartitions
 ) -> tuple[Snapshot, ...]:
     commit = table.new_commit(who.user)
+    written = partial(frame.write, handling=handling)
     by_rows = spec.mode is WriteMode.overwrite_partition and bool(of_run.keys) and not of_run.are_partitions
 
     def write() -> Messages:
         facts = table.current_facts
         if by_rows:
-            return replace_rows(facts, of_run.condition, lambda latest: frame.write(latest, replacing=False))
-        return frame.write(facts, replacing=spec.mode.replaces)
+            return replace_rows(facts, of_run.condition, lambda latest: written(latest, replacing=False))
+        return written(facts, replacing=spec.mode.replaces)
 
     return write_and_commit(
         table.store,

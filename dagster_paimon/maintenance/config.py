@@ -26,7 +26,7 @@ class TablesConfig(dg.Config):
 
     @property
     def named_tables(self) -> tuple[str, ...]:
-        """Return all names and patterns, each once."""
+        """All names and patterns, each once."""
         single = [str(name) for name in (self.table, self.pattern) if name]
         return tuple(dict.fromkeys([*single[:1], *map(str, self.tables), *single[1:]]))
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Final
-from urllib.parse import unquote
 
 from pydantic import Field
 
@@ -16,9 +15,9 @@ from dagster_paimon.maintenance.kinds import Maintenance, Outcome, Visit
 from dagster_paimon.maintenance.partitions import ExpirePartitionsConfig, expire_partitions_of_one
 from dagster_paimon.maintenance.tags import AutomaticTagsConfig, create_automatic_tags_of_one
 from dagster_paimon.reporting.metadata import listed, markdown_lines
+from dagster_paimon.tables.partition_directories import specs_of_directories
 from table_format import DueWork, Table, Upkeep
 from table_format.counted import counted
-from table_format.engine.support import DEFAULT_PARTITION_NAME
 from table_format.errors import InvalidInputError
 
 
@@ -53,7 +52,7 @@ def maintain_one(visit: Visit, config: MaintainConfig) -> Outcome:
 
 def _compact(visit: Visit, config: MaintainConfig, work: DueWork) -> Outcome:
     # A full compaction covers the partitions that need it; otherwise, it is decided for each bucket.
-    partitions = partition_specs(work.partitions) if work.full else []
+    partitions = specs_of_directories(visit.table(), work.partitions) if work.full else []
     how = CompactConfig(table=visit.name, full=work.full, partitions=partitions, on_spark=config.on_spark)
     return compact_one(visit, how)
 
@@ -94,18 +93,6 @@ _DO: Final[Mapping[Upkeep, Callable[[Visit, MaintainConfig, DueWork], Outcome]]]
     Upkeep.EXPIRE_SNAPSHOTS: _expire,
     Upkeep.EXPIRE_CHANGELOGS: _expire_changelogs,
 }
-
-
-def partition_specs(texts: Sequence[str]) -> list[dict[str, str]]:
-    """Convert directories of partitions to values by column. If one has a null, return none, which means all
-    partitions.
-
-    >>> partition_specs(["dt=2026-01-01/region=a%2Fb"]), partition_specs(["dt=__DEFAULT_PARTITION__"])
-    ([{'dt': '2026-01-01', 'region': 'a/b'}], [])
-    """
-    parts = [[part.partition("=") for part in text.strip("/").split("/")] for text in texts if text.strip("/")]
-    specs = [{unquote(name): unquote(value) for name, _, value in spec} for spec in parts]
-    return [] if any(DEFAULT_PARTITION_NAME in spec.values() for spec in specs) else specs
 
 
 def _check(table: Table, config: MaintainConfig) -> None:

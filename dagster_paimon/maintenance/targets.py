@@ -53,7 +53,7 @@ def require_partitions(table: Table, partitions: Sequence[Mapping[str, str]], bu
         return
     facts = table.facts
     wanted = [partition_spec(facts.schema, partition) for partition in partitions]
-    entries = live_entries(facts, facts.snapshots.latest())
+    entries = live_entries(facts)
     chosen = list(entries) if not wanted else []
     for given, spec in zip(partitions, wanted, strict=True):
         inside = [entry for entry in entries if _is_in(facts, entry, spec)]

@@ -26,6 +26,20 @@ class ConsumerLag:
     rows: int
     latest: Snapshot | None
 
+    def reaches(self, min_snapshots: int, min_rows: int | None) -> bool:
+        """Return whether the lag is at least one of these limits. Without ``min_rows``, one snapshot is enough.
+
+        >>> lag = ConsumerLag(next_id=3, snapshots=2, rows=50, latest=None)
+        >>> lag.reaches(1, None), lag.reaches(3, None), lag.reaches(1, 100), lag.reaches(2, 100)
+        (True, False, False, True)
+        """
+        if min_rows is None:
+            return self.snapshots >= max(min_snapshots, 1)
+        return self.rows >= max(min_rows, 1) or self.snapshots >= min_snapshots > 1
+
+    def __str__(self) -> str:
+        return f"{counted(self.snapshots, 'snapshot')} and {counted(self.rows, 'row')}"
+
 
 @dataclass(frozen=True, slots=True)
 class _Requested:
@@ -101,25 +115,16 @@ def changelog_ready_sensor(
             result = outcome(context.instance, last.run_key, requested_ms=last.requested_ms, now=now)
             if result is Outcome.RUNNING:
                 return _nothing(last, f"a run for '{consumer}' is in progress")
-            failures = last.failures + 1 if result is Outcome.FAILED else 0
-            last = _Requested(
-                failures=failures,
-                not_before_ms=now + pause_ms(failures) if failures else 0,
-                served="" if failures else last.served,
-            )
+            last = _after_run(last, result, now)
         lag = consumer_lag(opened, consumer)
         latest_id = lag.latest.id if lag.latest else 0
         if lag.next_id > latest_id + 1:
             note = f"'{consumer}' reads snapshot {lag.next_id} next and the latest of {table} is {latest_id}: the table"
             context.log.warning("%s was rolled back or created again; reset the consumer", note)
             return _nothing(last, f"{note} was rolled back or created again; reset the consumer")
-        missing = f"{counted(lag.snapshots, 'snapshot')} and {counted(lag.rows, 'row')}"
-        behind = f"'{consumer}' is {missing} behind {table}"
-        is_due = lag.snapshots >= max(min_snapshots, 1) if min_rows is None else lag.rows >= max(min_rows, 1)
-        if min_rows is not None and min_snapshots > 1:
-            is_due = is_due or lag.snapshots >= min_snapshots
+        behind = f"'{consumer}' is {lag} behind {table}"
         state = "" if lag.latest is None else f"{lag.next_id} {data_version(lag.latest).value}"
-        if not is_due or state == last.served:
+        if not lag.reaches(min_snapshots, min_rows) or state == last.served:
             return _nothing(last, behind)
         if now < last.not_before_ms:
             return _nothing(last, f"{behind}; again in {(last.not_before_ms - now) // 1000 + 1} s after a failure")
@@ -130,6 +135,14 @@ def changelog_ready_sensor(
         return dg.SensorResult(run_requests=[request], cursor=json.dumps(asdict(request_made)))
 
     return sensor
+
+
+def _after_run(last: _Requested, result: Outcome, now: int) -> _Requested:
+    """Return the state after a run has ended. After a failure, the same changes are requested again, after a pause."""
+    if result is not Outcome.FAILED:
+        return _Requested(served=last.served)
+    failures = last.failures + 1
+    return _Requested(failures=failures, not_before_ms=now + pause_ms(failures))
 
 
 def _keys(assets: Sequence[dg.AssetKey | str]) -> list[dg.AssetKey]:

@@ -3,6 +3,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 import dagster as dg
 
@@ -13,13 +14,12 @@ from dagster_paimon.sensors.requested_runs import now_ms
 from dagster_paimon.sensors.watched_tables import (
     Watched,
     attempt_of,
-    decode_watched,
-    encode_watched,
     fingerprint_of,
-    settled,
+    requests_for_tables,
 )
 from dagster_paimon.tables.selection import TableNames, TableSelection
 from table_format import Table
+from table_format.counted import counted
 from table_format.engine import index_coverage
 
 
@@ -38,30 +38,31 @@ def missing_indexes_sensor(tables: TableNames = "*", *, name: str = "missing_ind
         context: dg.SensorEvaluationContext, lakehouse: LakehouseCatalog
     ) -> Iterator[dg.RunRequest | dg.SkipReason]:
         """Check the tables whose snapshot or schema has changed since the last tick, and those whose run has failed."""
-        known = decode_watched(context.cursor)
-        watched: dict[str, Watched] = {}
-        notes: list[str] = []
-        requested = False
-        for table_name in selected.existing(lakehouse.catalog()):
-            before = settled(context, table_name, known.get(table_name, Watched()), notes, work="rewrite of indexes")
-            table = lakehouse.table(table_name)
-            watched[table_name] = before
-            # An ALTER of the options creates a schema but no snapshot.
-            state = f"{fingerprint_of(table)}-schema-{table.schema.id}"
-            if before.is_left_alone or before.state == state:
-                continue
-            watched[table_name] = replace(before, state=state)
-            if _is_complete(context, table_name, table):
-                continue
-            requested = True
-            run_key = f"indexes {table_name} {state}{attempt_of(before)}"
-            watched[table_name] = replace(before, state=state, run_key=run_key, requested_ms=now_ms())
-            yield maintenance_run("rewrite_index", table_name, run_key=run_key)
-        context.update_cursor(encode_watched(watched))
-        if not requested:
-            yield dg.SkipReason("; ".join(notes) or "no changed table has files without declared indexes")
+        yield from requests_for_tables(
+            context,
+            lakehouse,
+            selected,
+            partial(_decide, context),
+            work="rewrite of indexes",
+            otherwise="no changed table has files without declared indexes",
+        )
 
     return sensor
+
+
+def _decide(
+    context: dg.SensorEvaluationContext, name: str, table: Table, before: Watched
+) -> tuple[Watched, dg.RunRequest | None]:
+    # An ALTER of the options creates a schema but no snapshot.
+    state = f"{fingerprint_of(table)}-schema-{table.schema.id}"
+    if before.is_left_alone or before.state == state:
+        return before, None
+    checked = replace(before, state=state)
+    if _is_complete(context, name, table):
+        return checked, None
+    run_key = f"indexes {name} {state}{attempt_of(before)}"
+    requested = replace(checked, run_key=run_key, requested_ms=now_ms())
+    return requested, maintenance_run("rewrite_index", name, run_key=run_key)
 
 
 def _is_complete(context: dg.SensorEvaluationContext, name: str, table: Table) -> bool:
@@ -70,5 +71,5 @@ def _is_complete(context: dg.SensorEvaluationContext, name: str, table: Table) -
     if not coverage.is_complete:
         context.log.info("%s: %s", name, covered(coverage))
         for partition, files in sorted(coverage.differing.items()):
-            context.log.info("%s: %s files of %s", name, files, partition or "the table")
+            context.log.info("%s: %s of %s", name, counted(files, "file"), partition or "the table")
     return coverage.is_complete

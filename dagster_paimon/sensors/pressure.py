@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import Final
-from urllib.parse import unquote
 
 import dagster as dg
 
@@ -15,15 +14,12 @@ from dagster_paimon.sensors.requested_runs import now_ms
 from dagster_paimon.sensors.watched_tables import (
     Watched,
     attempt_of,
-    decode_watched,
-    encode_watched,
     fingerprint_of,
-    settled,
+    requests_for_tables,
 )
+from dagster_paimon.tables.partition_directories import specs_of_directories
 from dagster_paimon.tables.selection import TableNames, TableSelection
 from table_format import DueWork, Table, Upkeep
-from table_format.engine.support import partition_spec
-from table_format.errors import InvalidInputError
 
 LOOK_AGAIN_MS: Final = 600_000
 """How often a table without new writes is checked: a compaction may become due as files get older."""
@@ -58,25 +54,18 @@ def compaction_pressure_sensor(
         context: dg.SensorEvaluationContext, lakehouse: LakehouseCatalog
     ) -> Iterator[dg.RunRequest | dg.SkipReason]:
         """Check the tables that have changed since the last tick, and those whose run has failed."""
-        known = decode_watched(context.cursor)
-        watched: dict[str, Watched] = {}
-        notes: list[str] = []
-        requested = False
-        for table_name in selected.existing(lakehouse.catalog()):
-            before = settled(context, table_name, known.get(table_name, Watched()), notes, work="compaction")
-            table = lakehouse.table(table_name)
-            watched[table_name] = before
+
+        def decide(table_name: str, table: Table, before: Watched) -> tuple[Watched, dg.RunRequest | None]:
             if not _is_looked_at(before, table):
-                continue
+                return before, None
             due = [w for w in table.due_upkeep(max_level0_age_ms=age_ms) if w.kind is Upkeep.COMPACT]
-            watched[table_name], request = _decided(table_name, table, before, due)
-            if request is not None:
-                requested = True
+            if due:
                 context.log.info("%s: %s", table_name, "; ".join(work.reason for work in due))
-                yield request
-        context.update_cursor(encode_watched(watched))
-        if not requested:
-            yield dg.SkipReason("; ".join(notes) or "no compaction is due")
+            return _decided(table_name, table, before, due)
+
+        yield from requests_for_tables(
+            context, lakehouse, selected, decide, work="compaction", otherwise="no compaction is due"
+        )
 
     return sensor
 
@@ -96,23 +85,8 @@ def _decided(name: str, table: Table, watched: Watched, due: Sequence[DueWork]) 
     again = f" at {now}" if watched.state == state else ""
     run_key = f"pressure {name} {state}{attempt_of(watched)}{again}"
     full = all(work.full for work in due)
-    partitions = _partition_specs(table, due) if full else []
+    partitions = specs_of_directories(table, (text for work in due for text in work.partitions)) if full else []
     request = maintenance_run(
         "compact", name, run_key=run_key, full=full, **({"partitions": partitions} if partitions else {})
     )
     return replace(looked, run_key=run_key, requested_ms=now), request
-
-
-def _partition_specs(table: Table, due: Sequence[DueWork]) -> list[dict[str, str]]:
-    """Return the partitions that are due; none, which means all, if the name of a directory is not the value."""
-    texts = {text.strip("/") for work in due for text in work.partitions}
-    pairs = [[part.split("=", 1) for part in text.split("/")] for text in sorted(texts) if text]
-    specs = [{column: unquote(value) for column, value in spec} for spec in pairs]
-    if any(table.options.files.partition_default_name in spec.values() for spec in specs):
-        return []
-    try:
-        for spec in specs:
-            partition_spec(table.schema, spec)
-    except InvalidInputError:
-        return []
-    return specs

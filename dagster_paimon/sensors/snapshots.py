@@ -23,8 +23,7 @@ from dagster_paimon.tables.selection import TableNames, TableSelection
 from table_format import CommitKind, Snapshot
 from table_format.counted import counted
 from table_format.engine import FileKind, TableFacts
-from table_format.engine.support import explaining_expiry
-from table_format.errors import SnapshotExpired, TableNotFound
+from table_format.errors import TableNotFound
 
 EVENTS_PER_TICK: Final = 100
 _RUN_ID: Final = "dagster.run_id"
@@ -110,7 +109,7 @@ def _warn(context: dg.SensorEvaluationContext, table: str, new: NewSnapshots) ->
     if new.rolled_back_from is not None:
         context.log.warning("%s was rolled back or created again; it was at snapshot %s", table, new.rolled_back_from)
     if new.missed:
-        context.log.warning("%s: %s snapshots expired before they could be reported", table, new.missed)
+        context.log.warning("%s: %s expired before a report", table, counted(new.missed, "snapshot"))
 
 
 def _changes(facts: TableFacts, new: NewSnapshots) -> Iterator[_Change]:
@@ -122,15 +121,14 @@ def _changed_rows(facts: TableFacts, snapshot: Snapshot) -> Mapping[Values, int]
     """Return rows added minus rows removed by partition; empty if the commit changed no rows."""
     if snapshot.commit_kind in _WITHOUT_CHANGES:
         return {}
-    rows: Counter[Values] = Counter()
-    try:
-        with explaining_expiry(facts.store, snapshot.id):
-            for entry in facts.manifests.delta_entries(snapshot):
-                values = zip(facts.schema.partition_fields, facts.partitions.values(entry.partition), strict=True)
-                key = tuple(partition_key(field, value) for field, value in values)
-                rows[key] += entry.file.row_count if entry.kind is FileKind.ADD else -entry.file.row_count
-    except SnapshotExpired:
+    changed = facts.changed_files(snapshot)
+    if changed is None:
         return None
+    rows: Counter[Values] = Counter()
+    for entry in changed:
+        values = zip(facts.schema.partition_fields, facts.partitions.values(entry.partition), strict=True)
+        key = tuple(partition_key(field, value) for field, value in values)
+        rows[key] += entry.file.row_count if entry.kind is FileKind.ADD else -entry.file.row_count
     return rows
 
 

@@ -2,13 +2,16 @@
 # No postponed annotations here: Dagster inspects the type of `context`.
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
+from typing import TypeAlias
 
 import dagster as dg
 
 from dagster_paimon.reporting.metadata import data_version
+from dagster_paimon.resources.lakehouse import LakehouseCatalog
 from dagster_paimon.sensors.requested_runs import Outcome, now_ms, outcome, pause_ms
+from dagster_paimon.tables.selection import TableSelection
 from table_format import Table
 
 
@@ -41,10 +44,42 @@ def encode_watched(watched: Mapping[str, Watched]) -> str:
     return json.dumps({table: asdict(of_table) for table, of_table in watched.items()})
 
 
-def settled(
+Decide: TypeAlias = Callable[[str, Table, Watched], tuple[Watched, dg.RunRequest | None]]
+"""Decides what a table needs: takes its name, the table and its state; returns its next state and a run to request."""
+
+
+def requests_for_tables(
+    context: dg.SensorEvaluationContext,
+    lakehouse: LakehouseCatalog,
+    selection: TableSelection,
+    decide: Decide,
+    *,
+    work: str,
+    otherwise: str,
+) -> Iterator[dg.RunRequest | dg.SkipReason]:
+    """Yield the runs that ``decide`` requests for the selected tables, and store their states in the cursor.
+
+    ``work`` names what the runs do. ``otherwise`` is the reason for skipping if nothing is requested or in progress.
+    """
+    known = decode_watched(context.cursor)
+    watched: dict[str, Watched] = {}
+    notes: list[str] = []
+    requested = False
+    for name in selection.existing(lakehouse.catalog()):
+        before = _after_last_run(context, name, known.get(name, Watched()), notes, work=work)
+        watched[name], request = decide(name, lakehouse.table(name), before)
+        if request is not None:
+            requested = True
+            yield request
+    context.update_cursor(encode_watched(watched))
+    if not requested:
+        yield dg.SkipReason("; ".join(notes) or otherwise)
+
+
+def _after_last_run(
     context: dg.SensorEvaluationContext, table: str, watched: Watched, notes: list[str], *, work: str
 ) -> Watched:
-    """Return the state after checking the last requested run. ``work`` names what the run does."""
+    """Return the state after checking the last requested run."""
     if not watched.run_key:
         return watched
     now = now_ms()

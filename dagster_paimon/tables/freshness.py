@@ -47,7 +47,7 @@ class Freshness:
 
     @property
     def policy(self) -> dg.FreshnessPolicy:
-        """Return a policy that fails if the last materialization is older than two intervals, and warns after one.
+        """A policy that fails if the last materialization is older than two intervals, and warns after one.
 
         A refresh that begins on time ends later, so a limit of one interval would fail at each refresh.
         """
@@ -55,7 +55,7 @@ class Freshness:
 
     @property
     def automation_condition(self) -> dg.AutomationCondition[Any]:
-        """Return a condition: refresh at each interval tick if a source has changed, and if the table is missing.
+        """A condition: refresh at each interval tick if a source has changed, and if the table is missing.
 
         Partitioned sources need not have all partitions.
         """

@@ -30,7 +30,7 @@ class TableHealth:
     """The health of a table. Sizes are in bytes. Rows are stored rows: in a primary-key table, each version counts.
 
     ``files_without_indexes`` counts files whose indexes differ from those that the table declares; ``None`` if it
-    declares none.
+    declares none and no file has any.
     """
 
     snapshot_id: int | None
@@ -49,7 +49,7 @@ class TableHealth:
 
     @property
     def numbers(self) -> dict[str, int]:
-        """Return the numbers by name."""
+        """The numbers by name."""
         return {
             "snapshots": self.snapshots,
             "physical_rows": self.physical_rows,

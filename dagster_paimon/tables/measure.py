@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import date
+from functools import partial
 from typing import Final
 
 import pyarrow as pa
 
 from dagster_paimon.tables.health import LiveFile, TableHealth, health_of
 from table_format import Scan, Snapshot
-from table_format.engine import ManifestEntry, TableFacts, files_of, index_coverage
+from table_format.engine import ManifestEntry, TableFacts, files_of, index_coverage, on_latest
 from table_format.engine.support import values_of
 from table_format.errors import InvalidData
 from table_format.types import DataField, DateType, InternalValue, arrow_type
@@ -19,16 +20,19 @@ from table_format.types import DataField, DateType, InternalValue, arrow_type
 _EPOCH: Final = date(1970, 1, 1)
 
 
-def live_entries(facts: TableFacts, snapshot: Snapshot | None) -> Sequence[ManifestEntry]:
-    """Return the data files of a snapshot."""
-    return files_of(facts, snapshot)
+def live_entries(facts: TableFacts) -> Sequence[ManifestEntry]:
+    """Return the data files of the latest snapshot."""
+    return on_latest(facts, partial(files_of, facts))
 
 
 def measure(facts: TableFacts) -> TableHealth:
     """Measure the current state of a table."""
-    snapshot = facts.snapshots.latest()
+    return on_latest(facts, partial(_measured, facts))
+
+
+def _measured(facts: TableFacts, snapshot: Snapshot | None) -> TableHealth:
     files = []
-    for entry in live_entries(facts, snapshot):
+    for entry in files_of(facts, snapshot):
         directory = facts.partitions.text(entry.partition).strip("/")
         files.append(LiveFile(f"{directory}/{entry.bucket}" if directory else str(entry.bucket), entry.file))
     return health_of(
@@ -41,10 +45,9 @@ def measure(facts: TableFacts) -> TableHealth:
 
 
 def _files_without_indexes(facts: TableFacts) -> int | None:
-    """Return the number of files whose indexes differ from the declared ones. Reads nothing if none are declared."""
-    if not facts.options.file_index.columns:
-        return None
-    return sum(index_coverage(facts).differing.values())
+    """Return the number of files whose indexes differ from the declared ones; ``None`` if there are no indexes."""
+    differing = sum(index_coverage(facts).differing.values())
+    return differing if differing or facts.options.file_index.columns else None
 
 
 def _deleted_rows(facts: TableFacts, snapshot: Snapshot) -> int:

@@ -34,7 +34,7 @@ class CatalogArguments:
 
     @property
     def common(self) -> tuple[str, FileIO, Runtime, Mapping[str, str], Mapping[str, str | Secret], bool]:
-        """Return the arguments of ``NamedCatalog``, in order."""
+        """The arguments of ``NamedCatalog``, in order."""
         return (self.warehouse, self.io, self.runtime, self.table_defaults, self.options, self.shows_options)
 
 

@@ -81,7 +81,6 @@ class ManifestColumns:
     total_buckets: npt.NDArray[np.int32]
     levels: npt.NDArray[np.int32]
     schema_ids: Int64Array
-    row_counts: Int64Array
     names: tuple[str, ...]
     size: int
     key_bounds: Bounds | None = None
@@ -105,7 +104,6 @@ class ManifestColumns:
             total_buckets=np.array([entry.total_buckets for entry in entries], np.int32),
             levels=np.array([file.level for file in files], np.int32),
             schema_ids=np.array([file.schema_id for file in files], np.int64),
-            row_counts=np.array([file.row_count for file in files], np.int64),
             names=tuple(file.file_name for file in files),
             size=sum(_entry_size(file) for file in files),
             _made=list(entries),
@@ -184,7 +182,6 @@ def _in_columns(data: bytes, schema: ContainerSchema, path: str, most: int | Non
         total_buckets=total_buckets.astype(np.int32),
         levels=source.numbers(f"{_FILE}_LEVEL").astype(np.int32),
         schema_ids=source.numbers(f"{_FILE}_SCHEMA_ID"),
-        row_counts=source.numbers(f"{_FILE}_ROW_COUNT"),
         names=names,
         size=2 * len(found.content) + len(names) * _BYTES_OF_AN_ENTRY,
         key_bounds=source.bounds(f"{_FILE}_KEY_STATS"),

@@ -40,8 +40,9 @@ pass them from one function to the next. Their members may change with any relea
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Executor
+from typing import TypeVar
 
 from table_format.codecs.commit_message import decode_messages, encode_messages
 from table_format.indexes.file_index import FileIndexes
@@ -49,7 +50,9 @@ from table_format.io.file_io import FileIO, FileStatus
 from table_format.io.table_store import TableStore
 from table_format.metastore.expiry.file_deletions import FileDeletions
 from table_format.metastore.history.branches import BranchStore
-from table_format.metastore.scan.file_plan import PlanCounts, live_files
+from table_format.metastore.references.expired_reads import explaining_expiry
+from table_format.metastore.references.expired_reads import on_latest as on_latest_of
+from table_format.metastore.scan.file_plan import PlanCounts
 from table_format.metastore.snapshot.changelog_store import ChangeHistory
 from table_format.metastore.snapshot.snapshot_store import SnapshotStore
 from table_format.model.bucket_id import BucketId
@@ -81,6 +84,8 @@ from table_format.table.write.batch_commit import BatchCommit
 from table_format.table.write.commit_retries import REPAIRED, Messages, is_repeatable, write_and_commit
 from table_format.table.write.table_write import TableWrite
 from table_format.table.write.turns import WriterTurns
+
+T = TypeVar("T")
 
 __all__ = [
     "CHANGELOG",
@@ -136,6 +141,7 @@ __all__ = [
     "is_repeatable",
     "new_commit",
     "new_write",
+    "on_latest",
     "reader_of",
     "replace_rows",
     "serialize_messages",
@@ -172,8 +178,22 @@ def deserialize_messages(data: bytes) -> tuple[CommitMessage, ...]:
 
 
 def files_of(facts: TableFacts, snapshot: Snapshot | None) -> tuple[ManifestEntry, ...]:
-    """Return the data files of a snapshot, of all levels; none without a snapshot."""
-    return tuple(live_files(facts.manifests, snapshot, schema=facts.schema, schemas=facts.schemas).entries)
+    """Return the data files of a snapshot, of all levels; none without a snapshot.
+
+    Raises:
+        SnapshotExpired: the snapshot has expired in the meantime.
+    """
+    with explaining_expiry(facts.store, *(() if snapshot is None else (snapshot.id,))):
+        return tuple(facts.live_files(snapshot).entries)
+
+
+def on_latest(facts: TableFacts, work: Callable[[Snapshot | None], T]) -> T:
+    """Run ``work`` on the latest snapshot, and repeat it with the next one if the snapshot expires during the work.
+
+    Raises:
+        SnapshotExpired: snapshots expire faster than the work completes.
+    """
+    return on_latest_of(facts.snapshots, work)
 
 
 def declared_buckets(facts: TableFacts) -> int:

@@ -31,7 +31,7 @@ from table_format.formats.newer_schemas import refuse_newer
 from table_format.formats.protocol import FormatReader, RowGroupFilter, RowGroupReader, RowGroups
 from table_format.formats.registry import format_of
 from table_format.io.paths import partition_text
-from table_format.io.sound_files import opened_file
+from table_format.io.regular_files import opened_file
 from table_format.io.table_store import TableStore
 from table_format.kernels.bounds import ColumnBounds, may_match
 from table_format.model.data_file import DataFileMeta

@@ -23,7 +23,7 @@ from table_format.codecs.deletion_vector import (
 from table_format.errors import BadEncoding, UnsupportedFeature
 from table_format.io.file_io import FileIO
 from table_format.io.paths import is_plain_path, without_scheme
-from table_format.io.sound_files import opened_file
+from table_format.io.regular_files import opened_file
 from table_format.model.bucket_id import BucketId
 from table_format.model.data_file import DataFileMeta
 from table_format.model.manifest import DELETION_VECTORS, IndexFileMeta, IndexManifestEntry
@@ -124,11 +124,6 @@ def vectors_of(
         return None
     pairs = zip(files, deletion_files, strict=True)
     return DeletionVectors(VectorReader(io), {file.file_name: found for file, found in pairs if found is not None})
-
-
-def read_deletion_vector(io: FileIO, file: DeletionFile, row_count: int) -> DeletionVector:
-    """Return the vector of one data file with ``row_count`` rows. Raises the errors of ``VectorReader.read``."""
-    return VectorReader(io).read(file, row_count)
 
 
 IndexPath: TypeAlias = Callable[[bytes, int, str], str]

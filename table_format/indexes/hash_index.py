@@ -15,7 +15,7 @@ from table_format.codecs.hash_index import decode_hashes, encode_hashes
 from table_format.errors import BadEncoding, MissingFile, Truncated
 from table_format.indexes.deletion_vectors import IndexPath, index_file_path
 from table_format.io.paths import index_name
-from table_format.io.sound_files import read_file
+from table_format.io.regular_files import read_file
 from table_format.io.table_store import TableStore
 from table_format.kernels.hash_buckets import distinct
 from table_format.model.manifest import HASH, IndexFileMeta, IndexManifestEntry

@@ -28,7 +28,7 @@ from table_format.codecs.file_index import (
 from table_format.errors import BadEncoding, LimitExceeded, MissingFile
 from table_format.io.file_io import FileIO
 from table_format.io.local import LocalFileIO
-from table_format.io.sound_files import opened_file, read_file, refusing_special_files
+from table_format.io.regular_files import opened_file, read_file, refusing_special_files
 from table_format.kernels.file_index.payload import FIRST_READ, Payload
 from table_format.limits import MAX_FILE_INDEX_BYTES
 from table_format.model.arrow_calls import read_at

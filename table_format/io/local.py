@@ -196,11 +196,6 @@ class _DurableFile(pa.OSFile):
         _sync_directory(parent(self._path))
 
 
-def absolute_path(path: str) -> str:
-    """Return a path of this machine as the absolute, normal text that every operation takes."""
-    return os.path.abspath(Path(path).expanduser())  # noqa: PTH100 - Path.absolute keeps '..'
-
-
 def _open_file(path: str) -> tuple[int, int]:
     """Open a regular file and return its size. Other kinds are refused: opening a pipe would wait for its writer."""
     try:

@@ -256,7 +256,7 @@ class TablePaths:
 
     @property
     def exchange_directory(self) -> str:
-        """Return the directory for files that tasks exchange; each job has its own subdirectory."""
+        """The directory for files that tasks exchange; each job has its own subdirectory."""
         return f"{self.root}/exchange"
 
     def exchange(self, uuid: str) -> str:

@@ -51,7 +51,7 @@ class KeysInFile:
 
     @property
     def predicate(self) -> Predicate:
-        """Return a condition on the first key column that holds for all of these keys."""
+        """A condition on the first key column that holds for all of these keys."""
         first = self.fields[0]
         return In(first.name, tuple(values_of(pc.unique(self.keys.column(0)), first.type)))
 

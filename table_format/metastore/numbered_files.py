@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from table_format.errors import BadEncoding
-from table_format.io.sound_files import file_exists, read_file
+from table_format.io.regular_files import file_exists, read_file
 from table_format.io.table_store import TableStore
 from table_format.metastore.publish import create_new
 

@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Final
 
 from table_format.errors import AlreadyExistsError, BadEncoding, CorruptionError, OutcomeUnknownError
-from table_format.io.sound_files import read_file
+from table_format.io.regular_files import read_file
 from table_format.io.table_store import TableStore
 
 _TRIES: Final = 6

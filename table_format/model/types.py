@@ -362,7 +362,6 @@ def types_in(data_type: DataType) -> Iterator[DataType]:
                 yield from types_in(field.type)
 
 
-NestedType: TypeAlias = ArrayType | MapType | MultisetType | RowType
 NESTED: Final = (ArrayType, MapType, MultisetType, RowType)
 
 

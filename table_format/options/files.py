@@ -310,13 +310,6 @@ class FileOptions:
             return self.target_file_size
         return PRIMARY_KEY_TARGET_FILE_SIZE if has_primary_key else APPEND_TARGET_FILE_SIZE
 
-    @property
-    def format_options(self) -> Mapping[str, str]:
-        """The settings of the file format that were given, by their full key."""
-        if self.parquet_dictionary is None:
-            return {}
-        return {PARQUET_DICTIONARY.key: str(self.parquet_dictionary).lower()}
-
 
 REFUSED: tuple[AnyOption, ...] = (
     unsupported("file.suffix.include.compression", boolean, False, "Include the compression in the file name."),

@@ -185,7 +185,7 @@ class MergeOptions:
 
     @property
     def obstacle_to_delete(self) -> str | None:
-        """Return why a -D row would not delete its key, and what to do; ``None`` if it would."""
+        """Why a -D row would not delete its key, and what to do; ``None`` if it would."""
         if self.ignore_delete:
             return f"{IGNORE_DELETE.key}=true drops -D rows"
         with_engine = f"-D rows remove no row with {MERGE_ENGINE.key}={self.engine}"

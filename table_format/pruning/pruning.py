@@ -78,7 +78,7 @@ class Pruning:
 
     @cached_property
     def partition_condition(self) -> Predicate | None:
-        """Return the condition on the partition keys of selected rows. It selects manifests and partitions."""
+        """The condition on the partition keys of selected rows. It selects manifests and partitions."""
         return only_on(self.predicate, frozenset(self.schema.partition_keys))
 
     def admits_bucket(self, bucket: int, total_buckets: int) -> bool:
@@ -154,7 +154,7 @@ class Pruning:
 
     @property
     def has_each_key_once(self) -> bool:
-        """Return whether each key is live in at most one file, so that only retractions need merging."""
+        """Whether each key is live in at most one file, so that only retractions need merging."""
         return self.kind is ReadKind.MERGE_ON_WRITE
 
     @property
@@ -184,7 +184,7 @@ class Pruning:
 
     @cached_property
     def index_condition(self) -> Predicate | None:
-        """Return the condition to evaluate on file indexes; ``None`` if they must not or need not be read."""
+        """The condition to evaluate on file indexes; ``None`` if they must not or need not be read."""
         if self.predicate is None or not (self._rules.file_indexes and self.may_read_indexes):
             return None
         return normalise(self.predicate)
@@ -218,7 +218,7 @@ class Pruning:
 
     @property
     def residual(self) -> Predicate | None:
-        """Return the condition that each row must still be tested with: no stage proves that it holds for all rows
+        """The condition that each row must still be tested with: no stage proves that it holds for all rows
         of a file.
         """
         return self.predicate

@@ -48,7 +48,7 @@ class Word:
 
     @property
     def is_name(self) -> bool:
-        """Return whether the word can be a name."""
+        """Whether the word can be a name."""
         return self.kind in (WordKind.NAME, WordKind.QUOTED_NAME)
 
     def says(self, text: str) -> bool:

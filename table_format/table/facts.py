@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
 
-from table_format.errors import ColumnNotFound, InvalidInputError, SchemaChanged
+from table_format.errors import ColumnNotFound, InvalidInputError, SchemaChanged, SnapshotExpired
 from table_format.formats.bucket_files import BucketFiles
 from table_format.indexes.deletion_vectors import deletion_files
 from table_format.io.table_store import TableStore
@@ -18,12 +18,15 @@ from table_format.metastore.commit.message_files import delete_message_files
 from table_format.metastore.commit.table_commit import TableCommit
 from table_format.metastore.manifest.manifest_store import ManifestStore
 from table_format.metastore.manifest.partitions import Partitions
+from table_format.metastore.references.expired_reads import explaining_expiry
+from table_format.metastore.scan.file_filter import ALL_FILES, FileFilter
+from table_format.metastore.scan.file_plan import FilePlan, live_files
 from table_format.metastore.schema.schema_store import SchemaStore
 from table_format.metastore.snapshot.snapshot_store import SnapshotStore
 from table_format.model.bucket_id import BucketId
 from table_format.model.commit import CommitMessage
 from table_format.model.data_file import DataFileMeta
-from table_format.model.manifest import DELETION_VECTORS, IndexFileMeta
+from table_format.model.manifest import DELETION_VECTORS, IndexFileMeta, ManifestEntry
 from table_format.model.schema import TableSchema
 from table_format.model.snapshot import Snapshot
 from table_format.model.split import DeletionFile
@@ -118,6 +121,24 @@ class TableFacts:
             snapshots=self.snapshots,
             manifests=self.manifests,
         )
+
+    def live_files(self, snapshot: Snapshot | None, filter: FileFilter = ALL_FILES) -> FilePlan:
+        """Return the data files of a snapshot that a filter selects; none without a snapshot.
+
+        Raises:
+            CorruptionError: a manifest is missing or damaged.
+        """
+        return live_files(self.manifests, snapshot, schema=self.schema, schemas=self.schemas, filter=filter)
+
+    def changed_files(self, snapshot: Snapshot) -> Sequence[ManifestEntry] | None:
+        """Return the files that a commit added and removed; ``None`` if its snapshot has expired.
+
+        Raises:
+            CorruptionError: a manifest of a retained snapshot is missing or damaged.
+        """
+        with suppress(SnapshotExpired), explaining_expiry(self.store, snapshot.id, as_changes=True):
+            return self.manifests.delta_entries(snapshot)
+        return None
 
     def deletion_files(self, snapshot: Snapshot) -> Mapping[BucketId, Mapping[str, DeletionFile]]:
         """Return the deletion files of a snapshot, by partition and bucket, then by data file.

@@ -16,9 +16,8 @@ import pyarrow as pa
 
 from table_format.errors import InvalidInputError, SchemaChanged
 from table_format.io.table_store import TableStore
-from table_format.metastore.expiry.expire_snapshots import ExpiryReport, expire_snapshots
 from table_format.metastore.schema.table_identity import require_same_table
-from table_format.model.arguments import flag, mappings, options_by_key
+from table_format.model.arguments import mappings, options_by_key
 from table_format.model.arrow_types import arrow_schema
 from table_format.model.condition import Filter
 from table_format.model.identifier import Identifier
@@ -38,7 +37,6 @@ from table_format.table.read.scan import Scan, columns_argument
 from table_format.table.read.stream import StreamScan
 from table_format.table.rows.input import Rows
 from table_format.table.rows.partition_values import partition_spec, rows_of_partition
-from table_format.table.upkeep.analyze import analyze
 from table_format.table.upkeep.history_methods import HistoryMethods
 from table_format.table.upkeep.upkeep_methods import UpkeepMethods
 from table_format.table.verify.verify_methods import VerifyMethods
@@ -125,7 +123,7 @@ class Table(ChangeMethods, UpkeepMethods, VerifyMethods, HistoryMethods):
 
     @property
     def current_facts(self) -> TableFacts:
-        """Return the facts for operations that write or delete; raises the errors of ``current``."""
+        """The facts for operations that write or delete; raises the errors of ``current``."""
         now = self.current()
         if now is self or _columns(now.schema.fields) == _columns(self.schema.fields):
             return now.facts
@@ -133,7 +131,7 @@ class Table(ChangeMethods, UpkeepMethods, VerifyMethods, HistoryMethods):
 
     @property
     def arrow_schema(self) -> pa.Schema:
-        """Return the columns as an Arrow schema, as ``append`` takes and ``scan`` returns them."""
+        """The columns as an Arrow schema, as ``append`` takes and ``scan`` returns them."""
         return arrow_schema(self.schema.fields)
 
     def copy(self, options: Mapping[str, str]) -> Table:
@@ -381,61 +379,6 @@ class Table(ChangeMethods, UpkeepMethods, VerifyMethods, HistoryMethods):
         False
         """
         return BatchCommit(self.current_facts, commit_user)
-
-    # --- maintenance ------------------------------------------------------------------------------------------------
-
-    def analyze(self, columns: Sequence[str] | None = None) -> tuple[Snapshot, ...]:
-        """Compute the row count, and distinct values, nulls, bounds and lengths of columns, in one ANALYZE snapshot.
-
-        ``$statistics`` shows the result. Does nothing if the table has no snapshots.
-
-        >>> [snapshot.commit_kind.value for snapshot in table.analyze(["amount"])]
-        ['ANALYZE']
-
-        Raises:
-            ColumnNotFound: there is no such column.
-            UnsupportedFeature: a column holds ARRAY, MAP, MULTISET or ROW.
-        """
-        facts = self.current_facts
-        with facts.blaming_old_columns():
-            snapshots = analyze(facts, fresh_user(facts), columns_argument(columns) or ())
-        expire_after_commit(facts)
-        return snapshots
-
-    def expire_snapshots(
-        self,
-        *,
-        dry_run: bool = False,
-        retain_max: int | None = None,
-        retain_min: int | None = None,
-        older_than_ms: int | None = None,
-        limit: int | None = None,
-        retain_floor_ms: int | None = None,
-    ) -> ExpiryReport:
-        """Delete old snapshots and the files that only they need, by the table options or the arguments.
-
-        Snapshots younger than ``retain_floor_ms`` (15 minutes by default) are kept; pass 0 only if there are no other
-        writers. Changelogs that are kept longer than snapshots (``changelog.*-retained``) become long-lived changelogs.
-
-        >>> table.expire_snapshots(retain_max=1, retain_min=1, retain_floor_ms=0, dry_run=True).snapshot_ids
-        (1,)
-
-        Raises:
-            InvalidOption: the bounds contradict each other.
-        """
-        flag(dry_run, "dry_run")
-        facts = self.current_facts
-        facts.require(Operation.EXPIRE)
-        return expire_snapshots(
-            facts.store,
-            facts.options,
-            dry_run=dry_run,
-            retain_max=retain_max,
-            retain_min=retain_min,
-            older_than_ms=older_than_ms,
-            limit=limit,
-            retain_floor_ms=retain_floor_ms,
-        )
 
 
 def _columns(fields: Sequence[DataField]) -> list[tuple[int, str, DataType]]:

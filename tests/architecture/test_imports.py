@@ -31,7 +31,7 @@ LATE_IMPORTS = {
 
 
 def contracts() -> dict[str, list[str]]:
-    """The layers of each package that has a contract for its rooms, from the top."""
+    """The layers of each package that has a contract for its subpackages, from the top."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
     return {
         container: contract["layers"]
@@ -40,7 +40,7 @@ def contracts() -> dict[str, list[str]]:
     }
 
 
-def test_the_rooms_of_the_table_lie_in_at_most_eight_layers() -> None:
+def test_the_subpackages_of_the_table_lie_in_at_most_eight_layers() -> None:
     assert len(contracts()["table_format.table"]) <= 8
 
 

@@ -24,7 +24,7 @@ import table_format
 from table_format.spark import Lake
 from table_format.table.read.scan_dataset import ScanDataset
 
-ROOMS = (
+PUBLIC_MODULES = (
     "table_format",
     "table_format.duckdb_sql",
     "table_format.engine",
@@ -37,7 +37,7 @@ ROOMS = (
     "table_format.spark.engine",
     "table_format.types",
 )
-LISTED = [name for name in ROOMS if hasattr(importlib.import_module(name), "__all__")]
+LISTED = [name for name in PUBLIC_MODULES if hasattr(importlib.import_module(name), "__all__")]
 
 OPAQUE = frozenset(
     [
@@ -121,7 +121,7 @@ def signatures(value: object) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 def test_every_class_in_a_public_signature_is_exported() -> None:
-    exported = {id(value): value for name in ROOMS for value in public(importlib.import_module(name))}
+    exported = {id(value): value for name in PUBLIC_MODULES for value in public(importlib.import_module(name))}
     missing = {
         f"{found.__module__}.{found.__qualname__} in {where} ({parameter})"
         for value in exported.values()

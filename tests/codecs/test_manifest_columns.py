@@ -185,6 +185,6 @@ def test_columns_of_entries_are_those_of_their_manifest():
     entries = [ENTRY, replace(ENTRY, kind=FileKind.DELETE, partition=b"p", bucket=2, file=replace(FILE, level=3))]
     made, read = ManifestColumns.of(entries), in_columns(encode_manifest(entries))
     assert made.entries() == read.entries()
-    for name in ("is_added", "partition_codes", "buckets", "total_buckets", "levels", "schema_ids", "row_counts"):
+    for name in ("is_added", "partition_codes", "buckets", "total_buckets", "levels", "schema_ids"):
         assert getattr(made, name).tolist() == getattr(read, name).tolist()
     assert (made.partitions, made.names) == (read.partitions, read.names)

@@ -9,7 +9,7 @@ import dagster as dg
 import pyarrow as pa
 import pytest
 
-from dagster_paimon.io.engines import ArrowWriter
+from dagster_paimon.io.arrow_writer import ArrowWriter
 from table_format.errors import SchemaChanged, TableReplaced
 from table_format.model.schema_change import AddColumn, AlterColumnType, SetOption
 from table_format.model.types import BigIntType
@@ -38,8 +38,8 @@ def between_the_phases(monkeypatch: pytest.MonkeyPatch, others: Callable[[], Non
     """Let others act once the rows of a step are written and before they are committed."""
     real = ArrowWriter.write
 
-    def write(self: ArrowWriter, facts: Any, *, replacing: bool) -> Any:
-        messages = real(self, facts, replacing=replacing)
+    def write(self: ArrowWriter, facts: Any, **how: Any) -> Any:
+        messages = real(self, facts, **how)
         monkeypatch.setattr(ArrowWriter, "write", real)
         others()
         return messages

@@ -41,8 +41,8 @@ def imports() -> grimp.ImportGraph:
     return grimp.build_graph("table_format", cache_dir=None)
 
 
-def between_rooms(package: str) -> set[tuple[str, str]]:
-    """Which rooms and modules of a package import which others."""
+def between_subpackages(package: str) -> set[tuple[str, str]]:
+    """Which subpackages and modules of a package import which others."""
     prefix = f"{package}."
     found = set()
     for module in (name for name in imports().modules if name.startswith(prefix)):
@@ -53,7 +53,7 @@ def between_rooms(package: str) -> set[tuple[str, str]]:
 
 
 def in_the_library(path: str) -> Path:
-    """The file that a reference means; those in the table of rooms are relative to their package."""
+    """The file that a reference means; those in the table of subpackages are relative to their package."""
     places = [ROOT / "table_format" / path, *(ROOT / "table_format" / package / path for package in ("table", "spark"))]
     places += [ROOT / "table_format" / "metastore" / path, ROOT / path]
     return next((place for place in places if place.is_file()), places[0])
@@ -78,20 +78,20 @@ def test_every_step_of_a_story_names_a_module(title: str) -> None:
 
 
 @pytest.mark.parametrize("package", ["table", "metastore", "spark"])
-def test_the_rooms_are_those_of_the_package(package: str) -> None:
+def test_the_subpackages_are_those_of_the_package(package: str) -> None:
     row = re.search(rf"^\| `{package}/` \| (.*) \|$", PAGE, re.MULTILINE)
     assert row is not None
     named = set(re.findall(r"`(\w+)/`", row[1]))
-    rooms = {init.parent.name for init in (ROOT / "table_format" / package).glob("*/__init__.py")}
-    assert named == rooms
+    found = {init.parent.name for init in (ROOT / "table_format" / package).glob("*/__init__.py")}
+    assert named == found
 
 
 @pytest.mark.parametrize("package", ["table", "metastore", "spark"])
-def test_a_room_imports_only_what_stands_after_it(package: str) -> None:
+def test_a_subpackage_imports_only_what_stands_after_it(package: str) -> None:
     row = re.search(rf"^\| `{package}/` \| (.*) \|$", PAGE, re.MULTILINE)
     assert row is not None
     order = [name.removesuffix(".py").removesuffix("/") for name in re.findall(r"`(\w+(?:/|\.py))`", row[1])]
-    for importer, imported in between_rooms(f"table_format.{package}"):
+    for importer, imported in between_subpackages(f"table_format.{package}"):
         if {importer, imported} <= set(order):
             assert order.index(importer) < order.index(imported), f"{importer} imports {imported}"
 

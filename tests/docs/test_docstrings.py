@@ -15,12 +15,6 @@ from table_format import Catalog, Scan, Schema, Table, col, load_catalog
 from table_format.io.memory import MemoryFileIO
 
 ROOT = Path(__file__).parents[2]
-SOURCES = sorted((ROOT / "table_format").rglob("*.py"))
-WITH_EXAMPLES = [
-    ".".join(source.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
-    for source in SOURCES
-    if ">>> " in source.read_text()
-]
 COLUMNS = pa.schema(
     [
         pa.field("id", pa.int64(), nullable=False),
@@ -44,8 +38,18 @@ def names_of_examples() -> dict[str, Any]:
     return {"catalog": catalog, "table": table, "pa": pa, "col": col}
 
 
-@pytest.mark.parametrize("name", WITH_EXAMPLES)
-def test_the_examples_of_a_module_run(name: str) -> None:
+def modules_with_examples(*packages: str) -> list[str]:
+    """The modules of some packages that have examples."""
+    return [
+        ".".join(source.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+        for package in packages
+        for source in sorted((ROOT / package).rglob("*.py"))
+        if ">>> " in source.read_text()
+    ]
+
+
+def run_examples(name: str) -> None:
+    """Run the examples of a module."""
     runner = doctest.DocTestRunner(verbose=False, optionflags=doctest.ELLIPSIS)
     shown: list[str] = []
     for example in doctest.DocTestFinder(exclude_empty=True).find(importlib.import_module(name)):
@@ -53,6 +57,11 @@ def test_the_examples_of_a_module_run(name: str) -> None:
             example.globs.update(names_of_examples())
         runner.run(example, out=shown.append)
     assert not runner.failures, "".join(shown)
+
+
+@pytest.mark.parametrize("name", modules_with_examples("table_format"))
+def test_the_examples_of_a_module_run(name: str) -> None:
+    run_examples(name)
 
 
 @pytest.mark.parametrize("kind", [Table, Scan, Catalog])

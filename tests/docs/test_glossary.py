@@ -25,12 +25,14 @@ PRIVATE_WORDS = frozenset(
         "going",
         "gone",
         "heard",
+        "judge",
+        "judged",
         "landed",
         "marks",
         "mend",
         "met",
     ]
-) | frozenset(["moving", "news", "ours", "parcels", "theirs", "told", "torn", "vain", "whoever"])
+) | frozenset(["moving", "news", "ours", "parcels", "theirs", "told", "torn", "vain", "whoever", "works"])
 """Words that say nothing of the format to a reader who does not know this project."""
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from table_format import Schema, load_catalog
-from tests.architecture.test_public_names import ROOMS
+from tests.architecture.test_public_names import PUBLIC_MODULES
 
 PAGE = (Path(__file__).parents[2] / "docs" / "public-api.md").read_text()
 
@@ -29,6 +29,6 @@ def test_the_examples_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
 
 def test_the_page_names_the_public_modules() -> None:
     named = set(re.findall(r"`(table_format[\w.]*)`", PAGE))
-    assert named == set(ROOMS)
+    assert named == set(PUBLIC_MODULES)
     for name in named:
         assert importlib.import_module(name).__doc__

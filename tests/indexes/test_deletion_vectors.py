@@ -11,7 +11,7 @@ import pytest
 from table_format import Table, load_catalog
 from table_format.codecs.deletion_vector import DeletionVector, encode_index_file
 from table_format.errors import BadEncoding, CorruptionError, MissingFile, UnsupportedFeature
-from table_format.indexes.deletion_vectors import deletion_files, index_file_path, read_deletion_vector
+from table_format.indexes.deletion_vectors import VectorReader, deletion_files, index_file_path
 from table_format.io.file_io import FileIO
 from table_format.io.memory import MemoryFileIO
 from table_format.io.paths import TablePaths
@@ -118,7 +118,7 @@ def test_index_files_of_java_are_re_encoded_to_the_same_bytes() -> None:
         paths, io = table.store.paths, table.store.io
         found = deletion_files([index], table.facts.index_path)
         named = {
-            data_file: read_deletion_vector(io, file, row_count=1000)
+            data_file: VectorReader(io).read(file, row_count=1000)
             for data_file, file in found.get((index.partition, index.bucket), {}).items()
         }
         data, ranges = encode_index_file(named)
@@ -155,7 +155,7 @@ def an_index_file(*, is_wide: bool) -> tuple[bytes, list[DeletionFile]]:
 
 
 def rows_read(io: FileIO, files: list[DeletionFile]) -> list[list[int]]:
-    return [list(read_deletion_vector(io, file, 20).positions) for file in files]
+    return [list(VectorReader(io).read(file, 20).positions) for file in files]
 
 
 @pytest.mark.parametrize("is_wide", [False, True])
@@ -188,4 +188,4 @@ def test_the_error_names_a_range_beyond_the_end() -> None:
     io = MemoryFileIO()
     a_file(io, data)
     with pytest.raises(BadEncoding, match="at offset 5000, found the end"):
-        read_deletion_vector(io, replace(first, range=replace(first.range, offset=5000)), 20)
+        VectorReader(io).read(replace(first, range=replace(first.range, offset=5000)), 20)

@@ -8,7 +8,7 @@ import pytest
 
 from table_format.errors import Truncated
 from table_format.io.file_io import FileTooLarge
-from table_format.io.sound_files import read_file
+from table_format.io.regular_files import read_file
 from table_format.limits import MAX_JSON_BYTES, MAX_UNANNOUNCED_BYTES, MIB
 
 ODD_NAMES = ["a b", "100%25", "a%2Fb", "ä€中文😀", "~!@$&(),;+", "data-x.zstd.parquet", "trailing.", "q'uote\"", "-"]

@@ -10,7 +10,7 @@ import stat
 import pytest
 
 from table_format.io.file_io import UnexpectedKind
-from table_format.io.local import LocalFileIO, absolute_path
+from table_format.io.local import LocalFileIO
 from table_format.io.memory import MemoryFileIO
 from table_format.io.paths import TablePaths
 from table_format.io.table_store import TableStore
@@ -113,12 +113,6 @@ def test_a_store_travels_between_processes(tmp_path):
     there.io.create(f"{tmp_path}/f", b"1")
     assert there.paths == store.paths
     assert store.io.read(f"{tmp_path}/f") == b"1"
-
-
-def test_a_path_of_the_user_becomes_absolute_and_normal(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert absolute_path("warehouse/../w/") == f"{tmp_path}/w"
-    assert absolute_path("~").startswith("/")
 
 
 class FixedClock:

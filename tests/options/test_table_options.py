@@ -48,7 +48,7 @@ def test_values_are_typed_and_derived_values_follow() -> None:
     assert options.files.stats_mode_of("other") == "truncate(16)"
     assert options.merge.sequence_fields == ("a", "b")
     assert options.merge.sequence_descending
-    assert options.files.format_options == {"parquet.enable.dictionary": "false"}
+    assert options.files.parquet_dictionary is False
 
 
 def test_a_stop_trigger_is_never_below_the_trigger() -> None:

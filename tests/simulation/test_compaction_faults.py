@@ -93,8 +93,8 @@ def test_a_compaction_that_loses_a_bucket_does_no_harm_however_it_fails(mode: Mo
 
 
 def _lose_a_bucket(table: Table, memory: MemoryFileIO) -> None:
-    def after_another(works: Sequence[BucketCompaction]) -> Iterable[CommitMessage]:
-        messages = [compact_work(table.facts, work, full=True) for work in works]
+    def after_another(pieces: Sequence[BucketCompaction]) -> Iterable[CommitMessage]:
+        messages = [compact_work(table.facts, work, full=True) for work in pieces]
         opened(memory).compact(full=True, partitions=[{"p": "a"}])
         return messages
 

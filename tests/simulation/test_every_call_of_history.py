@@ -21,7 +21,6 @@ from table_format.io.memory import MemoryFileIO
 from table_format.metastore.expiry.branch_needs import branch_names
 from table_format.metastore.references.snapshot_files import metadata_names, without_changelog
 from table_format.metastore.references.tag_store import TagStore
-from table_format.metastore.scan.file_plan import live_files
 from table_format.model.schema_change import AddColumn
 from table_format.model.types import IntType
 from table_format.runtime import Runtime, SystemIds, SystemRandomness
@@ -190,7 +189,7 @@ def check_everything_is_there(memory: MemoryFileIO, *, except_tags: Sequence[str
         states += [tag.snapshot for n, tag in TagStore(facts.store).all().items() if n not in except_tags]
         for state in states:
             metadata_names(without_changelog(state), facts.manifests)
-            for entry in live_files(facts.manifests, state, schema=facts.schema, schemas=facts.schemas).entries:
+            for entry in facts.live_files(state).entries:
                 path = facts.store.paths.data_file("", entry.bucket, entry.file)
                 assert memory.status(path) is not None, f"{name}, snapshot {state.id}: {path}"
 

@@ -89,9 +89,9 @@ def compaction(store: Interrupted, *, full: bool) -> CompactionReport:
     """As ``run_compaction``, one bucket after the other, so that each run is the same."""
     facts = opened(store).facts
 
-    def in_turn(works: Sequence[Work]) -> Iterator[CommitMessage | BucketLost]:
+    def in_turn(pieces: Sequence[Work]) -> Iterator[CommitMessage | BucketLost]:
         store.begin()
-        for work in works:
+        for work in pieces:
             yield from outcomes_of(facts, work, full=full)
 
     return compact(facts, "late", full=full, perform=in_turn)

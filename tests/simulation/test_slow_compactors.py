@@ -76,9 +76,9 @@ class Run:
             full = chance.random() < 0.8
 
             def one_by_one(
-                works: Sequence[Work], facts: TableFacts = facts, full: bool = full
+                pieces: Sequence[Work], facts: TableFacts = facts, full: bool = full
             ) -> Iterator[CommitMessage | BucketLost]:
-                for work in works:
+                for work in pieces:
                     actor.runtime.clock.sleep_ms(chance.randint(1, slowest_ms))
                     yield from outcomes_of(facts, work, full=full)
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from table_format import Table
 from table_format.codecs.deletion_vector import DeletionVector, encode_index_file
 from table_format.io.paths import index_name
-from table_format.metastore.scan.file_plan import by_bucket, live_files
+from table_format.metastore.scan.file_plan import by_bucket
 from table_format.model.commit import CommitMessage, Committable
 from table_format.model.data_file import DataFileMeta
 from table_format.model.manifest import DELETION_VECTORS, IndexFileMeta, ManifestEntry
@@ -24,7 +24,7 @@ def with_options(table: Table, options: Mapping[str, str]) -> Table:
 def live(table: Table) -> tuple[ManifestEntry, ...]:
     """The live files of the latest snapshot, whatever a scan makes of them."""
     facts = table.facts
-    return live_files(facts.manifests, facts.snapshots.latest(), schema=facts.schema, schemas=facts.schemas).entries
+    return facts.live_files(facts.snapshots.latest()).entries
 
 
 def live_data_files(table: Table) -> list[DataFileMeta]:

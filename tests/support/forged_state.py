@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from table_format import Table
 from table_format.metastore.manifest.manifest_store import NewFiles
-from table_format.metastore.scan.file_plan import live_files
 from table_format.model.manifest import IndexManifestEntry, ManifestEntry
 from table_format.model.snapshot import Snapshot
 
@@ -17,7 +16,7 @@ Entries = Sequence[ManifestEntry]
 def live_entries(table: Table) -> Entries:
     """The live files of the latest snapshot."""
     facts = table.facts
-    return live_files(facts.manifests, facts.snapshots.latest(), schema=facts.schema, schemas=facts.schemas).entries
+    return facts.live_files(facts.snapshots.latest()).entries
 
 
 def forge(

@@ -12,7 +12,6 @@ from table_format import Table
 from table_format.io.file_io import FileIO
 from table_format.metastore.expiry.branch_needs import branch_names
 from table_format.metastore.references.tag_store import TagStore
-from table_format.metastore.scan.file_plan import live_files
 from table_format.metastore.snapshot.changelog_store import ChangelogStore
 from table_format.model.data_file import FileSource
 from table_format.model.manifest import FileKind, ManifestEntry
@@ -52,7 +51,7 @@ class Reachable:
 
     def _state(self, facts: TableFacts, snapshot: Snapshot) -> None:
         self._lists(facts, snapshot.base_manifest_list, snapshot.delta_manifest_list)
-        entries = live_files(facts.manifests, snapshot, schema=facts.schema, schemas=facts.schemas).entries
+        entries = facts.live_files(snapshot).entries
         self.needed |= set(_data_files(facts, entries))
         self._changelog_files(facts, snapshot)
         if snapshot.index_manifest is not None:

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from table_format import Schema, Table
-from table_format.indexes.deletion_vectors import read_deletion_vector
+from table_format.indexes.deletion_vectors import VectorReader
 from table_format.model.types import CharType
 from tests.support.deletion_marks import live
 from tests.support.tables import keyed, memory_warehouse, rows_of
@@ -30,7 +30,7 @@ def check_marks(table: Table) -> None:
     deleted = 0
     for files in table.facts.deletion_files(snapshot).values():
         for name, file in files.items():
-            vector = read_deletion_vector(table.store.io, file, entries[name].row_count)
+            vector = VectorReader(table.store.io).read(file, entries[name].row_count)
             assert vector.cardinality == file.range.cardinality
             assert 0 < vector.cardinality <= entries[name].row_count
             deleted += vector.cardinality
@@ -101,7 +101,7 @@ def test_an_old_row_is_marked_where_it_lies_and_its_file_stays() -> None:
     snapshot = table.facts.snapshots.latest()
     assert snapshot is not None
     ((_, files),) = table.facts.deletion_files(snapshot).items()
-    vector = read_deletion_vector(table.store.io, files[before.file.file_name], 1000)
+    vector = VectorReader(table.store.io).read(files[before.file.file_name], 1000)
     assert list(vector.positions) == [7, 900]
     table.compact(full=True)
     check_marks(table)

@@ -285,8 +285,8 @@ def test_a_compaction_during_which_the_schema_changes_is_dropped_and_reported(wa
     model.append(table, OLD)
     model.append(table, OLD[:1])
 
-    def perform(works: Sequence[Work]) -> list[CommitMessage | BucketLost]:
-        made = [outcome for work in works for outcome in outcomes_of(table.facts, work, full=True)]
+    def perform(pieces: Sequence[Work]) -> list[CommitMessage | BucketLost]:
+        made = [outcome for work in pieces for outcome in outcomes_of(table.facts, work, full=True)]
         warehouse.catalog.alter_table("db.t", CHANGES["widen INT"])
         model.append(warehouse.reopened(table), NEW, wide=True)
         return made

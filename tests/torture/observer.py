@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from table_format import Table
 from table_format.errors import NotFoundError
 from table_format.metastore.references.tag_store import TagStore
-from table_format.metastore.scan.file_plan import live_files
 from table_format.model.snapshot import CommitKind, Snapshot
 from tests.support.reachable import Reachable, files_below
 from tests.torture.actors import Place
@@ -207,7 +206,7 @@ class Observer:
 
 def _has_level_0(table: Table, snapshot: Snapshot) -> bool:
     facts = table.facts
-    entries = live_files(facts.manifests, snapshot, schema=facts.schema, schemas=facts.schemas).entries
+    entries = facts.live_files(snapshot).entries
     return any(entry.file.level == 0 for entry in entries)
 
 

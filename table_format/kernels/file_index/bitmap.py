@@ -28,7 +28,7 @@ from table_format.kernels.file_index.keys import Ints, Key, KeyFormat, key_forma
 from table_format.kernels.file_index.payload import Payload
 from table_format.kernels.file_index.ranked_keys import RankedKeysBuilder, RowsByKey
 from table_format.kernels.file_index.results import UNKNOWN, IndexResult
-from table_format.kernels.file_index.row_bitmaps import RowSets, bitmap_of, read_rows, stored_length, stored_rows
+from table_format.kernels.file_index.row_bitmaps import RowSets, bitmap_of, rows_at, stored_rows
 from table_format.model.arrow_calls import arrow_array
 from table_format.model.file_index import keeps_keys
 from table_format.model.types import DataType
@@ -202,11 +202,7 @@ class BitmapReader:
     def _rows_at(self, offset: int, length: int) -> BitMap:
         if offset < 0:
             return self._single_rows(np.array([-1 - offset]))
-        data = self._payload.read(self._directory.body_start + offset, length)
-        if stored_length(data, 0, self._payload) != length:
-            message = f"the bitmap at offset {offset} is not {length} bytes long"
-            raise self._payload.damaged(message)
-        return read_rows(data, self._payload, self._directory.row_count)
+        return rows_at(self._payload, self._directory.body_start + offset, length, self._directory.row_count)
 
     def _single_rows(self, rows: npt.NDArray[np.int64]) -> BitMap:
         if rows.max(initial=-1) >= self._directory.row_count:

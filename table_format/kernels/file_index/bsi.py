@@ -156,7 +156,7 @@ class BsiReader:
 
     @property
     def not_null(self) -> BitMap:
-        """Return the rows that have a value; the set must not be changed."""
+        """The rows that have a value; the set must not be changed."""
         return self._not_null
 
     def best_rows(self, rows: BitMap, count: int, *, largest: bool) -> Iterator[tuple[list[int], list[Key]]]:

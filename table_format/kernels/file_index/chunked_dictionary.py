@@ -163,7 +163,7 @@ class Dictionary:
 
     @cached_property
     def _chunks(self) -> tuple[list[Key], list[_Chunk], int]:
-        """Return the first keys, the chunks, and the start of the keys in the index."""
+        """The first keys, the chunks, and the start of the keys in the index."""
         rest, version, count, offset_bytes, chunk_bytes = _HEAD.unpack(self._payload.read(self._start, _HEAD.size))
         keys_start = _HEAD.size + offset_bytes + chunk_bytes
         if version != _VERSION or rest != _HEAD_REST or offset_bytes != _INT.size * count or chunk_bytes < 0:

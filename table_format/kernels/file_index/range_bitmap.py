@@ -26,7 +26,7 @@ from table_format.kernels.file_index.keys import Key, KeyFormat, key_format
 from table_format.kernels.file_index.payload import Payload
 from table_format.kernels.file_index.ranked_keys import RankedKeysBuilder, Ranks
 from table_format.kernels.file_index.results import IndexResult
-from table_format.kernels.file_index.row_bitmaps import Parts, read_rows, stored_length, stored_mask
+from table_format.kernels.file_index.row_bitmaps import Parts, rows_at, stored_mask
 from table_format.model.file_index import keeps_keys
 from table_format.model.types import BooleanType, DataType, SmallIntType, TinyIntType
 from table_format.options.index_types import RANGE_BITMAPS, IndexDeclaration
@@ -113,7 +113,7 @@ class RangeBitmapReader:
 
     @property
     def not_null(self) -> BitMap:
-        """Return the rows that have a value; the set must not be changed."""
+        """The rows that have a value; the set must not be changed."""
         return BitMap() if self._bounds is None else self._slices.rows
 
     def best_rows(self, rows: BitMap, count: int, *, largest: bool) -> Iterator[tuple[list[int], list[Key]]]:
@@ -223,11 +223,7 @@ class _StoredSlices:
         return self._decoded[bit]
 
     def _bitmap(self, start: int, length: int) -> BitMap:
-        data = self._payload.read(start, length)
-        if stored_length(data, 0, self._payload) != length:
-            message = f"the bitmap at byte {start} is not {length} bytes long"
-            raise self._payload.damaged(message)
-        return read_rows(data, self._payload, self._row_count)
+        return rows_at(self._payload, start, length, self._row_count)
 
 
 @dataclass(frozen=True, slots=True)

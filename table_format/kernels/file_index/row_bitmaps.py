@@ -343,6 +343,19 @@ def _part(data: bytes, at: int, length: int) -> bytes:
     return data[at : at + length]
 
 
+def rows_at(payload: Payload, start: int, length: int, row_count: int) -> BitMap:
+    """Read a stored bitmap of exactly ``length`` bytes of a file with ``row_count`` rows.
+
+    Raises:
+        BadEncoding: the bitmap has another length or is damaged, or contains a row beyond the file.
+    """
+    data = payload.read(start, length)
+    if stored_length(data, 0, payload) != length:
+        message = f"the bitmap at byte {start} is not {length} bytes long"
+        raise payload.damaged(message)
+    return read_rows(data, payload, row_count)
+
+
 def read_rows(data: bytes, payload: Payload, row_count: int) -> BitMap:
     """Decode a stored bitmap of a file with ``row_count`` rows.
 

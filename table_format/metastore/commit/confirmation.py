@@ -11,7 +11,7 @@ from typing import Final
 
 from table_format.codecs.publishable import snapshot_bytes
 from table_format.errors import CorruptionError, TableNotFound, TableReplaced
-from table_format.io.sound_files import read_file
+from table_format.io.regular_files import read_file
 from table_format.metastore.commit.commit_job import CommitContext
 from table_format.metastore.commit.history_link import Link, verify_link
 from table_format.metastore.schema.table_identity import require_same_table

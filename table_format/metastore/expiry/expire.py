@@ -25,7 +25,7 @@ from table_format.errors import MissingFile, SnapshotNotFound, TableFormatError
 from table_format.metastore.expiry.expirable import Expirable
 from table_format.metastore.expiry.expiry_outcome import ExpiryOutcome
 from table_format.metastore.expiry.file_deletions import NamedFiles, NeededFiles, plan_deletions
-from table_format.metastore.expiry.kept_apart import Keeper
+from table_format.metastore.expiry.kept_snapshots import Keeper
 from table_format.metastore.expiry.removal import read_removed
 from table_format.metastore.expiry.retained_files import RetainedFiles
 from table_format.metastore.expiry.retention import ExpiryRange, Retention
@@ -99,8 +99,8 @@ def _plan(what: Expirable, chosen: ExpiryRange, kept: Mapping[Keeper, Snapshot],
     removal = what.removal(chosen)
     named, unreadable = read_removed(removal, h.manifests)
     others = what.other_needs()
-    kept_apart = h.kept_apart(kept, removal.first_retained)
-    needed = RetainedFiles(h).needed(removal, (*named.data, *named.replaced.values()), kept_apart, others)
+    kept_snapshots = h.kept_snapshots(kept, removal.first_retained)
+    needed = RetainedFiles(h).needed(removal, (*named.data, *named.replaced.values()), kept_snapshots, others)
     ids = tuple(state.id for state in removal.states)
     clean = h.options.expire.clean_empty_directories
     files = plan_deletions(named, needed, DataPaths(h.store, h.partitions), clean_directories=clean)

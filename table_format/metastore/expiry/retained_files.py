@@ -11,7 +11,7 @@ from typing import Final
 
 from table_format.errors import MissingFile
 from table_format.metastore.expiry.file_deletions import NeededFiles
-from table_format.metastore.expiry.kept_apart import KeptApart, naming, nearest_before
+from table_format.metastore.expiry.kept_snapshots import KeptSnapshots, naming, nearest_before
 from table_format.metastore.expiry.removal import Removal
 from table_format.metastore.expiry.table_history import TableHistory
 from table_format.metastore.references.snapshot_files import (
@@ -38,7 +38,7 @@ class RetainedFiles:
         self._history = history
 
     def needed(
-        self, removal: Removal, removed: Sequence[ManifestEntry], kept_apart: KeptApart, others: NeededFiles
+        self, removal: Removal, removed: Sequence[ManifestEntry], kept_snapshots: KeptSnapshots, others: NeededFiles
     ) -> NeededFiles:
         """Return the files that stay: retained metadata, and those of the ``removed`` files that may still be needed.
 
@@ -49,19 +49,19 @@ class RetainedFiles:
         """
         files = others.files
         if removed:
-            files |= self._protected(removal.delta_ids, removal.last_delta, kept_apart, removed)
-        metadata = self._metadata(removal.first_retained, kept_apart, others.metadata)
+            files |= self._protected(removal.delta_ids, removal.last_delta, kept_snapshots, removed)
+        metadata = self._metadata(removal.first_retained, kept_snapshots, others.metadata)
         for state in removal.also_retained:
             metadata.add(metadata_names(state, self._history.manifests, passing_over=MissingFile))
         return NeededFiles(metadata, files)
 
-    def _metadata(self, end: Snapshot, kept_apart: KeptApart, others: MetadataNames) -> MetadataNames:
+    def _metadata(self, end: Snapshot, kept_snapshots: KeptSnapshots, others: MetadataNames) -> MetadataNames:
         manifests = self._history.manifests
         needed = MetadataNames()
         for state in self._up_to_a_whole_one(end):
             needed.add(metadata_names(state, manifests, passing_over=MissingFile))
         needed.add(others)
-        for keeper, snapshot in kept_apart.all.items():
+        for keeper, snapshot in kept_snapshots.all.items():
             passing_over = MissingFile if self._history.may_lack_files(keeper) else None
             with naming(keeper):
                 needed.add(metadata_names(without_changelog(snapshot), manifests, passing_over=passing_over))
@@ -91,7 +91,7 @@ class RetainedFiles:
             raise error from None
 
     def _protected(
-        self, ids: Iterable[int], end: Snapshot, kept_apart: KeptApart, removed: Sequence[ManifestEntry]
+        self, ids: Iterable[int], end: Snapshot, kept_snapshots: KeptSnapshots, removed: Sequence[ManifestEntry]
     ) -> set[FileKey]:
         """Return the files of the nearest tag before each snapshot, and the files that were restored after ``end``."""
         wanted = FileFilter(
@@ -99,11 +99,11 @@ class RetainedFiles:
             buckets=frozenset(entry.bucket for entry in removed),
         )
         files: set[FileKey] = set()
-        nearest = nearest_before({keeper: kept.id for keeper, kept in kept_apart.before.items()}, ids)
-        for keeper in (*nearest, *kept_apart.unplaced):
+        nearest = nearest_before({keeper: kept.id for keeper, kept in kept_snapshots.before.items()}, ids)
+        for keeper in (*nearest, *kept_snapshots.unplaced):
             with naming(keeper):
                 try:
-                    files |= self._live(kept_apart.all[keeper], wanted)
+                    files |= self._live(kept_snapshots.all[keeper], wanted)
                 except MissingFile:
                     if not self._history.may_lack_files(keeper):
                         raise

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cached_property
 
 from table_format.io.table_store import TableStore
-from table_format.metastore.expiry.kept_apart import Keeper, KeptApart, KeptByFile, KeptByTag, place
+from table_format.metastore.expiry.kept_snapshots import Keeper, KeptByFile, KeptByTag, KeptSnapshots, place
 from table_format.metastore.manifest.manifest_store import ManifestStore
 from table_format.metastore.manifest.partitions import Partitions
 from table_format.metastore.references.consumers import first_needed_snapshot
@@ -58,7 +58,7 @@ class TableHistory:
         alone = ((i, self.snapshots.find(i)) for i in self.snapshots.lone_ids())
         return found | {KeptByFile(i): snapshot for i, snapshot in alone if snapshot is not None}
 
-    def kept_apart(self, kept: Mapping[Keeper, Snapshot], end: Snapshot) -> KeptApart:
+    def kept_snapshots(self, kept: Mapping[Keeper, Snapshot], end: Snapshot) -> KeptSnapshots:
         """Return the places of kept snapshots in the history before ``end``."""
         listed = self.snapshots.listed_ids()
         wanted = {snapshot.id for snapshot in kept.values()} & set(listed)

@@ -21,7 +21,7 @@ from table_format.errors import (
     UnsupportedFeature,
 )
 from table_format.io.paths import schema_id_of
-from table_format.io.sound_files import read_file
+from table_format.io.regular_files import read_file
 from table_format.io.table_store import TableStore
 from table_format.metastore.expiry.branch_needs import branch_names
 from table_format.metastore.expiry.file_deletions import FileDeletions

@@ -25,7 +25,7 @@ from table_format.codecs.schema_json import decode_schema
 from table_format.codecs.snapshot_json import decode_snapshot
 from table_format.codecs.tag_json import decode_tag
 from table_format.errors import BranchNotFound, ConflictError, CorruptionError, InvalidIdentifier, SnapshotNotFound
-from table_format.io.sound_files import read_file
+from table_format.io.regular_files import read_file
 from table_format.io.table_store import TableStore
 from table_format.metastore.expiry.file_deletions import FileDeletions
 from table_format.metastore.expiry.unneeded import delete_unneeded, named_files

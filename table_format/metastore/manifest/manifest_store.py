@@ -26,7 +26,7 @@ from table_format.counted import counted
 from table_format.decoded_files import DecodedFiles
 from table_format.errors import BadEncoding, MissingFile
 from table_format.io.paths import index_manifest_name, manifest_list_name, manifest_name
-from table_format.io.sound_files import read_file
+from table_format.io.regular_files import read_file
 from table_format.io.table_store import TableStore
 from table_format.limits import KIB, MIB
 from table_format.metastore.manifest.partitions import partition_stats

@@ -10,7 +10,7 @@ from table_format.codecs.publishable import statistics_bytes
 from table_format.codecs.statistics_json import decode_statistics
 from table_format.errors import MissingFile
 from table_format.io.paths import statistics_name
-from table_format.io.sound_files import read_file
+from table_format.io.regular_files import read_file
 from table_format.io.table_store import TableStore
 from table_format.model.snapshot import Snapshot
 from table_format.model.statistics import Statistics

@@ -11,7 +11,7 @@ from table_format.codecs.consumer_json import decode_consumer
 from table_format.codecs.publishable import consumer_bytes
 from table_format.io.file_io import FileStatus
 from table_format.io.paths import consumer_name_of
-from table_format.io.sound_files import read_file
+from table_format.io.regular_files import read_file
 from table_format.io.table_store import TableStore
 from table_format.model.arguments import whole_number
 from table_format.model.snapshot import FIRST_SNAPSHOT_ID

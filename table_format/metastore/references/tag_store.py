@@ -16,7 +16,7 @@ from table_format.codecs.publishable import tag_bytes
 from table_format.codecs.tag_json import decode_tag
 from table_format.errors import AlreadyExistsError, SnapshotExpired, TagNotFound
 from table_format.io.paths import tag_being_deleted, tag_name_of
-from table_format.io.sound_files import read_file
+from table_format.io.regular_files import read_file
 from table_format.io.table_store import TableStore
 from table_format.metastore.publish import create_new
 from table_format.metastore.references.completeness import missing_file

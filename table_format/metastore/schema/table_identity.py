@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from table_format.errors import TableNotFound, TableReplaced
-from table_format.io.sound_files import read_file
+from table_format.io.regular_files import read_file
 from table_format.io.table_store import TableStore
 from table_format.metastore.schema.schema_store import SchemaStore
 from table_format.model.identifier import MAIN_BRANCH
@@ -59,15 +59,6 @@ def require_same_table(store: TableStore) -> None:
     if branch != MAIN_BRANCH and SchemaStore(store).latest_id() is None:
         message = f"branch '{branch}' of the table at {root} was deleted or renamed after it was opened"
         raise TableNotFound(message)
-
-
-def is_same_table(store: TableStore) -> bool:
-    """Return whether the table is still the one that was opened; raises only ``OSError``."""
-    try:
-        require_same_table(store)
-    except (TableNotFound, TableReplaced):
-        return False
-    return True
 
 
 def _digest(store: TableStore, schema_id: int) -> str:

@@ -14,7 +14,7 @@ from enum import Enum
 
 from table_format.codecs.snapshot_json import decode_snapshot
 from table_format.io.paths import changelog_id_of
-from table_format.io.sound_files import read_file
+from table_format.io.regular_files import read_file
 from table_format.io.table_store import TableStore
 from table_format.metastore.numbered_files import NumberedFiles
 from table_format.metastore.snapshot.hints import Hints

@@ -13,7 +13,7 @@ from typing import Final
 from table_format.codecs.hint_text import decode_hint
 from table_format.codecs.publishable import hint_bytes
 from table_format.errors import CorruptionError
-from table_format.io.sound_files import read_file
+from table_format.io.regular_files import read_file
 from table_format.io.table_store import TableStore
 
 _UNKNOWN: Final = b"-1"

@@ -201,17 +201,6 @@ class SnapshotStore:
         except SnapshotNotFound:
             return None
 
-    def latest_of_user(self, commit_user: str, *, after: int = 0) -> Snapshot | None:
-        """Return the user's last snapshot with an id above ``after`` in the retained history, or ``None``."""
-        latest = self.latest_id()
-        for snapshot_id in range(latest or 0, after, -1):
-            snapshot = self.find(snapshot_id)
-            if snapshot is None:
-                return None
-            if snapshot.commit_user == commit_user:
-                return snapshot
-        return None
-
     def create(self, snapshot: Snapshot) -> None:
         """Create the snapshot's file, which must not exist.
 

@@ -129,7 +129,7 @@ class TargetScan:
 
     @property
     def _one_column(self) -> tuple[str, ...]:
-        """Return a column for counting rows: one of the key, which merging reads anyway."""
+        """A column for counting rows: one of the key, which merging reads anyway."""
         schema = self.start.schema
         return (schema.primary_keys or schema.field_names)[:1]
 
@@ -145,8 +145,8 @@ def latest_target(spark: SparkSession, facts: TableFacts, hidden: tuple[str, ...
         return TargetScan(spark, facts, Starting(facts.snapshots.latest(), facts.schema), hidden)
 
     def place_rows(latest: TableFacts) -> None:
-        def perform(works: Sequence[Work]) -> Iterator[CommitMessage | BucketLost]:
-            return buckets_in_tasks(spark, works, partial(perform_work, latest, full=False))
+        def perform(pieces: Sequence[Work]) -> Iterator[CommitMessage | BucketLost]:
+            return buckets_in_tasks(spark, pieces, partial(perform_work, latest, full=False))
 
         compact(latest, fresh_user(latest), perform=perform, shares=MAX_READERS)
 

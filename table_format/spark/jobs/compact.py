@@ -35,8 +35,8 @@ def compact_on_spark(
     """
     facts = table.current_facts
 
-    def perform(works: Sequence[Work]) -> Iterator[CommitMessage | BucketLost]:
-        return buckets_in_tasks(spark, works, partial(perform_work, facts, full=full))
+    def perform(pieces: Sequence[Work]) -> Iterator[CommitMessage | BucketLost]:
+        return buckets_in_tasks(spark, pieces, partial(perform_work, facts, full=full))
 
     return compact(
         facts,

@@ -26,7 +26,7 @@ def rewrite_indexes_on_spark(
     """
     facts = table.current_facts
 
-    def perform(works: Sequence[IndexRewrite]) -> Iterator[CommitMessage | BucketLost]:
-        return buckets_in_tasks(spark, works, partial(rewrite_work, facts))
+    def perform(pieces: Sequence[IndexRewrite]) -> Iterator[CommitMessage | BucketLost]:
+        return buckets_in_tasks(spark, pieces, partial(rewrite_work, facts))
 
     return rewrite_indexes(facts, partitions=partitions, perform=perform)

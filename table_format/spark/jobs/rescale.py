@@ -32,8 +32,8 @@ def rescale_on_spark(
     """
 
     def once(facts: TableFacts) -> tuple[Snapshot, ...]:
-        def perform(works: Sequence[PartitionRescale]) -> Iterator[CommitMessage]:
-            return in_tasks(spark, works, partial(rescale_work, facts))
+        def perform(pieces: Sequence[PartitionRescale]) -> Iterator[CommitMessage]:
+            return in_tasks(spark, pieces, partial(rescale_work, facts))
 
         return rescale(facts, bucket, partitions=partitions, perform=perform, shares=MAX_READERS)
 

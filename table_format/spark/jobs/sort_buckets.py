@@ -31,6 +31,7 @@ from table_format.lsm.sort import (
 from table_format.model.arrow_calls import nulls, schema
 from table_format.model.commit import CommitMessage
 from table_format.model.schema import SEQUENCE_NUMBER, VALUE_KIND
+from table_format.spark.tasks.task_inputs import TaskInputs
 from table_format.spark.tasks.task_results import RESULT_DDL, decode_error, encode_error, gather, messages_of_all
 from table_format.spark.tasks.worker import Batches, map_in_workers
 from table_format.spark.write.ranges import (
@@ -64,7 +65,8 @@ class _Partition:
     """The targets of the rows of a partition: ``size`` rows per bucket; rows with ``shared`` hashes go to the last
     bucket.
 
-    ``first`` is the number of its first bucket among the buckets of all partitions.
+    ``work`` is a bucket of the partition, without its files. ``first`` is the number of its first bucket among
+    the buckets of all partitions.
     """
 
     work: BucketCompaction
@@ -90,10 +92,10 @@ class _Partition:
 
 
 def sort_buckets_on_spark(
-    spark: SparkSession, facts: TableFacts, works: Sequence[BucketCompaction], key: SortKey
+    spark: SparkSession, facts: TableFacts, compactions: Sequence[BucketCompaction], key: SortKey
 ) -> Iterator[CommitMessage]:
     """Distribute the rows of partitions to buckets in the order of the key. Errors as ``lsm.sort.sort_buckets``."""
-    members = list(by_partition(works).values())
+    members = list(by_partition(compactions).values())
     buckets = [[bucket_to_sort(facts, work) for work in found] for found in members]
     levels = [level_of_all(found) for found in buckets]
     for found in buckets:
@@ -104,7 +106,7 @@ def sort_buckets_on_spark(
     cuts = tuple(replace(cut, first=cut.first + number) for number, cut in enumerate(cuts))
     shared = _shared_hashes(spark, facts, members, pieces)
     partitions = [
-        _Partition(found[0], level, cut, hashes, rows_of_a_bucket(stored))
+        _Partition(found[0].only(()), level, cut, hashes, rows_of_a_bucket(stored))
         for found, stored, level, cut, hashes in zip(members, buckets, levels, cuts, shared, strict=True)
     ]
     partitions = _counted(spark, facts, partitions, pieces)
@@ -112,7 +114,7 @@ def sort_buckets_on_spark(
 
 
 def _shared_hashes(
-    spark: SparkSession, facts: TableFacts, members: Sequence[Sequence[BucketCompaction]], pieces: Sequence[Piece]
+    spark: SparkSession, facts: TableFacts, members: Sequence[Sequence[BucketCompaction]], pieces: TaskInputs[Piece]
 ) -> list[Hashes]:
     """Return the hashes that several keys of a partition share. These keys must be in the same bucket."""
     found: list[list[int]] = [[] for _ in members]
@@ -129,7 +131,7 @@ def _shared_hashes(
 
 
 def _counted(
-    spark: SparkSession, facts: TableFacts, partitions: Sequence[_Partition], pieces: Sequence[Piece]
+    spark: SparkSession, facts: TableFacts, partitions: Sequence[_Partition], pieces: TaskInputs[Piece]
 ) -> list[_Partition]:
     """Return the partitions with the row count of each range, and with bucket numbers."""
     counts: dict[int, int] = {}
@@ -148,7 +150,7 @@ def _counted(
 
 
 def _written(
-    spark: SparkSession, facts: TableFacts, partitions: Sequence[_Partition], pieces: Sequence[Piece]
+    spark: SparkSession, facts: TableFacts, partitions: Sequence[_Partition], pieces: TaskInputs[Piece]
 ) -> Sequence[CommitMessage]:
     parts = sum(partition.cut.count + 1 for partition in partitions)
     buckets = max(sum(partition.bucket_count for partition in partitions), 1)
@@ -161,7 +163,7 @@ def _written(
 # --- inside the tasks -------------------------------------------------------------------------------------------------
 
 
-def _hasher(facts: TableFacts, pieces: Sequence[Piece]) -> Callable[[Batches], Batches]:
+def _hasher(facts: TableFacts, pieces: TaskInputs[Piece]) -> Callable[[Batches], Batches]:
     def hashes(piece: Piece) -> Batches:
         files = files_of(facts, piece.work)
         for batch in piece.read(facts, facts.schema.select(facts.schema.trimmed_primary_keys)):
@@ -171,7 +173,7 @@ def _hasher(facts: TableFacts, pieces: Sequence[Piece]) -> Callable[[Batches], B
 
 
 def _counter(
-    facts: TableFacts, partitions: Sequence[_Partition], pieces: Sequence[Piece]
+    facts: TableFacts, partitions: Sequence[_Partition], pieces: TaskInputs[Piece]
 ) -> Callable[[Batches], Batches]:
     def counts(piece: Piece) -> Batches:
         partition = partitions[piece.partition]
@@ -186,7 +188,7 @@ def _counter(
 
 
 def _splitter(
-    facts: TableFacts, partitions: Sequence[_Partition], pieces: Sequence[Piece]
+    facts: TableFacts, partitions: Sequence[_Partition], pieces: TaskInputs[Piece]
 ) -> Callable[[Batches], Batches]:
     fields = (SEQUENCE_NUMBER, VALUE_KIND, *facts.schema.fields)
 

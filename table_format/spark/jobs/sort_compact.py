@@ -24,6 +24,7 @@ from table_format.model.data_file import DataFileMeta
 from table_format.model.snapshot import Snapshot
 from table_format.spark.jobs.compact import compact_on_spark
 from table_format.spark.jobs.sort_buckets import sort_buckets_on_spark
+from table_format.spark.tasks.task_inputs import TaskInputs
 from table_format.spark.tasks.task_results import RESULT_DDL, gather, messages_of_all
 from table_format.spark.tasks.worker import Batches, map_in_workers
 from table_format.spark.write.ranges import (
@@ -82,41 +83,41 @@ def sort_performer(spark: SparkSession, table: Table) -> SortPerformer:
 
 
 def _without_lost(
-    spark: SparkSession, facts: TableFacts, works: Sequence[BucketCompaction], key: SortKey
+    spark: SparkSession, facts: TableFacts, compactions: Sequence[BucketCompaction], key: SortKey
 ) -> Iterator[CommitMessage | BucketLost]:
     """Sort all partitions. If others have replaced files of a partition, start again without it."""
-    while works:
+    while compactions:
         try:
-            yield from _sorted(spark, facts, works, key)
+            yield from _sorted(spark, facts, compactions, key)
         except BucketLost as lost:
-            works = [work for work in works if work.partition != lost.partition]
+            compactions = [work for work in compactions if work.partition != lost.partition]
             yield lost
         else:
             return
 
 
 def _sorted(
-    spark: SparkSession, facts: TableFacts, works: Sequence[BucketCompaction], key: SortKey
+    spark: SparkSession, facts: TableFacts, compactions: Sequence[BucketCompaction], key: SortKey
 ) -> Sequence[CommitMessage]:
-    partitions = [(work,) for work in works]
+    partitions = [(work,) for work in compactions]
     pieces = pieces_of(facts, partitions)
     ranges = ranges_of(spark, facts, partitions, pieces, key)
     total = sum(cut.count for cut in ranges)
     rows = map_in_workers(one_task_per_piece(spark, pieces), _splitter(facts, pieces, ranges), ROWS_DDL)
-    written = map_in_workers(rows.repartitionById(total, RANGE), _range_writer(facts, works, ranges), RESULT_DDL)
+    written = map_in_workers(rows.repartitionById(total, RANGE), _range_writer(facts, compactions, ranges), RESULT_DDL)
     messages = messages_of_all(facts, gather(written.collect()))
     with DeletingOnFailure(lambda: facts.delete_message_files(messages)):
-        return list(_replacements(facts, works, messages))
+        return list(_replacements(facts, compactions, messages))
 
 
 def _replacements(
-    facts: TableFacts, works: Sequence[BucketCompaction], messages: Sequence[CommitMessage]
+    facts: TableFacts, compactions: Sequence[BucketCompaction], messages: Sequence[CommitMessage]
 ) -> Iterator[CommitMessage]:
     """Return one message for each partition with the files that the tasks of its ranges wrote, numbered in order."""
     written: dict[BucketId, list[DataFileMeta]] = {}
     for message in messages:
         written.setdefault(message.bucket_id, []).extend(message.compact_after)
-    for work in works:
+    for work in compactions:
         after: list[DataFileMeta] = []
         following = 0
         for file in written.get(work.bucket_id, ()):
@@ -129,7 +130,7 @@ def _replacements(
 # --- inside the tasks -------------------------------------------------------------------------------------------------
 
 
-def _splitter(facts: TableFacts, pieces: Sequence[Piece], ranges: Sequence[Ranges]) -> Callable[[Batches], Batches]:
+def _splitter(facts: TableFacts, pieces: TaskInputs[Piece], ranges: Sequence[Ranges]) -> Callable[[Batches], Batches]:
     def split(piece: Piece) -> Batches:
         cut = ranges[piece.partition]
         for batch in piece.read(facts, facts.schema.fields):
@@ -139,12 +140,13 @@ def _splitter(facts: TableFacts, pieces: Sequence[Piece], ranges: Sequence[Range
 
 
 def _range_writer(
-    facts: TableFacts, works: Sequence[BucketCompaction], ranges: Sequence[Ranges]
+    facts: TableFacts, compactions: Sequence[BucketCompaction], ranges: Sequence[Ranges]
 ) -> Callable[[Batches], Batches]:
     owners = [number for number, cut in enumerate(ranges) for _ in range(cut.count)]
+    targets = [work.only(()) for work in compactions]
 
     def write_range(part: int, rows: Batches) -> tuple[CommitMessage, ...]:
-        bucket = files_of(facts, works[owners[part]])
+        bucket = files_of(facts, targets[owners[part]])
         return (bucket.message(compact_after=write_sorted(bucket, rows, ranges[owners[part]].key)),)
 
     return part_writer(write_range)

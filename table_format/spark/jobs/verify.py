@@ -36,18 +36,18 @@ def verify_on_spark(
     """Verify a table. The driver reads the metadata, and a task reads the files of each bucket."""
     facts = table.current_facts
 
-    def perform(works: Sequence[BucketWork]) -> Iterator[Checked]:
-        numbers = spark.range(0, len(works), 1, len(works))
-        check = partial(_check, facts, TaskInputs.of(works), Depth.of(depth))
+    def perform(pieces: Sequence[BucketWork]) -> Iterator[Checked]:
+        numbers = spark.range(0, len(pieces), 1, len(pieces))
+        check = partial(_check, facts, TaskInputs.of(pieces), Depth.of(depth))
         for row in map_in_workers(numbers, check, _DDL).collect():
             yield decode_checked(row.checked)
 
     return verify(facts, depth=depth, partitions=partitions, repair=repair, perform=perform)
 
 
-def _check(facts: TableFacts, works: TaskInputs[BucketWork], depth: Depth, numbers: Batches) -> Batches:
+def _check(facts: TableFacts, pieces: TaskInputs[BucketWork], depth: Depth, numbers: Batches) -> Batches:
     for number in numbers_in(numbers):
-        text = encode_checked(check_work(facts, works[number], depth))
+        text = encode_checked(check_work(facts, pieces[number], depth))
         yield pa.RecordBatch.from_arrays([pa.array([text], pa.string())], schema=_SCHEMA)
 
 

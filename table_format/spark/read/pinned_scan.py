@@ -148,5 +148,5 @@ class PinnedScan:
 
     @property
     def _one_column(self) -> tuple[str, ...]:
-        """Return a column for counting rows: one of the key, which merging reads anyway."""
+        """A column for counting rows: one of the key, which merging reads anyway."""
         return tuple(name for name in self.start.schema.primary_keys if name in self.names)[:1] or self.names[:1]

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from table_format.errors import BadEncoding, InvalidInputError, UnsupportedFeature
-from table_format.io.sound_files import read_file
+from table_format.io.regular_files import read_file
 from table_format.io.stores import STORES, scheme_of
 
 CHECKPOINT: Final = "checkpointLocation"

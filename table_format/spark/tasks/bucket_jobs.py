@@ -19,14 +19,14 @@ T = TypeVar("T")
 
 
 def in_tasks(
-    spark: SparkSession, works: Sequence[T], perform: Callable[[T], Sequence[CommitMessage]]
+    spark: SparkSession, pieces: Sequence[T], perform: Callable[[T], Sequence[CommitMessage]]
 ) -> Iterator[CommitMessage]:
     """Run the work and yield its messages. All successful results are yielded before the first failure is raised.
 
     Raises:
         TableFormatError: a task failed.
     """
-    results = _results(spark, works, perform)
+    results = _results(spark, pieces, perform)
     # The caller must get the successful results in order to delete them after a failure.
     yield from results.messages
     if results.failure is not None:
@@ -34,10 +34,10 @@ def in_tasks(
 
 
 def buckets_in_tasks(
-    spark: SparkSession, works: Sequence[T], perform: Callable[[T], Sequence[CommitMessage]]
+    spark: SparkSession, pieces: Sequence[T], perform: Callable[[T], Sequence[CommitMessage]]
 ) -> Iterator[CommitMessage | BucketLost]:
     """Run independent work of buckets like ``in_tasks``. Lost buckets are yielded as ``BucketLost``."""
-    results = _results(spark, works, perform, drop_lost_buckets=True)
+    results = _results(spark, pieces, perform, drop_lost_buckets=True)
     yield from results.messages
     yield from results.lost
     if results.failure is not None:
@@ -46,13 +46,13 @@ def buckets_in_tasks(
 
 def _results(
     spark: SparkSession,
-    works: Sequence[T],
+    pieces: Sequence[T],
     perform: Callable[[T], Sequence[CommitMessage]],
     *,
     drop_lost_buckets: bool = False,
 ) -> TaskResults:
-    numbers = spark.range(0, len(works), 1, len(works))
+    numbers = spark.range(0, len(pieces), 1, len(pieces))
     return gather(
-        map_in_workers(numbers, performer(TaskInputs.of(works), perform), RESULT_DDL).collect(),
+        map_in_workers(numbers, performer(TaskInputs.of(pieces), perform), RESULT_DDL).collect(),
         drop_lost_buckets=drop_lost_buckets,
     )

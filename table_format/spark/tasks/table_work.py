@@ -81,12 +81,12 @@ def write_rows(write: TableWrite, batches: Batches) -> tuple[CommitMessage, ...]
     return write.write(pa.RecordBatchReader.from_batches(first.schema, larger))
 
 
-def performer(works: TaskInputs[T], perform: Callable[[T], Sequence[CommitMessage]]) -> Callable[[Batches], Batches]:
+def performer(pieces: TaskInputs[T], perform: Callable[[T], Sequence[CommitMessage]]) -> Callable[[Batches], Batches]:
     """Do the work with the given numbers. Return one row for each piece."""
 
     def results(numbers: Batches) -> Batches:
         for number in numbers_in(numbers):
-            yield result_of(partial(perform, works[number]))
+            yield result_of(partial(perform, pieces[number]))
 
     return results
 

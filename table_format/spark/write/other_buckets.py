@@ -9,7 +9,7 @@ from table_format.model.commit import CommitMessage
 from table_format.spark.tasks.bucket_jobs import in_tasks
 from table_format.table.facts import TableFacts
 from table_format.table.upkeep.bucket_compaction import perform_work
-from table_format.table.upkeep.full_compaction_period import other_buckets_due
+from table_format.table.upkeep.other_buckets import other_buckets_due
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -28,9 +28,9 @@ def with_other_buckets(
         return messages
     found = list(messages)
     try:
-        works = other_buckets_due(facts, frozenset(message.bucket_id for message in messages))
-        if works:
-            for message in in_tasks(spark, works, partial(perform_work, facts, full=True)):
+        pieces = other_buckets_due(facts, frozenset(message.bucket_id for message in messages))
+        if pieces:
+            for message in in_tasks(spark, pieces, partial(perform_work, facts, full=True)):
                 found.append(message)  # noqa: PERF402 - a failure deletes the earlier files
     except BaseException:
         facts.delete_message_files(found)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Final
 
@@ -24,9 +24,8 @@ from table_format.lsm.sort import compacted_rows
 from table_format.model.arrow_calls import concat_batches, schema
 from table_format.model.arrow_types import arrow_schema
 from table_format.model.commit import CommitMessage
-from table_format.model.data_file import DataFileMeta
 from table_format.model.types import DataField
-from table_format.spark.tasks.task_inputs import numbers_in
+from table_format.spark.tasks.task_inputs import TaskInputs, numbers_in
 from table_format.spark.tasks.task_results import decode_error, encode_error, result_of
 from table_format.spark.tasks.worker import Batches, map_in_workers
 from table_format.table.facts import TableFacts
@@ -50,11 +49,10 @@ _SAMPLE_DDL: Final = "part int, sample binary, failure string"
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Some files of a bucket that one task reads. The partition has a number among those to sort."""
+    """The files of a bucket that one task reads. The partition has a number among those to sort."""
 
     partition: int
     work: BucketCompaction
-    files: tuple[DataFileMeta, ...]
 
     def read(self, facts: TableFacts, fields: Sequence[DataField]) -> Batches:
         """Yield the live rows.
@@ -63,14 +61,13 @@ class Piece:
             FileConflict: another commit replaced a file. It is ``BucketLost`` if buckets are sorted separately.
             CorruptionError: a file is missing or damaged.
         """
-        work = self.work
+        bucket = bucket_to_sort(facts, self.work)
         if facts.schema.is_primary_key_table:
-            bucket = replace(bucket_to_sort(facts, work), live=self.files)
-            with conflict_if_replaced(facts, work.partition):
+            with conflict_if_replaced(facts, self.work.partition):
                 yield from compacted_rows([bucket], fields)
             return
-        with conflict_if_replaced(facts, work.partition, work.bucket):
-            yield from live_rows(files_of(facts, work), self.files, fields, bucket_to_sort(facts, work).deletions)
+        with conflict_if_replaced(facts, self.work.partition, self.work.bucket):
+            yield from live_rows(bucket.files, bucket.live, fields, bucket.deletions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,21 +88,21 @@ class Ranges:
         return parts_of(with_sort_key(rows, self.key), self.bounds)
 
 
-def pieces_of(facts: TableFacts, partitions: Sequence[Sequence[BucketCompaction]]) -> list[Piece]:
-    """Divide the reading of all rows into pieces."""
-    return [
-        Piece(number, work, tuple(files))
-        for number, works in enumerate(partitions)
-        for work in works
-        for files in pack(work.files, lambda file: file.file_size, facts.options.scan)
-    ]
+def pieces_of(facts: TableFacts, partitions: Sequence[Sequence[BucketCompaction]]) -> TaskInputs[Piece]:
+    """Divide the reading of all rows into pieces. Each contains only the metadata of its own files."""
+    return TaskInputs.of(
+        Piece(number, bucket.only(files))
+        for number, buckets in enumerate(partitions)
+        for bucket in buckets
+        for files in pack(bucket.files, lambda file: file.file_size, facts.options.scan)
+    )
 
 
 def ranges_of(
     spark: SparkSession,
     facts: TableFacts,
     partitions: Sequence[Sequence[BucketCompaction]],
-    pieces: Sequence[Piece],
+    pieces: TaskInputs[Piece],
     key: SortKey,
 ) -> tuple[Ranges, ...]:
     """Return the ranges of each partition, each for about one file of the target size. Errors as ``Piece.read``."""
@@ -119,19 +116,19 @@ def ranges_of(
     found: list[Ranges] = []
     first = 0
     empty = pa.RecordBatch.from_pylist([], schema=arrow_schema(facts.schema.select(key.columns)))
-    for works, batches in zip(partitions, samples_of, strict=True):
+    for buckets, batches in zip(partitions, samples_of, strict=True):
         sample = concat_batches([empty, *batches])
         sample_key = SortKeySample(key)
         sample_key.add(sample)
         own = sample_key.with_spread()
-        size = sum(file.file_size for work in works for file in work.files)
-        count = max(min(math.ceil(size / files_of(facts, works[0]).target_file_bytes), most), 1)
+        size = sum(file.file_size for bucket in buckets for file in bucket.files)
+        count = max(min(math.ceil(size / files_of(facts, buckets[0]).target_file_bytes), most), 1)
         found.append(Ranges(own, bounds_of(with_sort_key(sample, own), count), first))
         first += found[-1].count
     return tuple(found)
 
 
-def one_task_per_piece(spark: SparkSession, pieces: Sequence[Piece]) -> DataFrame:
+def one_task_per_piece(spark: SparkSession, pieces: TaskInputs[Piece]) -> DataFrame:
     """Return a DataFrame with one task for each piece, which gets the number of the piece."""
     return spark.range(0, len(pieces), 1, len(pieces))
 
@@ -140,7 +137,7 @@ def one_task_per_piece(spark: SparkSession, pieces: Sequence[Piece]) -> DataFram
 
 
 def for_each_piece(
-    pieces: Sequence[Piece], work: Callable[[Piece], Batches], failed: Callable[[TableFormatError], pa.RecordBatch]
+    pieces: TaskInputs[Piece], work: Callable[[Piece], Batches], failed: Callable[[TableFormatError], pa.RecordBatch]
 ) -> Callable[[Batches], Batches]:
     """Do the work of the pieces with the given numbers. ``failed`` converts an error to a row."""
 
@@ -206,10 +203,10 @@ def _checked(rows: Iterable[tuple[int, bytes | None, str | None]], expected: int
         yield from _unpacked(data)
 
 
-def _sampler(facts: TableFacts, pieces: Sequence[Piece], key: SortKey) -> Callable[[Batches], Batches]:
+def _sampler(facts: TableFacts, pieces: TaskInputs[Piece], key: SortKey) -> Callable[[Batches], Batches]:
     def sample(piece: Piece) -> Batches:
         found: list[pa.RecordBatch] = []
-        step = max(sum(file.row_count for file in piece.files) // SAMPLE_ROWS, 1)
+        step = max(sum(file.row_count for file in piece.work.files) // SAMPLE_ROWS, 1)
         for batch in piece.read(facts, facts.schema.select(key.columns)):
             # The smallest and largest strings determine the common prefix of all strings.
             found += [batch.take(np.arange(0, batch.num_rows, step)), _ends(batch)]

@@ -23,7 +23,7 @@ from pyspark import TaskContext
 
 from table_format.errors import InvalidData, TableFormatError
 from table_format.io.file_io import FileIO, ScratchFiles
-from table_format.io.sound_files import opened_file
+from table_format.io.regular_files import opened_file
 from table_format.kernels.hashing import row_hashes
 from table_format.limits import MIB
 from table_format.model.arrow_calls import concat_batches, schema

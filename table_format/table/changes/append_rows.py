@@ -16,7 +16,7 @@ from table_format.formats.bucket_files import BucketFiles
 from table_format.indexes.deletion_vectors import VectorReader
 from table_format.lsm.bucket_deletion_vectors import BucketDeletions
 from table_format.metastore.scan.file_filter import FileFilter
-from table_format.metastore.scan.file_plan import by_bucket, live_files
+from table_format.metastore.scan.file_plan import by_bucket
 from table_format.model.bucket_id import BucketId
 from table_format.model.commit import CommitMessage
 from table_format.model.data_file import DataFileMeta
@@ -72,7 +72,7 @@ def append_buckets(facts: TableFacts, plan: Plan) -> Iterator[AppendBucket]:
     live: Mapping[BucketId, Sequence[ManifestEntry]] = {}
     if deletions and plan.snapshot is not None:
         wanted = FileFilter(partitions=frozenset(partition for partition, _, _ in files))
-        found = live_files(facts.manifests, plan.snapshot, schema=facts.schema, schemas=facts.schemas, filter=wanted)
+        found = facts.live_files(plan.snapshot, wanted)
         live = by_bucket(found.entries)
     for (partition, number, total), candidates in files.items():
         bucket = facts.bucket_files(partition, number, total)

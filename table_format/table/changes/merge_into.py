@@ -145,18 +145,18 @@ class Merge:
 
     @property
     def deletes(self) -> bool:
-        """Return whether a clause deletes rows."""
+        """Whether a clause deletes rows."""
         return any(clause.assignments is None for clause in (*self.matched, *self.not_matched_by_source))
 
     @property
     def assigned(self) -> frozenset[str]:
-        """Return the columns of the table that may get new values."""
+        """The columns of the table that may get new values."""
         clauses = (*self.matched, *self.not_matched_by_source)
         return frozenset().union(*(c.assignments.names for c in clauses if c.assignments is not None))
 
     @property
     def where(self) -> Predicate | None:
-        """Return a condition that holds for all rows that can match; ``None`` if other rows are affected too."""
+        """A condition that holds for all rows that can match; ``None`` if other rows are affected too."""
         if self.not_matched_by_source:
             return None
         distinct = (pc.unique(key.drop_null()) for key in self.index.keys)

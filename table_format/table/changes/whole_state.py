@@ -15,7 +15,6 @@ from table_format.errors import FileConflict, LsmConflict
 from table_format.io.paths import POSTPONE_BUCKET
 from table_format.metastore.references.expired_reads import explaining_expiry
 from table_format.metastore.scan.file_filter import FileFilter
-from table_format.metastore.scan.file_plan import live_files
 from table_format.model.predicate import Predicate
 from table_format.options.bucket_mode import Postponed
 from table_format.table.facts import TableFacts
@@ -63,5 +62,5 @@ def _rows_wait(facts: TableFacts, plan: Plan) -> bool:
         return False
     wanted = FileFilter(partition_predicate=plan.pruning.partition_condition, buckets=frozenset((POSTPONE_BUCKET,)))
     with explaining_expiry(facts.store, snapshot.id):
-        found = live_files(facts.manifests, snapshot, schema=facts.schema, schemas=facts.schemas, filter=wanted)
+        found = facts.live_files(snapshot, wanted)
     return bool(found.entries)

@@ -29,7 +29,6 @@ from table_format.metastore.commit.key_places import (
     snapshots_since,
 )
 from table_format.metastore.scan.file_filter import FileFilter
-from table_format.metastore.scan.file_plan import live_files
 from table_format.model.bucket_id import BucketId
 from table_format.model.manifest import FileKind, ManifestEntry
 from table_format.model.row_kind import RowKind
@@ -145,7 +144,7 @@ class _Change:
 
     @property
     def is_large(self) -> bool:
-        """Return whether reading the whole table is less work."""
+        """Whether reading the whole table is less work."""
         rows = sum(entry.file.row_count for _, entry in self.added)
         total = 0 if self.target is None else self.target.total_record_count or 0
         return rows > _MANY_ROWS and rows * _COST_OF_A_CHANGE > total
@@ -199,7 +198,7 @@ def _left_in(facts: TableFacts, target: Snapshot, places: frozenset[BucketId]) -
     if not places:
         return []
     wanted = FileFilter(partitions=frozenset(partition for partition, _ in places))
-    plan = live_files(facts.manifests, target, schema=facts.schema, schemas=facts.schemas, filter=wanted)
+    plan = facts.live_files(target, wanted)
     return [entry for entry in plan.entries if entry.bucket_id in places]
 
 

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from table_format.io.paths import POSTPONE_BUCKET
 from table_format.kernels.values import array_of
 from table_format.metastore.references.expired_reads import explaining_expiry, explaining_expiry_of_rows
-from table_format.metastore.scan.file_plan import by_bucket, live_files
+from table_format.metastore.scan.file_plan import by_bucket
 from table_format.model.arrow_types import arrow_type
 from table_format.model.bucket_id import BucketId
 from table_format.model.manifest import FileKind, ManifestEntry
@@ -97,7 +97,7 @@ def all_values(facts: TableFacts, column: str, snapshot: Snapshot | None) -> pa.
     if snapshot is None:
         return _distinct([], field)
     if column in facts.schema.partition_keys:
-        live = live_files(facts.manifests, snapshot, schema=facts.schema, schemas=facts.schemas)
+        live = facts.live_files(snapshot)
         return _distinct([_partition_values(facts, column, (e.partition for e in live.entries))], field)
     plan = state_plan(facts, Starting(snapshot, facts.schema), (column,), None)
     batches = (batch for split in plan.splits for batch in _read(facts, plan, split))
@@ -127,7 +127,7 @@ def _entries_with_other_deletions(facts: TableFacts, before: Snapshot | None, la
     if facts.schema.primary_keys or before is None or before.index_manifest == last.index_manifest:
         return []
     were, are = facts.deletion_files(before), facts.deletion_files(last)
-    live = live_files(facts.manifests, last, schema=facts.schema, schemas=facts.schemas).entries
+    live = facts.live_files(last).entries
 
     def differs(entry: ManifestEntry) -> bool:
         name = entry.file.file_name

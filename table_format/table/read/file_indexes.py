@@ -65,7 +65,7 @@ def index_results(facts: TableFacts, pruning: Pruning, entries: Sequence[Manifes
     looks_up = pruning.is_look_up
     key_lookups = _KeyLookups(facts, pruning, indexes, decided)
 
-    def judged(entry: ManifestEntry) -> _Verdict:
+    def verdict_of(entry: ManifestEntry) -> _Verdict:
         text = facts.partitions.text(entry.partition)
         if looks_up:
             found = key_lookups.verdict(entry, text)
@@ -79,7 +79,7 @@ def index_results(facts: TableFacts, pruning: Pruning, entries: Sequence[Manifes
 
         return indexes.evaluated(text, entry.bucket, entry.file, verdict, _NOTHING_KNOWN, for_look_ups=looks_up)
 
-    verdicts = of_each_index(facts.store.io, judged, indexed)
+    verdicts = of_each_index(facts.store.io, verdict_of, indexed)
     pairs = list(zip(indexed, verdicts, strict=True))
     found_rows = {
         entry.file.file_name: (entry.file.row_count, found.by_row, FrozenBitMap(found.by_row.positions))

@@ -63,7 +63,7 @@ def file_notes(
         if found is None:
             yield _note(path, file, merged, reason="its index is missing or damaged")
         else:
-            yield _judged(path, file, merged, found)
+            yield _note_of(path, file, merged, found)
 
 
 def _why_not(pruning: Pruning) -> str | None:
@@ -82,7 +82,7 @@ def _verdict(pruning: Pruning, index: FileIndex) -> IndexVerdict[_Found]:
     return pruning.index_verdict(index.evidence, unknown=(UNKNOWN, ()))
 
 
-def _judged(path: str, file: DataFileMeta, merged: bool | None, found: IndexVerdict[_Found]) -> FileNote:  # noqa: FBT001
+def _note_of(path: str, file: DataFileMeta, merged: bool | None, found: IndexVerdict[_Found]) -> FileNote:  # noqa: FBT001
     for result, evidence in (found.by_key, found.by_row):
         if merged is None and isinstance(result, Skip):
             names = _names(each for each in evidence if isinstance(each.result, Skip)) or _names(iter(evidence))

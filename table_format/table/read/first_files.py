@@ -63,7 +63,7 @@ class FirstFiles:
 
     @property
     def bound(self) -> tuple[InternalValue] | None:
-        """Return an upper bound of all rows of the result; ``None`` if there may be too few rows."""
+        """An upper bound of all rows of the result; ``None`` if there may be too few rows."""
         return None if self._last is None else (self._last[3],)
 
     def may_hold(self, first: Place) -> bool:

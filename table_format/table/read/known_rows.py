@@ -31,7 +31,7 @@ class KnownRows:
 
     @property
     def count(self) -> int:
-        """Return a lower bound of the number of selected rows that are not deleted."""
+        """A lower bound of the number of selected rows that are not deleted."""
         if not self.is_known:
             return 0
         rows = self.file.row_count if self.selected is None else len(self.selected)

@@ -15,7 +15,6 @@ from table_format.indexes.key_index import IndexedRows
 from table_format.kernels.key_shards import KeyShard
 from table_format.kernels.stored_keys import stored_key
 from table_format.metastore.references.expired_reads import explaining_expiry_of_rows
-from table_format.metastore.scan.file_plan import live_files
 from table_format.model.data_file import DataFileMeta
 from table_format.model.manifest import ManifestEntry
 from table_format.model.snapshot import Snapshot
@@ -35,7 +34,7 @@ def all_splits(facts: TableFacts, base: Snapshot | None) -> tuple[DataSplit, ...
     """
     if base is None:
         return ()
-    plan = live_files(facts.manifests, base, schema=facts.schema, schemas=facts.schemas)
+    plan = facts.live_files(base)
     return splits_of(facts, base, plan.entries)
 
 

@@ -99,7 +99,7 @@ class Plan:
 
     @property
     def parts(self) -> tuple[Plan, ...]:
-        """Return plans that together read the same, each with one set of schemas and options."""
+        """Plans that together read the same, each with one set of schemas and options."""
         if self.fallback is None:
             return (self,)
         own = tuple(split for split in self.splits if split.branch is None)
@@ -107,7 +107,7 @@ class Plan:
 
     @property
     def without_splits(self) -> Plan:
-        """Return the plan without its splits, for tasks that get one split each."""
+        """The plan without its splits, for tasks that get one split each."""
         fallback = None if self.fallback is None else self.fallback.without_splits
         return replace(self, splits=(), fallback=fallback, candidates=(), exact_rows={}, indexes=None, limited=None)
 

@@ -5,11 +5,13 @@ Planning reads no data file, so the caller asks for this explicitly.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import astuple, dataclass
 
 from table_format.formats.data_file_reader import DataFileReader
 from table_format.lsm.merge_read import merged_files
+from table_format.model.data_file import DataFileMeta
+from table_format.model.predicate import Predicate
 from table_format.model.schema import TableSchema
 from table_format.model.split import DataSplit, SplitContent
 from table_format.pruning.pruning import Pruning
@@ -37,22 +39,28 @@ def row_group_counts(
 ) -> RowGroupCounts:
     """Read the footers of the files of some splits.
 
-    In plans of changes, all row groups count as kept.
-
     Raises:
         CorruptionError: a file is missing or damaged.
         UnsupportedFeature: a file has a format that this version cannot read.
     """
-    schema = pruning.schema
-    reader = DataFileReader(facts.store, schemas, schema, facts.options)
+    reader = DataFileReader(facts.store, schemas, pruning.schema, facts.options)
     row_groups = row_groups_kept = rows = rows_kept = 0
     for split in splits:
-        files = (*split.before_files, *split.files)
-        for file, merged in merged_files(files, schema, raw_convertible=split.raw_convertible):
-            condition = pruning.row_group_condition(merged=merged) if split.content is SplitContent.STATE else None
+        for file, condition in _conditions(split, pruning):
             found = reader.row_groups(split.partition, split.bucket, file, condition)
             row_groups += found.count
             row_groups_kept += len(found.kept)
             rows += file.row_count
             rows_kept += sum(map(len, found.kept))
     return RowGroupCounts(row_groups, row_groups_kept, rows, rows_kept)
+
+
+def _conditions(split: DataSplit, pruning: Pruning) -> Iterator[tuple[DataFileMeta, Predicate | None]]:
+    """Yield each file of a split with the condition by which its reader skips row groups."""
+    schema = pruning.schema
+    merges = schema.is_primary_key_table and not split.raw_convertible and split.content is not SplitContent.CHANGES
+    # Two states are compared as a whole.
+    is_compared = schema.is_primary_key_table and split.content is SplitContent.DIFFERENCE
+    for files in (split.before_files, split.files):
+        for file, merged in merged_files(files, schema, raw_convertible=not merges):
+            yield file, None if is_compared else pruning.row_group_condition(merged=merged)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
 from table_format.errors import InvalidData, InvalidInputError
 from table_format.kernels.values import values_of
-from table_format.metastore.manifest.partitions import PartitionSpec
-from table_format.model.arguments import refuse, shown
+from table_format.metastore.manifest.partitions import Partitions, PartitionSpec
+from table_format.metastore.scan.file_filter import ALL_FILES, FileFilter
+from table_format.model.arguments import mappings, refuse, shown
 from table_format.model.arrow_calls import arrow_array
 from table_format.model.arrow_types import arrow_type
 from table_format.model.schema import TableSchema
@@ -31,6 +32,22 @@ def partition_spec(schema: TableSchema, partition: Mapping[str, object]) -> Part
         name: values_of(_array_of(_partition_field(schema, name), value), schema.field(name).type)[0]
         for name, value in partition.items()
     }
+
+
+def partition_filter(
+    schema: TableSchema, encoded: Partitions, partitions: Sequence[Mapping[str, object]] | None
+) -> FileFilter:
+    """Return a filter for the files of these partitions, each given as for ``partition_spec``; ``None`` means all.
+
+    ``encoded`` is the encoding of the partitions of the table.
+
+    Raises:
+        InvalidInputError, InvalidData: as for ``partition_spec``.
+    """
+    if partitions is None:
+        return ALL_FILES
+    specs = [partition_spec(schema, partition) for partition in mappings(partitions, "partitions")]
+    return FileFilter(partition_predicate=encoded.predicate(specs))
 
 
 def rows_of_partition(data: Rows, schema: TableSchema, partition: Mapping[str, object]) -> pa.RecordBatchReader:

@@ -29,9 +29,19 @@ from table_format.model.types import (
     VarCharType,
 )
 from table_format.options.declare import Operation
-from table_format.table.facts import TableFacts
-from table_format.table.read.scan import Scan
+from table_format.table.facts import HasFacts, TableFacts
+from table_format.table.read.scan import Scan, columns_argument
 from table_format.table.rows.texts import value_text
+from table_format.table.write.batch_commit import expire_after_commit, fresh_user
+
+
+def analyze_table(table: HasFacts, columns: Sequence[str] | None) -> tuple[Snapshot, ...]:
+    """See ``Table.analyze``."""
+    facts = table.current_facts
+    with facts.blaming_old_columns():
+        snapshots = analyze(facts, fresh_user(facts), columns_argument(columns) or ())
+    expire_after_commit(facts)
+    return snapshots
 
 
 def analyze(facts: TableFacts, commit_user: str, columns: Sequence[str]) -> tuple[Snapshot, ...]:

@@ -6,14 +6,10 @@ the tasks of an engine.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import count
-from threading import Lock
-from typing import Final, TypeAlias, TypeVar
+from typing import TypeAlias
 
 from table_format.append.compact import compact_append_files
 from table_format.errors import BucketLost, ConflictError
@@ -21,8 +17,7 @@ from table_format.formats.bucket_files import BucketFiles
 from table_format.lsm.bucket_deletion_vectors import BucketDeletions
 from table_format.lsm.compact import compact_bucket
 from table_format.metastore.references.expired_reads import on_latest
-from table_format.metastore.scan.file_filter import FileFilter
-from table_format.metastore.scan.file_plan import by_bucket, live_files
+from table_format.metastore.scan.file_plan import by_bucket
 from table_format.model import arguments
 from table_format.model.bucket_id import BucketId
 from table_format.model.commit import CommitMessage, Committable
@@ -31,17 +26,12 @@ from table_format.model.manifest import IndexFileMeta, ManifestEntry
 from table_format.model.snapshot import BATCH_COMMIT_IDENTIFIER, Snapshot
 from table_format.options.declare import Operation
 from table_format.table.facts import TableFacts
-from table_format.table.rows.partition_values import partition_spec
+from table_format.table.rows.partition_values import partition_filter
 from table_format.table.upkeep.compaction_report import CompactedBucket, CompactionReport, DroppedBucket
-from table_format.table.upkeep.postponed import PostponedPartition, give_buckets, postponed_works, removals
+from table_format.table.upkeep.postponed import PostponedPartition, give_buckets, postponed_partitions, removals
+from table_format.table.upkeep.threads import Progress, in_threads
 from table_format.table.write.batch_commit import aborting_on_failure, expire_after_commit
 from table_format.table.write.replaced_files import conflict_if_replaced
-
-T = TypeVar("T")
-R = TypeVar("R")
-
-MAX_THREADS: Final = 4
-"""Buckets compacted in parallel at most. Each merges with bounded memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +53,19 @@ class BucketCompaction:
         """The partition and bucket of the files."""
         return BucketId(self.partition, self.bucket)
 
+    def only(self, files: Iterable[DataFileMeta]) -> BucketCompaction:
+        """Return the part of some of the files, for a task that reads or writes only these."""
+        kept = tuple(files)
+        names = {file.file_name for file in kept}
+        vectors = {} if self.deletions is None else self.deletions.files
+        deletions = BucketDeletions({name: vector for name, vector in vectors.items() if name in names})
+        return replace(self, files=kept, deletions=deletions, hash_file=None)
+
 
 Work: TypeAlias = BucketCompaction | PostponedPartition
 
 Performer: TypeAlias = Callable[[Sequence[Work]], Iterable[CommitMessage | BucketLost]]
 """Compacts buckets, in any process and order. On failure, it deletes the files that it has created."""
-
-Progress: TypeAlias = Callable[[int, int], None]
-"""A callback with the numbers of finished and of all buckets. It is called by worker threads, one call at a time."""
 
 
 def compact(
@@ -97,8 +92,8 @@ def compact(
     """
     arguments.flag(full, "full")
     facts.require(Operation.COMPACT)
-    works = _works(facts, partitions, buckets, shares)
-    if not works:
+    pieces = _pieces(facts, partitions, buckets, shares)
+    if not pieces:
         return CompactionReport()
     messages: list[CommitMessage] = []
     dropped: dict[BucketId, ConflictError] = {}
@@ -109,12 +104,12 @@ def compact(
 
     with aborting_on_failure(committer, messages):
         # One by one, so that results before a failure are known and deleted.
-        for outcome in (perform or _side_by_side(facts, full=full, progress=progress))(works):
+        for outcome in (perform or _in_this_process(facts, full=full, progress=progress))(pieces):
             if isinstance(outcome, BucketLost):
                 drop(outcome.partition, outcome.bucket, outcome)
             elif not outcome.is_empty:
                 messages.append(outcome)
-        postponed = [work for work in works if isinstance(work, PostponedPartition)]
+        postponed = [work for work in pieces if isinstance(work, PostponedPartition)]
         messages.extend(removals(postponed))
         committable = Committable(identifier=BATCH_COMMIT_IDENTIFIER, messages=tuple(messages))
         # Rows of a dropped bucket would be lost with their postponed files.
@@ -186,53 +181,11 @@ def files_of(facts: TableFacts, work: BucketCompaction) -> BucketFiles:
     return facts.bucket_files(work.partition, work.bucket, work.total_buckets)
 
 
-def _side_by_side(facts: TableFacts, *, full: bool, progress: Progress | None) -> Performer:
-    perform = partial(outcomes_of, facts, full=full)
-    if progress is None:
-        return lambda works: side_by_side(works, perform)
-    return lambda works: _reported(works, perform, progress)
+def _in_this_process(facts: TableFacts, *, full: bool, progress: Progress | None) -> Performer:
+    return lambda pieces: in_threads(pieces, partial(outcomes_of, facts, full=full), progress)
 
 
-def _reported(works: Sequence[T], perform: Callable[[T], Iterable[R]], progress: Progress) -> Iterator[R]:
-    """Call ``side_by_side``, and ``progress`` after each piece of work."""
-    lock, done, failures = Lock(), count(1), list[BaseException]()
-    progress(0, len(works))
-
-    def reported(work: T) -> Iterable[R]:
-        outcome = perform(work)
-        with lock:
-            try:
-                if not failures:
-                    progress(next(done), len(works))
-            except BaseException as error:  # noqa: BLE001 - raised below, when all files that were made are known
-                failures.append(error)
-        return outcome
-
-    yield from side_by_side(works, reported)
-    for failure in failures:
-        raise failure
-
-
-def side_by_side(works: Sequence[T], perform: Callable[[T], Iterable[R]]) -> Iterable[R]:
-    """Do pieces of work on threads; yield the successful results before raising the first failure."""
-    threads = min(len(works), MAX_THREADS, os.cpu_count() or 1)
-    if threads <= 1:
-        for work in works:
-            yield from perform(work)
-        return
-    with ThreadPoolExecutor(threads, "compact") as pool:
-        # Wait for all, so that successful results are known and deleted after a failure.
-        running = [pool.submit(perform, work) for work in works]
-    failures = [future.exception() for future in running]
-    for future, failure in zip(running, failures, strict=True):
-        if failure is None:
-            yield from future.result()
-    for failure in failures:
-        if failure is not None:
-            raise failure
-
-
-def bucket_works(
+def buckets_to_compact(
     facts: TableFacts, partitions: Sequence[Mapping[str, object]] | None, *, snapshot: Snapshot | None
 ) -> tuple[BucketCompaction, ...]:
     """Return the buckets of a snapshot, in all partitions or in those with some values."""
@@ -241,16 +194,16 @@ def bucket_works(
     return _of_buckets(facts, snapshot, _live(facts, snapshot, partitions, None))
 
 
-def _works(
+def _pieces(
     facts: TableFacts,
     partitions: Sequence[Mapping[str, object]] | None,
     buckets: Sequence[int] | None,
     shares: int,
 ) -> tuple[Work, ...]:
-    return on_latest(facts.snapshots, lambda snapshot: _works_of(facts, snapshot, partitions, buckets, shares))
+    return on_latest(facts.snapshots, lambda snapshot: _pieces_of(facts, snapshot, partitions, buckets, shares))
 
 
-def _works_of(
+def _pieces_of(
     facts: TableFacts,
     snapshot: Snapshot | None,
     partitions: Sequence[Mapping[str, object]] | None,
@@ -260,7 +213,7 @@ def _works_of(
     if snapshot is None:
         return ()
     entries = _live(facts, snapshot, partitions, buckets)
-    postponed = postponed_works(facts, snapshot, entries, shares=shares)
+    postponed = postponed_partitions(facts, snapshot, entries, shares=shares)
     filled = {work.partition for work in postponed}
     return (*postponed, *_of_buckets(facts, snapshot, [e for e in entries if e.partition not in filled]))
 
@@ -272,11 +225,11 @@ def _live(
     buckets: Sequence[int] | None,
 ) -> Sequence[ManifestEntry]:
     numbers = None if buckets is None else arguments.whole_numbers(buckets, "buckets")
-    wanted = FileFilter(buckets=None if numbers is None else frozenset(numbers))
-    if partitions is not None:
-        specs = [partition_spec(facts.schema, partition) for partition in arguments.mappings(partitions, "partitions")]
-        wanted = replace(wanted, partition_predicate=facts.partitions.predicate(specs))
-    plan = live_files(facts.manifests, snapshot, schema=facts.schema, schemas=facts.schemas, filter=wanted)
+    wanted = replace(
+        partition_filter(facts.schema, facts.partitions, partitions),
+        buckets=None if numbers is None else frozenset(numbers),
+    )
+    plan = facts.live_files(snapshot, wanted)
     return plan.entries
 
 

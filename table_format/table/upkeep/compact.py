@@ -8,9 +8,10 @@ from table_format.errors import InvalidInputError
 from table_format.kernels.sort_keys import OrderStrategy
 from table_format.model.snapshot import Snapshot
 from table_format.table.facts import HasFacts
-from table_format.table.upkeep.bucket_compaction import Progress, compact
+from table_format.table.upkeep.bucket_compaction import compact
 from table_format.table.upkeep.compaction_report import CompactionReport
 from table_format.table.upkeep.sort_compact import sort_compact
+from table_format.table.upkeep.threads import Progress
 from table_format.table.write.batch_commit import fresh_user
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Final
 
 from table_format.errors import CorruptionError, InvalidOption
@@ -19,8 +19,7 @@ from table_format.indexes.file_index import INDEX_SUFFIX, indexes_in, opened_ind
 from table_format.indexes.index_container import Container, FirstReads
 from table_format.kernels.file_index import INDEX_TYPES
 from table_format.limits import KIB
-from table_format.metastore.scan.file_filter import FileFilter
-from table_format.metastore.scan.file_plan import live_files
+from table_format.metastore.references.expired_reads import on_latest
 from table_format.model.bucket_id import BucketId
 from table_format.model.data_file import DataFileMeta
 from table_format.model.file_index import BSI, bit_slices_hold, column_of, map_key_of
@@ -156,10 +155,13 @@ class IndexCoverage:
 
 def index_coverage(facts: TableFacts) -> IndexCoverage:
     """Measure the latest snapshot. Of separate index files, the heads are read."""
-    snapshot: Snapshot | None = facts.snapshots.latest()
+    return on_latest(facts.snapshots, partial(_coverage_of, facts))
+
+
+def _coverage_of(facts: TableFacts, snapshot: Snapshot | None) -> IndexCoverage:
     if snapshot is None:
         return IndexCoverage(0, {})
-    plan = live_files(facts.manifests, snapshot, schema=facts.schema, schemas=facts.schemas, filter=FileFilter())
+    plan = facts.live_files(snapshot)
     entries = [entry for entry in plan.entries if entry.bucket >= 0]
     declared = DeclaredIndexes(facts)
     # The indexes of each schema are determined before threads need them.

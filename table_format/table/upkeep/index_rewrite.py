@@ -27,8 +27,6 @@ from table_format.indexes.file_index import INDEX_SUFFIX
 from table_format.io.uncommitted_files import DeletingOnFailure, delete_uncommitted
 from table_format.metastore.references.expired_reads import on_latest
 from table_format.metastore.scan.file_filter import FileFilter
-from table_format.metastore.scan.file_plan import live_files
-from table_format.model import arguments
 from table_format.model.bucket_id import BucketId
 from table_format.model.commit import CommitMessage, Committable
 from table_format.model.data_file import DataFileMeta
@@ -36,10 +34,10 @@ from table_format.model.manifest import ManifestEntry
 from table_format.model.snapshot import BATCH_COMMIT_IDENTIFIER, Snapshot
 from table_format.options.declare import Operation
 from table_format.table.facts import HasFacts, TableFacts
-from table_format.table.rows.partition_values import partition_spec
-from table_format.table.upkeep.bucket_compaction import side_by_side
+from table_format.table.rows.partition_values import partition_filter
 from table_format.table.upkeep.compaction_report import DroppedBucket
 from table_format.table.upkeep.declared_indexes import DeclaredIndexes
+from table_format.table.upkeep.threads import in_threads
 from table_format.table.write.batch_commit import aborting_on_failure, expire_after_commit, fresh_user
 from table_format.table.write.replaced_files import conflict_if_replaced
 
@@ -108,14 +106,11 @@ def rewrite_indexes(
     """
     facts.require(Operation.READ)
     facts.require(Operation.COMPACT)
-    wanted = FileFilter()
-    if partitions is not None:
-        specs = [partition_spec(facts.schema, partition) for partition in arguments.mappings(partitions, "partitions")]
-        wanted = FileFilter(partition_predicate=facts.partitions.predicate(specs))
+    wanted = partition_filter(facts.schema, facts.partitions, partitions)
     rewriting = _Rewriting(facts, perform or _in_this_process(facts), files_per_commit)
-    files, works = on_latest(facts.snapshots, lambda latest: _planned(facts, latest, wanted))
+    files, pieces = on_latest(facts.snapshots, lambda latest: _planned(facts, latest, wanted))
     for _ in range(_TRIES):
-        lost = rewriting.run(works)
+        lost = rewriting.run(pieces)
         if not lost:
             break
         again = replace(
@@ -123,8 +118,8 @@ def rewrite_indexes(
             partitions=frozenset(bucket_id.partition for bucket_id in lost),
             buckets=frozenset(bucket_id.bucket for bucket_id in lost),
         )
-        _, works = on_latest(facts.snapshots, partial(_planned, facts, wanted=again, only=frozenset(lost)))
-    return rewriting.report(files, lost if works else {})
+        _, pieces = on_latest(facts.snapshots, partial(_planned, facts, wanted=again, only=frozenset(lost)))
+    return rewriting.report(files, lost if pieces else {})
 
 
 @dataclass
@@ -137,10 +132,10 @@ class _Rewriting:
     snapshots: list[Snapshot] = field(default_factory=list)
     rewritten: set[tuple[BucketId, str]] = field(default_factory=set)
 
-    def run(self, works: Iterable[IndexRewrite]) -> Mapping[BucketId, ConflictError]:
+    def run(self, pieces: Iterable[IndexRewrite]) -> Mapping[BucketId, ConflictError]:
         """The buckets that others have changed and that may still have files to process."""
         lost: dict[BucketId, ConflictError] = {}
-        for group in _groups(works, self.files_per_commit):
+        for group in _groups(pieces, self.files_per_commit):
             lost |= self._commit(group)
         return lost
 
@@ -224,7 +219,7 @@ def outcomes_of(facts: TableFacts, work: IndexRewrite) -> tuple[CommitMessage | 
 
 
 def _in_this_process(facts: TableFacts) -> Performer:
-    return lambda works: side_by_side(works, partial(outcomes_of, facts))
+    return lambda pieces: in_threads(pieces, partial(outcomes_of, facts))
 
 
 def _with_indexes(
@@ -263,14 +258,14 @@ def _planned(
     """Return the number of data files, and the files that may have other indexes than they should."""
     if latest is None:
         return 0, ()
-    plan = live_files(facts.manifests, latest, schema=facts.schema, schemas=facts.schemas, filter=wanted)
+    plan = facts.live_files(latest, wanted)
     # Postponed files have no indexes.
     entries = [e for e in plan.entries if e.bucket >= 0 and (only is None or e.bucket_id in only)]
     declared = DeclaredIndexes(facts)
-    return len(entries), _works(entry for entry in entries if declared.may_differ(entry.bucket_id, entry.file))
+    return len(entries), _pieces(entry for entry in entries if declared.may_differ(entry.bucket_id, entry.file))
 
 
-def _works(entries: Iterable[ManifestEntry]) -> Sequence[IndexRewrite]:
+def _pieces(entries: Iterable[ManifestEntry]) -> Sequence[IndexRewrite]:
     buckets: dict[tuple[bytes, int, int], list[DataFileMeta]] = {}
     for entry in entries:
         buckets.setdefault((entry.partition, entry.bucket, entry.total_buckets), []).append(entry.file)
@@ -281,8 +276,8 @@ def _works(entries: Iterable[ManifestEntry]) -> Sequence[IndexRewrite]:
     ]
 
 
-def _groups(works: Iterable[IndexRewrite], files_at_once: int) -> Iterator[Sequence[IndexRewrite]]:
+def _groups(pieces: Iterable[IndexRewrite], files_at_once: int) -> Iterator[Sequence[IndexRewrite]]:
     """Yield the work in groups of about this many files, in order."""
-    left = iter(works)
+    left = iter(pieces)
     while group := list(islice(left, max(files_at_once // _FILES_OF_WORK, 1))):
         yield group

@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from table_format.codecs.binary_row import serialize_row
 from table_format.codecs.success_json import decode_created, encode_success
 from table_format.errors import InvalidInputError, UnsupportedFeature
-from table_format.io.sound_files import read_file
+from table_format.io.regular_files import read_file
 from table_format.metastore.references.expired_reads import on_latest
-from table_format.metastore.scan.file_plan import live_files
 from table_format.model.arguments import flag, mappings
 from table_format.options.partitions import MARK_DONE_ACTION
 from table_format.table.facts import HasFacts, TableFacts
@@ -47,9 +46,7 @@ def _key(facts: TableFacts, partition: Mapping[str, object]) -> bytes:
 
 
 def _require_rows(facts: TableFacts, wanted: Sequence[bytes]) -> None:
-    plan = on_latest(
-        facts.snapshots, lambda latest: live_files(facts.manifests, latest, schema=facts.schema, schemas=facts.schemas)
-    )
+    plan = on_latest(facts.snapshots, facts.live_files)
     present = {entry.partition for entry in plan.entries}
     for key in wanted:
         if key not in present:

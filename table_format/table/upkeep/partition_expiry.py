@@ -16,7 +16,6 @@ from table_format.counted import counted
 from table_format.errors import InvalidInputError
 from table_format.io.paths import partition_text
 from table_format.metastore.references.expired_reads import on_latest
-from table_format.metastore.scan.file_plan import live_files
 from table_format.model.arguments import flag
 from table_format.model.commit import Committable
 from table_format.model.manifest import ManifestEntry
@@ -173,7 +172,7 @@ def expire_partitions(
 def partition_facts(facts: TableFacts, snapshot: Snapshot | None) -> Iterator[PartitionFacts]:
     """The partitions of a snapshot that have files."""
     groups: dict[bytes, list[ManifestEntry]] = {}
-    for entry in live_files(facts.manifests, snapshot, schema=facts.schema, schemas=facts.schemas).entries:
+    for entry in facts.live_files(snapshot).entries:
         groups.setdefault(entry.partition, []).append(entry)
     for key, entries in groups.items():
         times = [entry.file.creation_time for entry in entries]

@@ -41,7 +41,7 @@ class PostponedPartition:
     """Buckets that have files, which are compacted too."""
 
 
-def postponed_works(
+def postponed_partitions(
     facts: TableFacts, snapshot: Snapshot, entries: Sequence[ManifestEntry], *, shares: int = 1
 ) -> tuple[PostponedPartition, ...]:
     """Return the work for the live files ``entries`` of a snapshot, in ``shares`` for each partition.
@@ -57,18 +57,18 @@ def postponed_works(
     for entry in in_order_of_commits(facts, snapshot, [e for e in entries if e.bucket == POSTPONE_BUCKET]):
         postponed.setdefault(entry.partition, []).append(entry)
     known = _known_counts(facts, (e for e in entries if e.partition in postponed and e.bucket != POSTPONE_BUCKET))
-    works: list[PostponedPartition] = []
+    pieces: list[PostponedPartition] = []
     for partition, found in postponed.items():
         files = tuple(entry.file for entry in found)
         count = known.get(partition) or facts.options.postpone.buckets_for(
             sum(file.row_count for file in files), sum(file.file_size for file in files)
         )
         there = existing.get(partition, set())
-        works.extend(
+        pieces.extend(
             PostponedPartition(partition, count, files, snapshot, wanted, tuple(sorted(there & wanted)))
             for wanted in cut(range(count), shares)
         )
-    return tuple(works)
+    return tuple(pieces)
 
 
 def give_buckets(facts: TableFacts, work: PostponedPartition, *, full: bool) -> tuple[CommitMessage, ...]:
@@ -88,9 +88,9 @@ def give_buckets(facts: TableFacts, work: PostponedPartition, *, full: bool) -> 
     return tuple(as_compacted(facts, message) for message in messages)
 
 
-def removals(works: Sequence[PostponedPartition]) -> tuple[CommitMessage, ...]:
+def removals(pieces: Sequence[PostponedPartition]) -> tuple[CommitMessage, ...]:
     """Return the message that removes the postponed files from the table after all shares are done."""
-    files: Mapping[bytes, tuple[DataFileMeta, ...]] = {work.partition: work.files for work in works}
+    files: Mapping[bytes, tuple[DataFileMeta, ...]] = {work.partition: work.files for work in pieces}
     return tuple(
         CommitMessage(
             partition=partition, bucket=POSTPONE_BUCKET, total_buckets=POSTPONE_BUCKET, compact_before=postponed
@@ -111,9 +111,10 @@ def in_order_of_commits(
     ranks: dict[FileIdentifier, tuple[int, int]] = {}
     for snapshot_id in range(snapshot.id, 0, -1):
         found = facts.snapshots.find(snapshot_id) if waiting else None
-        if found is None:
+        changed = None if found is None else facts.changed_files(found)
+        if changed is None:
             break
-        for position, entry in enumerate(facts.manifests.delta_entries(found)):
+        for position, entry in enumerate(changed):
             if entry.kind is FileKind.ADD and entry.identifier in waiting:
                 ranks[entry.identifier] = (snapshot_id, position)
                 waiting.discard(entry.identifier)

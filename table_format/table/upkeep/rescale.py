@@ -21,8 +21,6 @@ import pyarrow as pa
 from table_format.errors import InvalidInputError, UnsupportedFeature
 from table_format.limits import MAX_BUCKETS
 from table_format.metastore.references.expired_reads import on_latest
-from table_format.metastore.scan.file_filter import FileFilter
-from table_format.metastore.scan.file_plan import live_files
 from table_format.metastore.schema.table_identity import require_same_table
 from table_format.model import arguments
 from table_format.model.commit import CommitMessage, Committable
@@ -38,9 +36,9 @@ from table_format.options.declare import Operation
 from table_format.table.facts import HasFacts, TableFacts
 from table_format.table.read.split_reader import read_split
 from table_format.table.read.splits import make_splits
-from table_format.table.rows.partition_values import partition_spec
-from table_format.table.upkeep.bucket_compaction import side_by_side
+from table_format.table.rows.partition_values import partition_filter
 from table_format.table.upkeep.redistribution import BucketChoice, as_written, cut, distribute, with_buckets
+from table_format.table.upkeep.threads import in_threads
 from table_format.table.write.batch_commit import aborting_on_failure, expire_after_commit, fresh_user
 from table_format.table.write.replaced_files import conflict_if_replaced
 from table_format.table.write.stored_rows import StoredRows
@@ -110,14 +108,14 @@ def rescale(
     facts.require(Operation.READ)
     facts.require(Operation.WRITE)
     count = _bucket_count(facts, bucket)
-    base, entries, works = on_latest(facts.snapshots, lambda base: _planned(facts, base, count, partitions, shares))
+    base, entries, pieces = on_latest(facts.snapshots, lambda base: _planned(facts, base, count, partitions, shares))
     if base is None or not entries:
         return ()
     committer = facts.committer(fresh_user(facts))
     messages: list[CommitMessage] = []
     with aborting_on_failure(committer, messages):
         # One by one, so that results before a failure are known and deleted.
-        messages.extend((perform or _in_this_process(facts))(works))
+        messages.extend((perform or _in_this_process(facts))(pieces))
         committable = Committable(identifier=BATCH_COMMIT_IDENTIFIER, messages=tuple(messages))
         snapshot = committer.rewrite(committable, base, frozenset(entry.partition for entry in entries))
     expire_after_commit(facts)
@@ -132,7 +130,7 @@ def _planned(
     shares: int,
 ) -> tuple[Snapshot | None, Sequence[ManifestEntry], Sequence[PartitionRescale]]:
     entries = () if base is None else _entries(facts, base, count, partitions)
-    return base, entries, () if base is None else _works(facts, base, entries, count, shares)
+    return base, entries, () if base is None else _pieces(facts, base, entries, count, shares)
 
 
 def rescale_work(facts: TableFacts, work: PartitionRescale) -> tuple[CommitMessage, ...]:
@@ -180,17 +178,13 @@ def _entries(
     facts: TableFacts, base: Snapshot, count: int, partitions: Sequence[Mapping[str, object]] | None
 ) -> tuple[ManifestEntry, ...]:
     """Return the live files of the partitions that have another number of buckets."""
-    wanted = FileFilter()
-    if partitions is not None:
-        specs = [partition_spec(facts.schema, partition) for partition in arguments.mappings(partitions, "partitions")]
-        wanted = FileFilter(partition_predicate=facts.partitions.predicate(specs))
-    plan = live_files(facts.manifests, base, schema=facts.schema, schemas=facts.schemas, filter=wanted)
+    plan = facts.live_files(base, partition_filter(facts.schema, facts.partitions, partitions))
     real = [entry for entry in plan.entries if entry.bucket >= 0]
     others = {entry.partition for entry in real if entry.total_buckets != count}
     return tuple(entry for entry in real if entry.partition in others)
 
 
-def _works(
+def _pieces(
     facts: TableFacts, base: Snapshot, entries: Sequence[ManifestEntry], count: int, shares: int
 ) -> tuple[PartitionRescale, ...]:
     # All levels, even if scans skip level 0, whose rows must not be lost.
@@ -204,15 +198,15 @@ def _works(
     by_partition: dict[bytes, list[DataSplit]] = {}
     for split in splits:
         by_partition.setdefault(split.partition, []).append(split)
-    works: list[PartitionRescale] = []
+    pieces: list[PartitionRescale] = []
     for members in by_partition.values():
         common = gcd(count, *(split.total_buckets for split in members))
         for remainder in range(common):
             read = tuple(split for split in members if split.bucket % common == remainder)
             if read:
                 shared = cut(range(remainder, count, common), shares)
-                works.extend(PartitionRescale(read, count, wanted, base) for wanted in shared)
-    return tuple(works)
+                pieces.extend(PartitionRescale(read, count, wanted, base) for wanted in shared)
+    return tuple(pieces)
 
 
 def _rows(facts: TableFacts, splits: Sequence[DataSplit]) -> Iterator[pa.RecordBatch]:
@@ -226,4 +220,4 @@ def _rows(facts: TableFacts, splits: Sequence[DataSplit]) -> Iterator[pa.RecordB
 
 
 def _in_this_process(facts: TableFacts) -> Performer:
-    return lambda works: side_by_side(works, lambda work: rescale_work(facts, work))
+    return lambda pieces: in_threads(pieces, lambda work: rescale_work(facts, work))

@@ -29,7 +29,7 @@ from table_format.options.bucket import DYNAMIC_OR_UNAWARE
 from table_format.options.bucket_mode import CrossPartition, Dynamic, Fixed, Postponed, Unaware, total_buckets
 from table_format.options.declare import Operation
 from table_format.table.facts import TableFacts
-from table_format.table.upkeep.bucket_compaction import BucketCompaction, bucket_works, compact, files_of
+from table_format.table.upkeep.bucket_compaction import BucketCompaction, buckets_to_compact, compact, files_of
 from table_format.table.write.batch_commit import aborting_on_failure, expire_after_commit, fresh_user
 from table_format.table.write.replaced_files import conflict_if_replaced
 
@@ -74,13 +74,13 @@ def sort_compact(
             before = compact_first()
         else:
             before = compact(facts, fresh_user(facts), full=True, partitions=partitions).snapshots
-    works = _works(facts, partitions)
-    if not works:
+    compactions = _compactions(facts, partitions)
+    if not compactions:
         return before
     committer = facts.committer(commit_user)
     messages: list[CommitMessage] = []
     with aborting_on_failure(committer, messages):
-        messages.extend(_not_lost(facts, (perform or _in_this_process(facts, directory))(works, key)))
+        messages.extend(_not_lost(facts, (perform or _in_this_process(facts, directory))(compactions, key)))
         committable = Committable(identifier=BATCH_COMMIT_IDENTIFIER, messages=tuple(messages))
         is_keyed = facts.schema.is_primary_key_table
         snapshots = committer.rearrange(committable) if is_keyed else committer.commit(committable)
@@ -147,29 +147,29 @@ def bucket_to_sort(facts: TableFacts, work: BucketCompaction) -> BucketToSort:
     return BucketToSort(files_of(facts, work), work.files, work.deletions or BucketDeletions(), work.hash_file)
 
 
-def by_partition(works: Iterable[BucketCompaction]) -> Mapping[bytes, Sequence[BucketCompaction]]:
+def by_partition(compactions: Iterable[BucketCompaction]) -> Mapping[bytes, Sequence[BucketCompaction]]:
     """The buckets of each partition."""
     partitions: dict[bytes, list[BucketCompaction]] = {}
-    for work in works:
+    for work in compactions:
         partitions.setdefault(work.partition, []).append(work)
     return partitions
 
 
-def _works(facts: TableFacts, partitions: Sequence[Mapping[str, object]] | None) -> Sequence[BucketCompaction]:
-    return on_latest(facts.snapshots, lambda snapshot: _works_of(facts, snapshot, partitions))
+def _compactions(facts: TableFacts, partitions: Sequence[Mapping[str, object]] | None) -> Sequence[BucketCompaction]:
+    return on_latest(facts.snapshots, lambda snapshot: _compactions_of(facts, snapshot, partitions))
 
 
-def _works_of(
+def _compactions_of(
     facts: TableFacts, snapshot: Snapshot | None, partitions: Sequence[Mapping[str, object]] | None
 ) -> Sequence[BucketCompaction]:
-    works = bucket_works(facts, partitions, snapshot=snapshot)
+    compactions = buckets_to_compact(facts, partitions, snapshot=snapshot)
     if snapshot is None or not facts.schema.is_primary_key_table:
-        return works
+        return compactions
     index = hash_entries(facts.manifests.index_entries(snapshot))
-    found = [index.get(work.partition, {}).get(work.bucket) for work in works]
+    found = [index.get(work.partition, {}).get(work.bucket) for work in compactions]
     return [
         replace(work, hash_file=None if entry is None else entry.index_file)
-        for work, entry in zip(works, found, strict=True)
+        for work, entry in zip(compactions, found, strict=True)
     ]
 
 
@@ -190,8 +190,8 @@ def _not_lost(facts: TableFacts, outcomes: Iterable[CommitMessage | BucketLost])
 
 
 def _in_this_process(facts: TableFacts, directory: str | None) -> SortPerformer:
-    def in_order(works: Sequence[BucketCompaction], key: SortKey) -> Iterator[CommitMessage | BucketLost]:
-        for work in works:
+    def in_order(compactions: Sequence[BucketCompaction], key: SortKey) -> Iterator[CommitMessage | BucketLost]:
+        for work in compactions:
             try:
                 with conflict_if_replaced(facts, work.partition, work.bucket):
                     bucket = files_of(facts, work)
@@ -201,8 +201,8 @@ def _in_this_process(facts: TableFacts, directory: str | None) -> SortPerformer:
             else:
                 yield message
 
-    def in_buckets(works: Sequence[BucketCompaction], key: SortKey) -> Iterator[CommitMessage]:
-        for partition, members in by_partition(works).items():
+    def in_buckets(compactions: Sequence[BucketCompaction], key: SortKey) -> Iterator[CommitMessage]:
+        for partition, members in by_partition(compactions).items():
             with conflict_if_replaced(facts, partition):
                 yield from sort_buckets([bucket_to_sort(facts, work) for work in members], key, directory=directory)
 

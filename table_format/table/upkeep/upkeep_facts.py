@@ -19,7 +19,7 @@ from table_format.metastore.expiry.expire_tags import expire_tags
 from table_format.metastore.expiry.retention import ExpiryRange
 from table_format.metastore.history.automatic_tags import due_tags
 from table_format.metastore.references.expired_reads import on_latest
-from table_format.metastore.scan.file_plan import by_bucket, live_files
+from table_format.metastore.scan.file_plan import by_bucket
 from table_format.model.arguments import optional_whole_number
 from table_format.model.bucket_id import BucketId
 from table_format.model.data_file import DataFileMeta
@@ -71,7 +71,7 @@ def _old_partitions(facts: TableFacts, local_now_ms: int) -> tuple[str, ...]:
 
 
 def _buckets(facts: TableFacts, snapshot: Snapshot | None) -> Iterator[BucketState]:
-    entries = live_files(facts.manifests, snapshot, schema=facts.schema, schemas=facts.schemas).entries
+    entries = facts.live_files(snapshot).entries
     deletions = facts.bucket_deletions(snapshot)
     for bucket_id, group in by_bucket(entries).items():
         files = tuple(entry.file for entry in group)

@@ -1,5 +1,5 @@
-"""The methods of a table for maintenance: compaction, indexes, expiry of partitions. Functions of ``table.upkeep``
-do the work.
+"""The methods of a table for maintenance: compaction, indexes, statistics, expiry. Functions of ``table.upkeep`` and of
+``metastore.expiry`` do the work.
 """
 
 from __future__ import annotations
@@ -7,26 +7,29 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from table_format.metastore.expiry.expire_changelogs import ChangelogExpiryReport
-from table_format.metastore.expiry.orphans import OrphanReport
+from table_format.metastore.expiry.expire_changelogs import ChangelogExpiryReport, expire_changelogs
+from table_format.metastore.expiry.expire_snapshots import ExpiryReport, expire_snapshots
+from table_format.metastore.expiry.orphans import GRACE_MS, OrphanReport, remove_orphan_files
+from table_format.model.arguments import flag
 from table_format.model.snapshot import Snapshot
+from table_format.options.declare import Operation
 from table_format.table.facts import HasFacts
-from table_format.table.upkeep import cleaning as cleaning_actions
 from table_format.table.upkeep import compact as compact_actions
 from table_format.table.upkeep import partition_done as partition_done_actions
 from table_format.table.upkeep import partition_expiry as partition_expiry_actions
-from table_format.table.upkeep.bucket_compaction import Progress
+from table_format.table.upkeep.analyze import analyze_table
 from table_format.table.upkeep.compact import compact_table
 from table_format.table.upkeep.compaction_report import CompactionReport
 from table_format.table.upkeep.due import DueWork
 from table_format.table.upkeep.index_rewrite import IndexRewriteReport, rewrite_table_indexes
 from table_format.table.upkeep.partition_expiry import PartitionExpiryReport
 from table_format.table.upkeep.rescale import rescale_table
+from table_format.table.upkeep.threads import Progress
 from table_format.table.upkeep.upkeep_facts import due_upkeep_of
 
 
 class UpkeepMethods(HasFacts, Protocol):
-    """The methods of a table for maintenance: compaction, indexes, expiry of partitions."""
+    """The methods of a table for maintenance: compaction, indexes, statistics, expiry."""
 
     def compact(
         self,
@@ -147,6 +150,20 @@ class UpkeepMethods(HasFacts, Protocol):
         """
         return due_upkeep_of(self, max_level0_age_ms=max_level0_age_ms)
 
+    def analyze(self, columns: Sequence[str] | None = None) -> tuple[Snapshot, ...]:
+        """Compute the row count, and distinct values, nulls, bounds and lengths of columns, in one ANALYZE snapshot.
+
+        ``$statistics`` shows the result. Does nothing if the table has no snapshots.
+
+        >>> [snapshot.commit_kind.value for snapshot in table.analyze(["amount"])]
+        ['ANALYZE']
+
+        Raises:
+            ColumnNotFound: there is no such column.
+            UnsupportedFeature: a column holds ARRAY, MAP, MULTISET or ROW.
+        """
+        return analyze_table(self, columns)
+
     def expire_partitions(
         self,
         *,
@@ -200,6 +217,41 @@ class UpkeepMethods(HasFacts, Protocol):
         """
         return partition_done_actions.mark_partitions_done(self, partitions, allow_empty=allow_empty)
 
+    def expire_snapshots(
+        self,
+        *,
+        dry_run: bool = False,
+        retain_max: int | None = None,
+        retain_min: int | None = None,
+        older_than_ms: int | None = None,
+        limit: int | None = None,
+        retain_floor_ms: int | None = None,
+    ) -> ExpiryReport:
+        """Delete old snapshots and the files that only they need, by the table options or the arguments.
+
+        Snapshots younger than ``retain_floor_ms`` (15 minutes by default) are kept; pass 0 only if there are no other
+        writers. Changelogs that are kept longer than snapshots (``changelog.*-retained``) become long-lived changelogs.
+
+        >>> table.expire_snapshots(retain_max=1, retain_min=1, retain_floor_ms=0, dry_run=True).snapshot_ids
+        (1,)
+
+        Raises:
+            InvalidOption: the bounds contradict each other.
+        """
+        flag(dry_run, "dry_run")
+        facts = self.current_facts
+        facts.require(Operation.EXPIRE)
+        return expire_snapshots(
+            facts.store,
+            facts.options,
+            dry_run=dry_run,
+            retain_max=retain_max,
+            retain_min=retain_min,
+            older_than_ms=older_than_ms,
+            limit=limit,
+            retain_floor_ms=retain_floor_ms,
+        )
+
     def expire_changelogs(
         self,
         *,
@@ -220,8 +272,13 @@ class UpkeepMethods(HasFacts, Protocol):
         Raises:
             InvalidOption: the bounds contradict each other.
         """
-        return cleaning_actions.expire_changelogs(
-            self,
+        flag(dry_run, "dry_run")
+        flag(everything, "everything")
+        facts = self.current_facts
+        facts.require(Operation.EXPIRE)
+        return expire_changelogs(
+            facts.store,
+            facts.options,
             dry_run=dry_run,
             retain_max=retain_max,
             retain_min=retain_min,
@@ -249,6 +306,11 @@ class UpkeepMethods(HasFacts, Protocol):
             CorruptionError: the files in use cannot be determined; nothing was deleted.
             ConflictError: others keep committing too fast; nothing was deleted.
         """
-        return cleaning_actions.remove_orphan_files(
-            self, older_than_ms=older_than_ms, dry_run=dry_run, nobody_else_writes=nobody_else_writes
+        flag(dry_run, "dry_run")
+        flag(nobody_else_writes, "nobody_else_writes")
+        facts = self.current_facts
+        facts.require(Operation.EXPIRE)
+        grace_ms = 0 if nobody_else_writes and older_than_ms is not None else GRACE_MS
+        return remove_orphan_files(
+            facts.store, facts.options, older_than_ms=older_than_ms, dry_run=dry_run, grace_ms=grace_ms
         )

@@ -16,7 +16,6 @@ from table_format.errors import CorruptionError, TableFormatError
 from table_format.metastore.references.consumers import next_snapshots
 from table_format.metastore.references.snapshot_files import is_change
 from table_format.metastore.references.tag_store import TagStore
-from table_format.metastore.scan.file_plan import live_files
 from table_format.metastore.snapshot.changelog_store import ChangelogStore
 from table_format.metastore.snapshot.snapshot_store import last_run
 from table_format.model.bucket_id import BucketId
@@ -126,7 +125,7 @@ class _ChainReader:
         facts = self._facts
 
         def read() -> Sequence[ManifestEntry]:
-            return live_files(facts.manifests, snapshot, schema=facts.schema, schemas=facts.schemas).entries
+            return facts.live_files(snapshot).entries
 
         live = self._attempt("state", read) or ()
         self.chain.reach(live)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from table_format.errors import CorruptionError
-from table_format.io.sound_files import read_file
+from table_format.io.regular_files import read_file
 from table_format.metastore.snapshot.changelog_store import ChangelogStore
 from table_format.metastore.snapshot.hints import Hints
 from table_format.metastore.snapshot.snapshot_store import last_run

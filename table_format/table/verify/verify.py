@@ -28,7 +28,7 @@ from table_format.options.declare import Operation
 from table_format.options.table_options import TableOptions
 from table_format.table.facts import HasFacts, TableFacts
 from table_format.table.rows.partition_values import partition_spec
-from table_format.table.upkeep.bucket_compaction import side_by_side
+from table_format.table.upkeep.threads import in_threads
 from table_format.table.verify.buckets import BucketFiles, check_bucket
 from table_format.table.verify.chain import Chain, read_chain
 from table_format.table.verify.hint_files import check_hints, repair_hints
@@ -79,8 +79,8 @@ def verify(
     findings += [finding for name, branch in branches.items() for finding in _of_chain(branch, chains[name], wanted)]
     if findings:
         findings = _still_found(facts, findings, wanted)
-    works = [] if wanted_depth is Depth.METADATA else list(_works(branches, chains, wanted))
-    checked = list((perform or _in_this_process(facts, wanted_depth))(works)) if works else []
+    pieces = [] if wanted_depth is Depth.METADATA else list(_pieces(branches, chains, wanted))
+    checked = list((perform or _in_this_process(facts, wanted_depth))(pieces)) if pieces else []
     of_files = [finding for each in checked for finding in each.findings]
     if wanted_depth is not Depth.METADATA:
         of_files += [f for name, branch in branches.items() for f in _index_files(branch, chains[name], wanted)]
@@ -176,7 +176,7 @@ def _index_files(facts: TableFacts, chain: Chain, wanted: Callable[[bytes], bool
             yield Finding(Severity.ERROR, "index file", path, f"a file of {size} bytes", found, text, entry.bucket)
 
 
-def _works(
+def _pieces(
     branches: Mapping[str, TableFacts], chains: Mapping[str, Chain], wanted: Callable[[bytes], bool]
 ) -> Iterator[BucketWork]:
     """Return the buckets of all branches; a file that branches share is checked once."""
@@ -219,7 +219,7 @@ def _deletions(facts: TableFacts, chain: Chain) -> Mapping[BucketId, Mapping[str
 
 
 def _in_this_process(facts: TableFacts, depth: Depth) -> Performer:
-    return lambda works: side_by_side(works, lambda work: (check_work(facts, work, depth),))
+    return lambda pieces: in_threads(pieces, lambda work: (check_work(facts, work, depth),))
 
 
 def _still_found(facts: TableFacts, findings: Sequence[Finding], wanted: Callable[[bytes], bool]) -> list[Finding]:

@@ -6,13 +6,10 @@ The next batch starts from the latest snapshot, so that sequence numbers and com
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 
-from table_format.errors import SnapshotExpired
 from table_format.lsm.background import RunningCompaction
 from table_format.metastore.commit.key_places import snapshot_identity
-from table_format.metastore.references.expired_reads import explaining_expiry
 from table_format.model.bucket_id import BucketId
 from table_format.model.commit import CommitMessage
 from table_format.model.manifest import FileKind
@@ -129,9 +126,8 @@ class BucketWriters(Mapping[BucketId, BucketWriter]):
         for snapshot_id in range(base.id + 1 if base else 1, latest.id + 1):
             snapshot = self._facts.snapshots.find(snapshot_id)
             # The files of an expired snapshot are unknown, so they are treated as not committed yet.
-            with suppress(SnapshotExpired), explaining_expiry(self._facts.store, snapshot_id):
-                entries = [] if snapshot is None else self._facts.manifests.delta_entries(snapshot)
-                names.update(entry.file.file_name for entry in entries if entry.kind is FileKind.ADD)
+            entries = () if snapshot is None else self._facts.changed_files(snapshot) or ()
+            names.update(entry.file.file_name for entry in entries if entry.kind is FileKind.ADD)
         return names
 
 

@@ -37,10 +37,10 @@ class FullCompactionPeriod:
         left, snapshot_id = commits - 1, 0 if latest is None else latest.id
         while left and snapshot_id > 0:
             snapshot = facts.snapshots.find(snapshot_id)
-            if snapshot is None:
+            entries = None if snapshot is None else facts.changed_files(snapshot)
+            if snapshot is None or entries is None:
                 left = 0
                 break
-            entries = list(facts.manifests.delta_entries(snapshot))
             added = [e for e in entries if e.kind is FileKind.ADD]
             if snapshot.commit_kind is CommitKind.APPEND and added:
                 # A partition with another number of buckets must be rescaled before this table writes to it again.

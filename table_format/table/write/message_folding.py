@@ -50,7 +50,7 @@ class LeftOverIndex:
 
 @dataclass(frozen=True, slots=True)
 class Folded:
-    """Return one message for each bucket, in the order of their first messages, and the superfluous files."""
+    """One message for each bucket, in the order of their first messages, and the superfluous files."""
 
     messages: tuple[CommitMessage, ...]
     left_over: tuple[LeftOver, ...]

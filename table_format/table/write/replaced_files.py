@@ -11,7 +11,6 @@ from contextlib import contextmanager
 
 from table_format.errors import BucketLost, FileConflict, MissingFile, SnapshotNotFound
 from table_format.metastore.scan.file_filter import FileFilter
-from table_format.metastore.scan.file_plan import live_files
 from table_format.model.snapshot import Snapshot
 from table_format.table.facts import TableFacts
 
@@ -57,7 +56,7 @@ def is_replaced(facts: TableFacts, partition: bytes, path: str) -> bool:
 
 def _names(facts: TableFacts, snapshot: Snapshot, partition: bytes) -> set[str]:
     wanted = FileFilter(partitions=frozenset((partition,)))
-    plan = live_files(facts.manifests, snapshot, schema=facts.schema, schemas=facts.schemas, filter=wanted)
+    plan = facts.live_files(snapshot, wanted)
     index = facts.manifests.index_entries(snapshot)
     data = {name for entry in plan.entries for name in (entry.file.file_name, *entry.file.extra_files)}
     return data | {entry.index_file.file_name for entry in index}

@@ -20,7 +20,7 @@ from table_format.lsm.bucket_deletion_vectors import BucketDeletions
 from table_format.lsm.postpone import PostponeWriter, is_plain_user
 from table_format.lsm.writer import MergeTreeWriter
 from table_format.metastore.scan.file_filter import FileFilter
-from table_format.metastore.scan.file_plan import by_bucket, live_files
+from table_format.metastore.scan.file_plan import by_bucket
 from table_format.model.bucket_id import BucketId
 from table_format.model.data_file import DataFileMeta
 from table_format.model.manifest import ManifestEntry
@@ -104,7 +104,7 @@ def _live_files(
     if base is None:
         return {}
     wanted = FileFilter(partitions=partitions)
-    plan = live_files(facts.manifests, base, schema=facts.schema, schemas=facts.schemas, filter=wanted)
+    plan = facts.live_files(base, wanted)
     entries = [entry for entry in plan.entries if entry.bucket != POSTPONE_BUCKET]
     _check_bucket_count(facts, entries)
     return by_bucket(entries)

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
 
-from dagster_paimon.io.engines import ArrowWriter
+from dagster_paimon.io.arrow_writer import ArrowWriter
 from dagster_paimon.io.frames import FrameType, SparkFrame, allows_none, frame_type_of
 from dagster_paimon.io.io_manager import PaimonIOManager
 from tests.support.dagster_project import Project

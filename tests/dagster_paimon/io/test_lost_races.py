@@ -7,9 +7,10 @@ from collections.abc import Callable
 import pyarrow as pa
 import pytest
 
+from dagster_paimon.io.arrow_writer import ArrowWriter
 from dagster_paimon.io.commits import Committer
-from dagster_paimon.io.engines import ArrowWriter, Messages
 from dagster_paimon.io.evolution import SchemaEvolution
+from dagster_paimon.io.frame_writer import PLAIN, Handling, Messages
 from dagster_paimon.io.writing import WriteMode, WriteSpec, Written, write_output
 from table_format import Catalog, Table, load_catalog
 from table_format.errors import CommitOutcomeUnknown, HashIndexChanged
@@ -35,8 +36,8 @@ class Overtaken(ArrowWriter):
         self.times = 0
         self._others = others
 
-    def write(self, facts: TableFacts, *, replacing: bool) -> Messages:
-        messages = super().write(facts, replacing=replacing)
+    def write(self, facts: TableFacts, *, replacing: bool, handling: Handling = PLAIN) -> Messages:
+        messages = super().write(facts, replacing=replacing, handling=handling)
         self.times += 1
         self._others(self.times)
         return messages

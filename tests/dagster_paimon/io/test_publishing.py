@@ -125,11 +125,11 @@ def test_a_branch_that_changed_after_its_audit_is_not_published(project: Project
         return run_in_code_location(defs, job, instance=project.instance, **how)
 
     branch = f"{TABLE}$branch_wap-{run('stage').run_id}"
-    with pytest.raises(dg.Failure, match="the audit no_negatives has not judged snapshot 1"):
+    with pytest.raises(dg.Failure, match="the audit no_negatives has not checked snapshot 1"):
         run("publish")
     assert run("audit").success
     project.table(branch).append(pa.table({"n": [-7]}))
-    with pytest.raises(dg.Failure, match="the audit no_negatives has not judged snapshot 2"):
+    with pytest.raises(dg.Failure, match="the audit no_negatives has not checked snapshot 2"):
         run("publish")
     assert not run("audit", raise_on_error=False).success
     with pytest.raises(dg.Failure, match="the audit no_negatives has refused snapshot 2"):
@@ -138,23 +138,23 @@ def test_a_branch_that_changed_after_its_audit_is_not_published(project: Project
 
 
 def test_an_audit_reads_the_snapshot_that_it_reports_despite_concurrent_commits(project: Project) -> None:
-    def judge(table: Table) -> bool:
+    def evaluate(table: Table) -> bool:
         project.table(str(table.identifier)).append(pa.table({"n": [-1]}))
         return table.scan(filter="n < 0").count() == 0
 
     staged = a_staged_asset([1])
-    graph = [staged, branch_audit(staged, "no_negatives", judge), published_table(staged)]
+    graph = [staged, branch_audit(staged, "no_negatives", evaluate), published_table(staged)]
     result = project.run(graph, raise_on_error=False)
     assert result.get_asset_check_evaluations()[0].passed
     (failed,) = [event for event in result.all_events if event.event_type_value == "STEP_FAILURE"]
-    assert "has not judged snapshot 2" in str(failed.step_failure_data.user_failure_data)
+    assert "has not checked snapshot 2" in str(failed.step_failure_data.user_failure_data)
     assert not project.table(TABLE).snapshots()
 
 
 def test_a_concurrent_audit_of_another_run_does_not_prevent_a_publication(project: Project) -> None:
     others: list[Any] = []
 
-    def judge(_: Table) -> bool:
+    def evaluate(_: Table) -> bool:
         if not others:
             others.append(None)
             others[0] = project.run([staged, first], raise_on_error=False)
@@ -162,7 +162,7 @@ def test_a_concurrent_audit_of_another_run_does_not_prevent_a_publication(projec
 
     staged = a_staged_asset([1])
     first = branch_audit(staged, "a_first_audit", lambda table: table.scan().count() == 1)
-    graph = [staged, first, branch_audit(staged, "b_second_audit", judge), published_table(staged)]
+    graph = [staged, first, branch_audit(staged, "b_second_audit", evaluate), published_table(staged)]
     assert project.run(graph).success
     assert numbers(project) == [1]
     assert list(project.table(TABLE).branches()) == [f"wap-{others[0].run_id}"]

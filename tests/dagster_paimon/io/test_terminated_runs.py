@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 from dagster._core.errors import DagsterExecutionInterruptedError
 
+from dagster_paimon.io.arrow_writer import ArrowWriter
 from dagster_paimon.io.commits import Committer
-from dagster_paimon.io.engines import ArrowWriter
 from dagster_paimon.io.evolution import SchemaEvolution
 from dagster_paimon.io.writing import WriteMode, WriteSpec, Written, write_output
 from dagster_paimon.resources.retries import RetryUnlessTerminated

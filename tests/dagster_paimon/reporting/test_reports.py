@@ -16,7 +16,7 @@ from dagster_paimon.resources.progress import Pace, Progress
 from dagster_paimon.tables.health import LiveFile, health_of
 from dagster_paimon.tables.measure import measure
 from table_format.model.data_file import EMPTY_ROW, EMPTY_STATS, DataFileMeta
-from table_format.model.schema_change import SetOption
+from table_format.model.schema_change import RemoveOption, SetOption
 from tests.support.tables import keyed, memory_warehouse
 
 
@@ -133,6 +133,17 @@ def test_the_asset_page_shows_how_many_files_have_the_declared_indexes() -> None
     table.rewrite_file_index()
     after = measure(warehouse.reopened(table).facts)
     assert (before.files_without_indexes, after.files_without_indexes) == (1, 0)
+
+
+def test_the_asset_page_shows_indexes_that_the_table_no_longer_declares() -> None:
+    warehouse = memory_warehouse()
+    table = warehouse.table(options={"file-index.bsi.columns": "id", "file-index.in-manifest-threshold": "0 b"})
+    table.append(keyed([(1, "a", 1)]))
+    wanted = [RemoveOption("file-index.bsi.columns"), RemoveOption("file-index.in-manifest-threshold")]
+    table = warehouse.catalog.alter_table(str(table.identifier), wanted)
+    assert health_numbers(measure(table.facts))["paimon/files_without_indexes"].value == 1
+    table.rewrite_file_index()
+    assert measure(warehouse.reopened(table).facts).files_without_indexes is None
 
 
 def test_an_empty_table_is_healthy() -> None:

@@ -8,7 +8,6 @@ from dataclasses import replace
 import pytest
 
 from table_format.metastore.commit.key_changes import KeySpans
-from table_format.metastore.scan.file_plan import live_files
 from table_format.model.manifest import FileKind, ManifestEntry
 from tests.support.moving_keys import moving
 from tests.support.tables import Warehouse, keyed, memory_warehouse
@@ -27,7 +26,7 @@ def entries_of(warehouse: Warehouse, name: str, keys: list[list[int]], options: 
     snapshot = table.latest_snapshot()
     assert snapshot is not None
     facts = table.facts
-    return list(live_files(facts.manifests, snapshot, schema=facts.schema, schemas=facts.schemas).entries)
+    return list(facts.live_files(snapshot).entries)
 
 
 def test_a_file_may_hold_a_key_exactly_when_its_range_meets_that_of_a_file(memory: Warehouse) -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from table_format.errors import InvalidOption
-from table_format.metastore.expiry.kept_apart import nearest_before
+from table_format.metastore.expiry.kept_snapshots import nearest_before
 from table_format.metastore.expiry.retention import Retention, default_retain_floor_ms, expiry_range
 from table_format.options.commit import CommitOptions
 

@@ -211,18 +211,6 @@ def test_a_clock_that_goes_back_does_not_make_a_snapshot_older_than_its_base():
     assert table.append(identifier=3).time_millis == table.snapshots.load(2).time_millis
 
 
-def test_the_latest_snapshot_of_a_user_is_searched_backwards():
-    table = a_table()
-    for i, user in enumerate(["a", "b", "a", "b", "b"]):
-        table.append(user=user, identifier=i)
-    assert table.snapshots.latest_of_user("a").id == 3
-    assert table.snapshots.latest_of_user("a", after=3) is None
-    assert table.snapshots.latest_of_user("c") is None
-    for i in (1, 2, 3):
-        table.snapshots.delete(i)
-    assert table.snapshots.latest_of_user("a") is None
-
-
 def test_a_snapshot_is_created_once():
     table = with_snapshots(1)
     snapshot = replace(table.snapshots.load(1), id=2)

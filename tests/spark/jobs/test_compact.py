@@ -55,10 +55,10 @@ def test_a_bucket_that_another_compaction_replaced_is_dropped(lake: TestLake, ke
         lake.write([(date, number, "x") for date in "abc"], "dt string, id long, v string", parallelism=1)
     expected = lake.rows()
 
-    def after_another(works: Sequence[Work]) -> Iterator[CommitMessage | BucketLost]:
+    def after_another(pieces: Sequence[Work]) -> Iterator[CommitMessage | BucketLost]:
         table.compact(full=True, partitions=[{"dt": "b"}])
         table.expire_snapshots(retain_min=1, retain_max=1, older_than_ms=1 << 60, retain_floor_ms=0)
-        return buckets_in_tasks(lake.spark, works, partial(perform_work, table.facts, full=True))
+        return buckets_in_tasks(lake.spark, pieces, partial(perform_work, table.facts, full=True))
 
     report = compact(table.facts, "late", full=True, perform=after_another)
     assert [(d.partition, d.bucket) for d in report.dropped] == [("dt=b", 0)]

@@ -58,11 +58,11 @@ def test_files_that_a_compaction_replaced_and_expiry_deleted_are_skipped(filled:
     table, before = filled.table(), filled.rows()
     compactions: list[object] = []
 
-    def after_another(works: Sequence[IndexRewrite]) -> Iterator[CommitMessage | BucketLost]:
+    def after_another(pieces: Sequence[IndexRewrite]) -> Iterator[CommitMessage | BucketLost]:
         if not compactions:
             compactions.extend(table.compact(full=True, partitions=[{"dt": "b"}]))
             table.expire_snapshots(retain_min=1, retain_max=1, older_than_ms=1 << 60, retain_floor_ms=0)
-        return buckets_in_tasks(filled.spark, works, partial(rewrite_work, table.facts))
+        return buckets_in_tasks(filled.spark, pieces, partial(rewrite_work, table.facts))
 
     report = rewrite_indexes(table.facts, perform=after_another)
     assert compactions

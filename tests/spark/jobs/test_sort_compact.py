@@ -239,10 +239,10 @@ def test_a_partition_that_another_commit_changed_is_skipped_and_the_others_are_s
         table.append(rows(400, seed))
     before = content(table)
 
-    def after_another(works: Sequence[BucketCompaction], key: SortKey) -> Iterator[CommitMessage | BucketLost]:
+    def after_another(compactions: Sequence[BucketCompaction], key: SortKey) -> Iterator[CommitMessage | BucketLost]:
         table.compact(full=True, partitions=[{"dt": "b"}])
         table.expire_snapshots(retain_min=1, retain_max=1, older_than_ms=1 << 60, retain_floor_ms=0)
-        return sort_performer(lake.spark, table)(works, key)
+        return sort_performer(lake.spark, table)(compactions, key)
 
     (snapshot,) = sort_compact(table.facts, "late", ["c"], perform=after_another)
     changed = {entry.partition for entry in table.facts.manifests.delta_entries(snapshot)}

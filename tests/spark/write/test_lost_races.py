@@ -9,10 +9,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from dagster_paimon.io import engines
 from dagster_paimon.io.commits import Committer
-from dagster_paimon.io.engines import SparkWriter
 from dagster_paimon.io.evolution import SchemaEvolution
+from dagster_paimon.io.spark_writer import SparkWriter
 from dagster_paimon.io.writing import WriteMode, WriteSpec, write_output
 from table_format.errors import RowsChanged
 from table_format.spark import lake as lake_module
@@ -84,7 +83,7 @@ def test_an_asset_on_spark_succeeds_if_another_writer_changes_the_hash_index(
     written = write_output(
         lake.lake.catalog,
         spec,
-        engines.SparkWriter(frame, OneSession(lake.spark), lambda *_: None),  # type: ignore[arg-type]
+        SparkWriter(frame, OneSession(lake.spark), lambda *_: None),  # type: ignore[arg-type]
         Committer(user="dagster:run:step", properties={}),
         partitions=(),
         evolution=SchemaEvolution.error,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from table_format import Table
 from table_format.errors import FileConflict
-from table_format.indexes.deletion_vectors import read_deletion_vector
+from table_format.indexes.deletion_vectors import VectorReader
 from table_format.model.manifest import IndexManifestEntry
 from table_format.model.snapshot import CommitKind
 from table_format.table.changes.append_tables import AppendTableChanges
@@ -134,7 +134,7 @@ def test_deletes_are_those_of_a_list(steps: list[tuple[str, Any]], options: dict
     marked = 0
     for files in table.facts.deletion_files(snapshot).values() if snapshot else ():
         for name, file in files.items():
-            marked += read_deletion_vector(table.store.io, file, rows[name]).cardinality
+            marked += VectorReader(table.store.io).read(file, rows[name]).cardinality
     assert sum(rows.values()) - marked == len(expected)
 
 

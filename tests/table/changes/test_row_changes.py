@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from table_format import Delete, Insert, Table, Update
-from table_format.indexes.deletion_vectors import read_deletion_vector
+from table_format.indexes.deletion_vectors import VectorReader
 from tests.support.deletion_marks import live
 from tests.support.tables import memory_warehouse, rows_of
 
@@ -229,7 +229,7 @@ def stored_rows(table: Table) -> int:
     marks = 0
     for files in table.facts.deletion_files(snapshot).values():
         for name, file in files.items():
-            marks += read_deletion_vector(table.store.io, file, rows[name]).cardinality
+            marks += VectorReader(table.store.io).read(file, rows[name]).cardinality
     return sum(rows.values()) - marks
 
 

@@ -10,8 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from table_format import Table
+from table_format.formats.data_file_reader import DataFileReader
+from table_format.formats.protocol import RowGroups
 from table_format.kernels.predicate import matches
 from table_format.metastore.scan.file_plan import PlanCounts
+from table_format.model.data_file import DataFileMeta
 from table_format.model.predicate import And, Compare, CompareOp, In, IsNull, Not, Or, Predicate
 from table_format.table.system.read_optimized import ReadOptimizedTable
 from tests.support.deletion_marks import MERGE_ON_WRITE, lifted, live_data_files, mark_deleted, with_options
@@ -144,6 +147,33 @@ def test_a_plan_without_filter_keeps_all_row_groups(warehouse: Warehouse) -> Non
     counts = table.scan().plan().row_groups()
     assert counts.row_groups_kept == counts.row_groups
     assert counts.rows_kept == counts.rows == 40_000
+
+
+@pytest.mark.parametrize(
+    ("span", "mode", "skips"),
+    [("0,1", "delta", True), ("1,2", "changelog", True), ("1,2", "diff", False)],
+)
+def test_the_row_groups_of_changes_are_those_that_the_read_keeps(
+    warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch, span: str, mode: str, skips: bool
+) -> None:
+    options = {"bucket": "1", "changelog-producer": "input", "write-only": "true", "file.block-size": "2 kb"}
+    table = a_file_of_several_row_groups(warehouse, 9000, primary_keys=["id"], options=options)
+    table.append(keyed([(i, f"{i:032}", -i) for i in range(9000)]))
+    span_options = {"incremental-between": span, "incremental-between-scan-mode": mode}
+    scan = table.scan(filter="v > 8900 OR v < -8900", options=span_options)
+    read: dict[str, RowGroups] = {}
+    plain = DataFileReader.read
+
+    def noted(reader: DataFileReader, partition: bytes, bucket: int, file: DataFileMeta, *args: Any, **named: Any):
+        read[file.file_name] = reader.row_groups(partition, bucket, file, named["predicate"])
+        return plain(reader, partition, bucket, file, *args, **named)
+
+    counts = scan.plan().row_groups()
+    monkeypatch.setattr(DataFileReader, "read", noted)
+    scan.to_arrow()
+    assert counts.row_groups == sum(found.count for found in read.values())
+    assert counts.row_groups_kept == sum(len(found.kept) for found in read.values())
+    assert (counts.row_groups_kept < counts.row_groups) == skips
 
 
 def test_a_plan_without_snapshot_has_nothing_to_explain(warehouse: Warehouse) -> None:

@@ -19,6 +19,7 @@ import pytest
 
 from table_format import Insert, Schema, Table, Update, load_catalog
 from table_format.catalog.filesystem import FileSystemCatalog
+from table_format.engine import index_coverage
 from table_format.errors import (
     ConflictError,
     CorruptionError,
@@ -29,7 +30,9 @@ from table_format.errors import (
     TagNotFound,
 )
 from table_format.io.memory import MemoryFileIO
+from table_format.model.bucket_id import BucketId
 from table_format.runtime import Runtime, SystemIds, SystemRandomness
+from table_format.table.upkeep.other_buckets import other_buckets_due
 from tests.simulation.failing_io import OneFailure
 from tests.simulation.test_every_call import STEP, StillClock
 from tests.support.acting_io import ActingIO
@@ -141,6 +144,10 @@ READS: dict[str, Callable[[Table], Any]] = {
     "stream of changes": lambda t: streamed(t, **{"scan.mode": "from-snapshot", "scan.snapshot-id": "1"}),
     "changes": lambda t: t.scan(options={"incremental-between": "1,3"}).to_arrow(threads=1) and None,
 }
+MEASURES: dict[str, Callable[[Table], Any]] = {
+    "index coverage": lambda t: index_coverage(t.facts) and None,
+    "due upkeep": lambda t: t.due_upkeep() and None,
+}
 OF_KEYS: dict[str, Callable[[Table], Any]] = {
     "difference": lambda t: (
         t.scan(options={"incremental-between": "1,3", "incremental-between-scan-mode": "diff"}).to_arrow(threads=1)
@@ -237,6 +244,31 @@ def test_a_reader_is_told_that_its_snapshot_was_expired(kind: str, act: str) -> 
         assert seen.expired > 0, f"{name}: no call was met by the expiry, so nothing was tried"
 
 
+def assert_repeated(measures: Mapping[str, Callable[[Table], Any]], kind: str, act: str) -> None:
+    """Whatever the expiry deletes first, each measure of the latest snapshot comes to its end."""
+    options, keyed = KINDS[kind]
+    start = make(options, keyed=keyed)
+    for name, measure in measures.items():
+        seen = try_every_call(start, "db.t", measure, ACTS[act])
+        assert (seen.trials > 0, seen.expired) == (True, 0), name
+
+
+@pytest.mark.parametrize("act", ACTS)
+@pytest.mark.parametrize("kind", ["append with file indexes", "keyed"])
+def test_a_measure_of_a_snapshot_that_was_expired_is_repeated(kind: str, act: str) -> None:
+    assert_repeated(MEASURES, kind, act)
+
+
+@pytest.mark.parametrize("act", ACTS)
+def test_the_remaining_work_of_the_nth_commit_is_planned_without_expired_commits(act: str) -> None:
+    fourth = {"full-compaction.delta-commits": "4"}
+    start = make({}, keyed=True)
+    elsewhere = [BucketId(opened(start).facts.live_files(opened(start).latest_snapshot()).entries[0].partition, 1)]
+    assert other_buckets_due(opened(start).copy(fourth).facts, elsewhere)
+    work = {"other buckets": lambda t: other_buckets_due(t.copy(fourth).facts, elsewhere) and None}
+    assert_repeated(work, "keyed", act)
+
+
 @pytest.mark.parametrize("act", ACTS)
 @pytest.mark.parametrize("kind", ["append with deletion vectors", "keyed with deletion vectors", "dynamic buckets"])
 def test_a_system_table_is_made_again_or_says_that_the_snapshot_was_expired(kind: str, act: str) -> None:
@@ -255,6 +287,22 @@ def test_a_change_whose_base_was_expired_is_done_again_or_refused(kind: str, act
     start = make(options, keyed=keyed)
     for work in CHANGES.values():
         assert try_every_call(start, "db.t", work, ACTS[act], changes=True).trials > 0
+
+
+def test_postponed_rows_of_commits_that_an_expiry_deletes_get_their_buckets() -> None:
+    memory = MemoryFileIO(StillClock())
+    runtime = Runtime(StillClock(), SystemRandomness(), SystemIds())
+    catalog = load_catalog({"warehouse": "/w"}, file_io=memory, runtime=runtime)
+    catalog.create_database("db")
+    catalog.create_table("db.t", Schema.from_arrow(SCHEMA, primary_keys=["k"], options={"bucket": "-2"}))
+    for key, value in BEFORE.items():
+        opened(memory).append(rows({key: value}))
+    with suppress(OSError):
+        expire(opened(DyingAtSnapshots(memory)))
+    table = opened(memory)
+    assert table.facts.snapshots.find(1) is not None
+    table.compact()
+    assert scanned(opened(memory)) == BEFORE
 
 
 def test_a_reader_of_a_tag_that_is_deleted_is_told_that_its_snapshot_was_expired() -> None:

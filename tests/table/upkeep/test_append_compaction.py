@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from table_format import Table, load_catalog
 from table_format.errors import FileConflict
-from table_format.indexes.deletion_vectors import read_deletion_vector
+from table_format.indexes.deletion_vectors import VectorReader
 from table_format.model.commit import CommitMessage
 from table_format.model.manifest import DELETION_VECTORS
 from table_format.model.snapshot import CommitKind
@@ -147,8 +147,8 @@ def test_a_compaction_that_did_not_see_a_delete_is_dropped(options: dict[str, st
     expected = [i for i in range(30) if i != 7 and not (marked_before and i == 1)]
     files = set[str]()
 
-    def late(works: Sequence[BucketCompaction]) -> list[CommitMessage]:
-        messages = [compact_work(table.facts, work, full=True) for work in works]
+    def late(pieces: Sequence[BucketCompaction]) -> list[CommitMessage]:
+        messages = [compact_work(table.facts, work, full=True) for work in pieces]
         table.delete("id = 7")
         files.update(files_of(table))
         return messages
@@ -184,8 +184,8 @@ def test_rows_that_are_appended_meanwhile_survive() -> None:
     table = filled(MARKS)
     table.delete("id = 7")
 
-    def late(works: Sequence[BucketCompaction]) -> list[CommitMessage]:
-        messages = [compact_work(table.facts, work, full=True) for work in works]
+    def late(pieces: Sequence[BucketCompaction]) -> list[CommitMessage]:
+        messages = [compact_work(table.facts, work, full=True) for work in pieces]
         table.append(keyed([(100, "a", 1)]))
         return messages
 
@@ -249,5 +249,5 @@ def assert_vectors_belong_to_live_files(table: Table, rows_left: int) -> None:
     marked = 0
     for files in table.facts.deletion_files(snapshot).values():
         for name, file in files.items():
-            marked += read_deletion_vector(table.store.io, file, rows[name]).cardinality
+            marked += VectorReader(table.store.io).read(file, rows[name]).cardinality
     assert snapshot.total_record_count == sum(rows.values()) == rows_left + marked

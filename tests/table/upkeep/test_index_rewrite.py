@@ -320,8 +320,8 @@ def after_the_work(facts: TableFacts, *others: Callable[[], object]) -> Callable
     """Make indexes, and before they are committed let another process do something, once each time."""
     left = list(others)
 
-    def perform(works: Any) -> Iterator[Any]:
-        for work in works:
+    def perform(pieces: Any) -> Iterator[Any]:
+        for work in pieces:
             yield from outcomes_of(facts, work)
         if left:
             left.pop(0)()
@@ -406,8 +406,8 @@ def test_what_an_interrupted_run_has_committed_is_not_done_again(warehouse: Ware
     table = altered(warehouse, BITMAP_OF_V | BESIDE)
     done: list[IndexRewrite] = []
 
-    def failing(works: Any) -> Iterator[Any]:
-        for work in works:
+    def failing(pieces: Any) -> Iterator[Any]:
+        for work in pieces:
             if done:
                 raise KeyboardInterrupt
             done.append(work)

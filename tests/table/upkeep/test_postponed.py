@@ -29,7 +29,7 @@ from table_format.options.bucket_mode import Postponed
 from table_format.runtime import SystemClock
 from table_format.table.system.audit_log import AuditLogTable
 from table_format.table.upkeep.bucket_compaction import compact, perform_work
-from table_format.table.upkeep.postponed import postponed_works
+from table_format.table.upkeep.postponed import postponed_partitions
 from tests.support.tables import Warehouse, keyed, memory_warehouse, rows_of
 
 POSTPONED = {"bucket": "-2"}
@@ -276,8 +276,8 @@ def test_two_compactions_at_once_do_not_show_rows_twice(warehouse: Warehouse) ->
     table = warehouse.table(primary_keys=["id"], options={**POSTPONED, "postpone.default-bucket-num": "2"})
     table.append(keyed([(i, "a", i) for i in range(10)]))
 
-    def after_another(works: Any) -> Any:
-        messages = [m for work in works for m in perform_work(table.facts, work, full=False)]
+    def after_another(pieces: Any) -> Any:
+        messages = [m for work in pieces for m in perform_work(table.facts, work, full=False)]
         warehouse.reopened(table).compact()
         warehouse.reopened(table).append(keyed([(3, "new", 3)]))
         yield from messages
@@ -295,9 +295,9 @@ def test_rows_written_while_a_compaction_runs_stay_postponed(warehouse: Warehous
     table = warehouse.table(primary_keys=["id"], options=POSTPONED)
     table.append(keyed([(1, "a", 1)]))
 
-    def while_others_write(works: Any) -> Any:
+    def while_others_write(pieces: Any) -> Any:
         warehouse.reopened(table).append(keyed([(1, "b", 2), (2, "b", 2)]))
-        for work in works:
+        for work in pieces:
             yield from perform_work(table.facts, work, full=True)
 
     compact(table.facts, "c", full=True, perform=while_others_write)
@@ -312,8 +312,8 @@ def test_shares_of_a_partition_make_the_same_table(warehouse: Warehouse) -> None
         table.append(keyed([(i, "a", turn) for i in range(turn, 50)]))
         seen: list[list[int]] = []
 
-        def shared(works: Any, seen: list[list[int]] = seen) -> Any:
-            for work in works:
+        def shared(pieces: Any, seen: list[list[int]] = seen) -> Any:
+            for work in pieces:
                 seen.append(sorted(work.wanted))
                 yield from perform_work(table.facts, work, full=False)
 
@@ -332,7 +332,7 @@ def test_files_that_disagree_on_the_number_of_buckets_are_told(warehouse: Wareho
     snapshot = table.latest_snapshot()
     assert snapshot is not None
     with pytest.raises(BucketCountChanged, match="has files written with 1 bucket and others written with 2"):
-        postponed_works(table.facts, snapshot, [*found, *stray])
+        postponed_partitions(table.facts, snapshot, [*found, *stray])
 
 
 def test_options_that_would_have_no_effect_are_refused(warehouse: Warehouse) -> None:

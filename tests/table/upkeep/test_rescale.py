@@ -169,8 +169,8 @@ def test_what_others_commit_meanwhile_is_a_conflict_and_not_lost(warehouse: Ware
     other = warehouse.reopened(table)
     after: list[tuple[Any, ...]] = []
 
-    def perform(works: Sequence[PartitionRescale]) -> Iterable[CommitMessage]:
-        for work in works:
+    def perform(pieces: Sequence[PartitionRescale]) -> Iterable[CommitMessage]:
+        for work in pieces:
             yield from rescale_work(table.facts, work)
         match change:
             case "append":
@@ -197,9 +197,9 @@ def test_what_others_commit_meanwhile_is_a_conflict_and_not_lost(warehouse: Ware
 
 
 def _while_others_write(table: Table, other: Table, dt: str) -> Any:
-    def perform(works: Sequence[PartitionRescale]) -> Iterable[CommitMessage]:
+    def perform(pieces: Sequence[PartitionRescale]) -> Iterable[CommitMessage]:
         other.append(keyed([(88, dt, 88)]))
-        for work in works:
+        for work in pieces:
             yield from rescale_work(table.facts, work)
 
     return perform
@@ -329,8 +329,8 @@ def test_a_failure_leaves_no_file(warehouse: Warehouse) -> None:
     table.append(keyed([(i, dt, i) for i in range(10) for dt in "ab"]))
     files = warehouse.files(table)
 
-    def perform(works: Sequence[PartitionRescale]) -> Iterable[CommitMessage]:
-        yield from rescale_work(table.facts, works[0])
+    def perform(pieces: Sequence[PartitionRescale]) -> Iterable[CommitMessage]:
+        yield from rescale_work(table.facts, pieces[0])
         raise InvalidInputError("enough")
 
     with pytest.raises(InvalidInputError, match="enough"):
@@ -343,9 +343,9 @@ def test_each_share_of_the_work_reads_only_what_it_may_write(warehouse: Warehous
     table.append(keyed([(i, "a", i) for i in range(100)]))
     seen: list[PartitionRescale] = []
 
-    def perform(works: Sequence[PartitionRescale]) -> Iterable[CommitMessage]:
-        seen.extend(works)
-        for work in works:
+    def perform(pieces: Sequence[PartitionRescale]) -> Iterable[CommitMessage]:
+        seen.extend(pieces)
+        for work in pieces:
             yield from rescale_work(table.facts, work)
 
     rescale(table.facts, 6, perform=perform, shares=2)

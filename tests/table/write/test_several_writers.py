@@ -83,11 +83,11 @@ def test_writers_that_compact_beside_a_compactor_lose_compactions_and_no_rows(
 
 
 def _while_others_commit(
-    table: Table, turn: int, prepared: Sequence[Prepared], works: Sequence[BucketCompaction]
+    table: Table, turn: int, prepared: Sequence[Prepared], pieces: Sequence[BucketCompaction]
 ) -> Iterable[CommitMessage]:
     first, second = prepared
     first[0].commit(first[1], identifier=turn)
-    yield from [compact_work(table.facts, work, full=False) for work in works]
+    yield from [compact_work(table.facts, work, full=False) for work in pieces]
     second[0].commit(second[1], identifier=turn)
 
 
@@ -165,8 +165,8 @@ def test_of_two_compactions_of_a_bucket_the_second_drops_it_and_goes_on_with_the
     for value in range(6):
         table.append(keyed([(1, dt, value) for dt in "abc"] + [(value + 2, "a", value)]))
 
-    def after_another(works: Sequence[BucketCompaction]) -> Iterable[CommitMessage]:
-        messages = [compact_work(table.facts, work, full=full) for work in works]
+    def after_another(pieces: Sequence[BucketCompaction]) -> Iterable[CommitMessage]:
+        messages = [compact_work(table.facts, work, full=full) for work in pieces]
         table.compact(full=True, partitions=[{"dt": "b"}])
         return messages
 
@@ -195,10 +195,10 @@ def test_a_bucket_whose_files_were_expired_meanwhile_is_dropped_and_named(
         table.append(keyed([(1, dt, value) for dt in "abc"]))
     before = rows_of(table)
 
-    def after_another(works: Sequence[Work]) -> Iterable[CommitMessage | BucketLost]:
+    def after_another(pieces: Sequence[Work]) -> Iterable[CommitMessage | BucketLost]:
         table.compact(full=True, partitions=[{"dt": "b"}])
         table.expire_snapshots(retain_min=1, retain_max=1, older_than_ms=1 << 60, retain_floor_ms=0)
-        return [outcome for work in works for outcome in outcomes_of(table.facts, work, full=True)]
+        return [outcome for work in pieces for outcome in outcomes_of(table.facts, work, full=True)]
 
     report = compact(table.facts, "late", full=True, perform=after_another)
     (lost,) = report.dropped
@@ -216,8 +216,8 @@ def test_a_compaction_that_lost_all_its_buckets_says_so_and_leaves_nothing(wareh
     for value in range(6):
         table.append(keyed([(1, "a", value)]))
 
-    def after_another(works: Sequence[BucketCompaction]) -> Iterable[CommitMessage]:
-        messages = [compact_work(table.facts, work, full=True) for work in works]
+    def after_another(pieces: Sequence[BucketCompaction]) -> Iterable[CommitMessage]:
+        messages = [compact_work(table.facts, work, full=True) for work in pieces]
         table.compact(full=True)
         return messages
 
@@ -242,8 +242,8 @@ def test_a_bucket_dropped_by_one_compactor_is_compacted_by_the_next_run(warehous
         table.append(keyed([(k, "a", v) for k, v in rows.items()]))
         expected |= rows
 
-        def crossed(works: Sequence[BucketCompaction], turn: int = turn) -> Iterable[CommitMessage]:
-            messages = [compact_work(table.facts, work, full=turn % 2 == 0) for work in works]
+        def crossed(pieces: Sequence[BucketCompaction], turn: int = turn) -> Iterable[CommitMessage]:
+            messages = [compact_work(table.facts, work, full=turn % 2 == 0) for work in pieces]
             compact(table.facts, f"first{turn}", perform=lambda all_: [_compacted(table, w) for w in all_[: turn % 4]])
             return messages
 
@@ -270,8 +270,8 @@ def test_marks_and_a_rewrite_of_the_marked_file_exclude_each_other(
     table.compact()
     expected = dict.fromkeys(range(2000), 0) | dict.fromkeys(second, 1) | {9: 2}
 
-    def rewrite_whole(works: Sequence[BucketCompaction]) -> Iterable[CommitMessage]:
-        whole = [compact_work(table.facts, work, full=True) for work in works]
+    def rewrite_whole(pieces: Sequence[BucketCompaction]) -> Iterable[CommitMessage]:
+        whole = [compact_work(table.facts, work, full=True) for work in pieces]
         table.append(keyed([(9, "a", 2)]))
 
         def mark(later: Sequence[BucketCompaction]) -> Iterable[CommitMessage]:

@@ -40,7 +40,7 @@ Keeper: TypeAlias = KeptByTag | KeptByFile
 
 
 @dataclass(frozen=True, slots=True)
-class KeptApart:
+class KeptSnapshots:
     """Kept snapshots by keeper: those with a place in the history before some snapshot, and all others."""
 
     before: Mapping[Keeper, Snapshot]
@@ -48,13 +48,13 @@ class KeptApart:
 
     @property
     def all(self) -> Mapping[Keeper, Snapshot]:
-        """Return all kept snapshots."""
+        """All kept snapshots."""
         return {**self.before, **self.unplaced}
 
 
 def place(
     kept: Mapping[Keeper, Snapshot], retained: Mapping[int, Snapshot], end: Snapshot, *, is_rewritten: bool
-) -> KeptApart:
+) -> KeptSnapshots:
     """Return the places of kept snapshots in the history before ``end``, without those that the history itself keeps.
 
     ``retained`` are the listed snapshots that have the id of a kept one. If the history is being replaced
@@ -76,8 +76,8 @@ def place(
         unplaced |= {KeptByFile(i): snapshot for i, snapshot in retained.items() if i >= end.id}
     times = [s.time_millis for s in sorted((*before.values(), end), key=lambda s: s.id)]
     if times != sorted(times):
-        return KeptApart({}, unplaced | before)
-    return KeptApart(before, unplaced)
+        return KeptSnapshots({}, unplaced | before)
+    return KeptSnapshots(before, unplaced)
 
 
 def nearest_before(kept: Mapping[T, int], ids: Iterable[int]) -> Sequence[T]:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from table_format.errors import BadEncoding
-from table_format.metastore.expiry.kept_apart import KeptByFile, KeptByTag, naming, nearest_before, place
+from table_format.metastore.expiry.kept_snapshots import KeptByFile, KeptByTag, naming, nearest_before, place
 from table_format.model.snapshot import CommitKind, Snapshot
 
 

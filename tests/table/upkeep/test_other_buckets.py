@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from table_format.model.bucket_id import BucketId
 from table_format.table.table import Table
-from table_format.table.upkeep.full_compaction_period import other_buckets_due
+from table_format.table.upkeep.other_buckets import other_buckets_due
 from tests.support.tables import keyed, memory_warehouse
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import table_format
 
 ROOT = Path(table_format.__file__).parent
-ONE_PLACE = ROOT / "io/sound_files.py"
+ONE_PLACE = ROOT / "io/regular_files.py"
 STORES = {ROOT / "io/local.py", ROOT / "io/memory.py", ROOT / "io/file_io.py"}
 
 

@@ -1,0 +1,51 @@
+"""The interface of the engines that write frames. Nothing is visible before the IO manager commits their messages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol, TypeAlias
+
+from dagster_paimon.io.tally import Tally
+from table_format.engine import CommitMessage, TableFacts
+from table_format.types import DataField
+
+Messages: TypeAlias = tuple[CommitMessage, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Handling:
+    """How the rows of a frame are handled when they are written.
+
+    ``kind`` is the row kind of all rows, such as ``-D``. ``tally`` counts them. ``dropped`` columns are not stored.
+    """
+
+    kind: str | None = None
+    tally: Tally | None = None
+    dropped: frozenset[str] = frozenset()
+
+
+PLAIN: Final = Handling()
+"""All columns are stored, and rows are not counted."""
+
+
+class FrameWriter(Protocol):
+    """A frame to write."""
+
+    def fields(self) -> tuple[DataField, ...]:
+        """The columns of the frame in types of the format."""
+        ...
+
+    @property
+    def is_repeatable(self) -> bool:
+        """Whether ``write`` can be called again after a lost commit race. A stream can be read only once."""
+        ...
+
+    def write(self, facts: TableFacts, *, replacing: bool, handling: Handling = PLAIN) -> Messages:
+        """Write the rows to files: columns by name, missing ones as nulls, types cast to the table's."""
+        ...
+
+
+def stored_fields(fields: Sequence[DataField], dropped: frozenset[str]) -> tuple[DataField, ...]:
+    """Return the columns of a frame that are stored."""
+    return tuple(field for field in fields if field.name not in dropped)

@@ -1,0 +1,68 @@
+"""Runs pieces of maintenance work on threads of this process."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count
+from threading import Lock
+from typing import Final, TypeAlias, TypeVar
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+MAX_THREADS: Final = 4
+"""Pieces of work at the same time at most. Each needs bounded memory."""
+
+Progress: TypeAlias = Callable[[int, int], None]
+"""A callback with the numbers of finished and of all pieces. It is called by worker threads, one call at a time."""
+
+
+def in_threads(
+    pieces: Sequence[T], perform: Callable[[T], Iterable[R]], progress: Progress | None = None
+) -> Iterator[R]:
+    """Do pieces of work on threads; yield the successful results before raising the first failure.
+
+    ``progress`` is called first with 0, then after each piece. An error that it raises is raised after all results.
+
+    >>> list(in_threads([1, 2], lambda piece: [piece, -piece]))
+    [1, -1, 2, -2]
+    """
+    if progress is None:
+        yield from _in_threads(pieces, perform)
+        return
+    lock, done, failures = Lock(), count(1), list[BaseException]()
+    progress(0, len(pieces))
+
+    def reported(piece: T) -> Iterable[R]:
+        outcome = perform(piece)
+        with lock:
+            try:
+                if not failures:
+                    progress(next(done), len(pieces))
+            except BaseException as error:  # noqa: BLE001 - raised below, when all files that were made are known
+                failures.append(error)
+        return outcome
+
+    yield from _in_threads(pieces, reported)
+    for failure in failures:
+        raise failure
+
+
+def _in_threads(pieces: Sequence[T], perform: Callable[[T], Iterable[R]]) -> Iterator[R]:
+    threads = min(len(pieces), MAX_THREADS, os.cpu_count() or 1)
+    if threads <= 1:
+        for piece in pieces:
+            yield from perform(piece)
+        return
+    with ThreadPoolExecutor(threads, "maintenance") as pool:
+        # Wait for all, so that successful results are known and deleted after a failure.
+        running = [pool.submit(perform, piece) for piece in pieces]
+    failures = [future.exception() for future in running]
+    for future, failure in zip(running, failures, strict=True):
+        if failure is None:
+            yield from future.result()
+    for failure in failures:
+        if failure is not None:
+            raise failure
