@@ -357,8 +357,8 @@ MUTANTS: tuple[Mutant, ...] = (
     _under(Settings.draw_stalling, _mutant("restart without filter", (writers, "must_commit", _always))),
     _mutant("compaction keeps old", (commit, "compact_changes", _compact_keeping_inputs)),
     _mutant("trust hint", (snapshots.SnapshotStore, "latest_id", _trust_hint)),
-    without_fences("since"),
-    replace(without_fences("second look"), first_seed=570),
+    replace(without_fences("since"), first_seed=23),
+    replace(without_fences("second look"), first_seed=598),
     without_fences("attempt", "request", "floor", "verify", "since"),
     # Publishing.
     _mutant("every error is a refusal", (publish, "_REFUSALS", frozenset(errno.errorcode))),
@@ -385,7 +385,9 @@ MUTANTS: tuple[Mutant, ...] = (
     _interrupted("publication noted when answered", (publications.Publications, "begin", _noted_when_answered)),
     _interrupted("no request is under way", (commit_loop.CommitLoop, "_publication", _over_when_interrupted)),
     _interrupted("repetition without looking", (publications.Publications, "begun_before", _nothing)),
-    _interrupted("failed repetition is a failure", (publications.Publications, "outcome", _nothing)),
+    replace(
+        _interrupted("failed repetition is a failure", (publications.Publications, "outcome", _nothing)), first_seed=38
+    ),
     _interrupted("landed and forgotten", (publications.Publications, "published_as", _nothing)),
     # Expiry and tags.
     _mutant(

@@ -10,6 +10,7 @@ import pytest
 
 pytest.register_assert_rewrite("tests.spark.lakes")
 
+from tests.queries.sessions import settings_of  # noqa: E402
 from tests.spark.lakes import TestLake, a_lake  # noqa: E402
 from tests.support.spark_session import local_session  # noqa: E402
 
@@ -19,6 +20,21 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     session = local_session(tmp_path_factory.mktemp("spark"))
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="module")
+def interpreted(spark: Any) -> Iterator[None]:
+    """Spark interprets its plans instead of compiling them, for files of many small statements.
+
+    Tests of how Spark reads tables and runs queries do not use it, nor do sessions of other processes.
+    """
+    quick = {
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+        "spark.sql.ui.explainMode": "simple",
+    }
+    with settings_of(spark, quick):
+        yield
 
 
 @pytest.fixture

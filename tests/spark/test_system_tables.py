@@ -14,7 +14,7 @@ from tests.spark.lakes import TestLake, a_lake, rows_of
 from tests.support.golden import golden_case
 from tests.support.system_tables import OF_EVERY_TABLE
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("interpreted")]
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from table_format import Table
 from table_format.table.system.table import SystemTable
 from tests.spark.lakes import DATED, KEYED, TestLake, jobs_of
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("interpreted")]
 
 DDL = "id long, v string, _row_kind string"
 MARKED = {"deletion-vectors.enabled": "true"}

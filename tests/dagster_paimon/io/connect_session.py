@@ -10,10 +10,11 @@ import pyarrow as pa
 
 from dagster_paimon import LakehouseCatalog, PaimonIOManager, SparkFrame, SparkMode, SparkResource
 from tests.support.dagster_project import Project
+from tests.support.spark_session import SETTINGS
 
 DAYS = dg.DailyPartitionsDefinition(start_date="2026-03-01", end_date="2026-03-05")
 FIRST, SECOND = "2026-03-01", "2026-03-02"
-SPARK = SparkResource(mode=SparkMode.connect, remote="local[2]", progress=False)
+SPARK = SparkResource(mode=SparkMode.connect, remote="local[2]", progress=False, conf=SETTINGS)
 
 
 def rows(**columns: Any) -> SparkFrame:

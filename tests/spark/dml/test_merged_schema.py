@@ -12,7 +12,7 @@ from table_format.spark.dml.clauses import Names
 from table_format.spark.dml.merged_schema import columns_to_hold
 from tests.spark.lakes import TestLake, rows_of
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("interpreted")]
 
 MERGES = {"write.merge-schema": "true"}
 

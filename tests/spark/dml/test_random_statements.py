@@ -12,7 +12,7 @@ from table_format import Delete, Insert, Update
 from table_format.errors import InvalidData
 from tests.spark.lakes import TestLake
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("interpreted")]
 
 SCHEMA = pa.schema(
     [

@@ -30,7 +30,7 @@ from tests.support.dynamic_buckets import assert_sound, index_of
 from tests.support.reachable import check_files
 from tests.support.tables import memory_warehouse
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("interpreted")]
 
 SCHEMA = pa.schema(
     [
