@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from table_format.errors import InvalidInputError, SnapshotNotFound
 from table_format.metastore.history.rollback import RollbackReport
+from table_format.model.snapshot import NO_WATERMARK
 from table_format.procedures.arguments import DURATION, FLAG, INSTANT, NAMES, OPTIONS, TEXT, WHOLE, Argument, required
 from table_format.procedures.declare import TABLE, Call, Procedure, Row, done
 from table_format.table.table import Table
@@ -27,6 +28,19 @@ _ROLLED_BACK: Final = pa.schema(
 
 def _create_tag(call: Call) -> None:
     call.table().create_tag(call["tag"], call["snapshot"], time_retained_ms=call["time_retained"])
+
+
+def _create_tag_from_timestamp(call: Call) -> Iterable[Row]:
+    table, time_ms = call.table(), call["timestamp"]
+    kept = [*table.snapshots(), *(tag.snapshot for tag in table.tags().values())]
+    later = [snapshot for snapshot in kept if snapshot.time_millis >= time_ms]
+    if not later:
+        message = f"table {table.identifier} has no snapshot with a commit time of {time_ms} or later"
+        raise SnapshotNotFound(message)
+    found = min(later, key=lambda snapshot: (snapshot.time_millis, snapshot.id))
+    table.create_tag(call["tag"], found.id, time_retained_ms=call["time_retained"])
+    watermark = None if found.watermark is None else str(found.watermark)
+    return [(call["tag"], found.id, found.time_millis, watermark)]
 
 
 def _replace_tag(call: Call) -> None:
@@ -69,6 +83,22 @@ def _rollback_to_timestamp(call: Call) -> Iterable[Row]:
     return _rolled_back(before, table.rollback_to_timestamp(call["timestamp"]))
 
 
+def _rollback_to_watermark(call: Call) -> Iterable[Row]:
+    table = call.table()
+    before = _latest(table)
+    # Engines without watermarks write the smallest possible number.
+    marks = {s.id: s.watermark for s in table.snapshots() if s.watermark is not None and s.watermark != NO_WATERMARK}
+    reached = [snapshot_id for snapshot_id, watermark in marks.items() if watermark <= call["watermark"]]
+    if not reached:
+        lowest = min(marks.values(), default=None)
+        message = (
+            f"table {table.identifier} has no snapshot with a watermark of at most {call['watermark']}; "
+            f"the lowest is {lowest}"
+        )
+        raise SnapshotNotFound(message)
+    return _rolled_back(before, table.rollback_to(max(reached)))
+
+
 def _rollback_before(call: Call) -> Iterable[Row]:
     table = call.table()
     before = _latest(table)
@@ -92,6 +122,20 @@ def _rolled_back(before: int, report: RollbackReport) -> Iterable[Row]:
 
 CREATE_TAG: Final = Procedure(
     "create_tag", "Create a tag, which keeps a snapshot.", (TABLE, _TAG, _SNAPSHOT, _TIME_RETAINED), done(_create_tag)
+)
+CREATE_TAG_FROM_TIMESTAMP: Final = Procedure(
+    "create_tag_from_timestamp",
+    "Create a tag of the first snapshot that was committed at or after a time.",
+    (TABLE, _TAG, required("timestamp", INSTANT, "The time."), _TIME_RETAINED),
+    _create_tag_from_timestamp,
+    pa.schema(
+        [
+            pa.field("tagName", pa.string()),
+            pa.field("snapshot", pa.int64()),
+            pa.field("commit_time", pa.int64()),
+            pa.field("watermark", pa.string()),
+        ]
+    ),
 )
 REPLACE_TAG: Final = Procedure(
     "replace_tag", "Replace the snapshot of a tag.", (TABLE, _TAG, _SNAPSHOT, _TIME_RETAINED), done(_replace_tag)
@@ -160,6 +204,13 @@ ROLLBACK_TO_TIMESTAMP: Final = Procedure(
     "Make the last snapshot that was committed at or before a time the latest, and delete later snapshots.",
     (TABLE, required("timestamp", INSTANT, "The time.")),
     _rollback_to_timestamp,
+    _ROLLED_BACK,
+)
+ROLLBACK_TO_WATERMARK: Final = Procedure(
+    "rollback_to_watermark",
+    "Make the last snapshot with a watermark of at most a value the latest, and delete later snapshots.",
+    (TABLE, required("watermark", WHOLE, "The watermark.")),
+    _rollback_to_watermark,
     _ROLLED_BACK,
 )
 ROLLBACK_BEFORE: Final = Procedure(

@@ -21,7 +21,7 @@ from sqlglot.dialects.spark import Spark
 from sqlglot.errors import ParseError
 
 from table_format.counted import counted
-from table_format.sql.hints import hints_outside, options_between
+from table_format.sql.hints import end_of_hints, hints_outside, options_between
 from table_format.sql.pipes import has_pipes, without_unknown_operators
 from table_format.sql.reader import Reader, SqlName
 from table_format.sql.respelling import row_types
@@ -285,9 +285,7 @@ def _use(reader: Reader, table: exp.Table) -> TableUse:
     if travel is not None:
         end = reader.last_end
         options.update(options_between(reader.text, end, reader.offset))
-    if options:
-        # The hint is before the next word.
-        end = reader.text.index("*/", end) + 2
+    end = end_of_hints(reader.text, end, reader.offset)
     alias_at = end
     if reader.take("TABLESAMPLE"):
         reader.skip_parentheses()
