@@ -111,7 +111,7 @@ def _travel_value(text: str, tokens: Sequence[Token], parameters: Mapping[str, o
     if more and first.text.upper() in _TYPES and more[0].token_type is TokenType.STRING:
         return more[0].text, more[0]
     if not more or first.token_type is not TokenType.PARAMETER:
-        fail_at(text, first.start, "expected a number, a text within quotes or a parameter; compute other values before")
+        fail_at(text, first.start, "expected a number, a text within quotes or a parameter")
     if more[0].text not in parameters:
         known = ", ".join(parameters) or "none"
         fail_at(text, first.start, f"there is no parameter '{more[0].text}'; the parameters are {known}")
