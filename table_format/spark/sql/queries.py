@@ -309,10 +309,8 @@ def _travel_options(session: SqlSession, travel: Travel | None) -> dict[str, str
         return {}
     if travel.is_version:
         return {"scan.version": str(travel.value)}
-    # Spark evaluates functions, with its time zone and the current time.
-    time = session.spark.sql(
-        f"VALUES (unix_millis(CAST({travel.text} AS TIMESTAMP)))", dict(session.parameters) or None
-    )
+    # Spark evaluates functions, with its time zone and the current time. A subquery may read tables of the catalog.
+    time = frame_of_query(session, f"SELECT unix_millis(CAST({travel.text} AS TIMESTAMP))")
     millis = time.collect()[0][0]
     if millis is None:
         message = f"TIMESTAMP AS OF {travel.text}: this is not a time"

@@ -497,6 +497,21 @@ def test_subqueries_of_changes_read_tables_of_the_catalog(shop: TestLake) -> Non
     assert not [view for view in shop.spark.catalog.listTables() if view.name.startswith("__paimon")]
 
 
+def test_columns_of_changes_may_be_qualified_with_the_database(shop: TestLake) -> None:
+    shop.lake.sql(
+        "CREATE DATABASE IF NOT EXISTS other; CREATE TABLE other.t (k INT, v STRING); INSERT INTO other.t VALUES"
+        " (2, 'B'), (3, 'C'); CREATE TABLE t (k INT, v STRING); INSERT INTO t VALUES (1, 'a'), (2, 'b'), (4, 'd');"
+        "UPDATE s.t SET s.t.v = concat(s.t.v, '!') WHERE paimon.s.t.k = 1;"
+        "DELETE FROM t WHERE s.t.k > 3 AND NOT EXISTS (SELECT 1 FROM other.t WHERE other.t.k = s.t.k)"
+    )
+    assert rows(shop, "TABLE t") == [(1, "a!"), (2, "b")]
+    shop.lake.sql(
+        "MERGE INTO t USING other.t ON s.t.k = other.t.k WHEN MATCHED THEN UPDATE SET s.t.v = other.t.v"
+        " WHEN NOT MATCHED THEN INSERT (s.t.k, v) VALUES (other.t.k, other.t.v)"
+    )
+    assert rows(shop, "TABLE t") == [(1, "a!"), (2, "B"), (3, "C")]
+
+
 def test_two_values_for_a_column_are_refused(shop: TestLake) -> None:
     shop.lake.sql(APPEND)
     shop.lake.sql("INSERT INTO t VALUES (1, 'a')")
