@@ -97,7 +97,7 @@ def _rows(
             f"({', '.join(found.columns)})"
         )
         raise InvalidData(message)
-    rows = stored(found, listed)
+    rows = stored(found, listed, by_name=statement.by_name)
     present = {field.name for field in listed}
     for field in schema.fields:
         if field.name not in present:

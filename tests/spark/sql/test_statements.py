@@ -404,6 +404,26 @@ def test_replace_where_replaces_the_partitions_that_match(shop: TestLake) -> Non
     assert rows(shop, "SELECT count(*) FROM t") == [(2,)]
 
 
+def test_fields_of_rows_are_matched_by_name_except_in_an_insert_by_position(shop: TestLake) -> None:
+    shop.lake.sql(
+        "CREATE TABLE t (k INT, s STRUCT<a: INT, b: ARRAY<STRUCT<x: INT, y: INT>>>, m MAP<STRING, STRUCT<p: INT, q: INT>>);"
+        "INSERT INTO t BY NAME SELECT named_struct('B', array(named_struct('y', 2L, 'x', 1)), 'a', 7) AS s, 1 AS k,"
+        " map('z', named_struct('q', 4, 'p', 3)) AS m;"
+        "INSERT INTO t SELECT 2, named_struct('b', 5, 'a', NULL), NULL; INSERT INTO t BY NAME SELECT 3 AS k, NULL AS s"
+    )
+    shown = "SELECT k, s.a, s.b[0].x, s.b[0].y, m['z'].p FROM t"
+    assert rows(shop, shown) == [(1, 7, 1, 2, 3), (2, 5, None, None, None), (3, None, None, None, None)]
+    shop.lake.sql(
+        "UPDATE t SET s = named_struct('b', array(named_struct('y', 20, 'x', 10)), 'a', 70) WHERE k = 1;"
+        "MERGE INTO t USING (SELECT 2 AS k, named_struct('b', NULL, 'A', 50) AS s, map() AS m) u ON t.k = u.k"
+        " WHEN MATCHED THEN UPDATE SET *"
+    )
+    assert rows(shop, shown)[:2] == [(1, 70, 10, 20, 3), (2, 50, None, None, None)]
+    for fields in ("'a', 1, 'c', 2", "'a', 1"):
+        with pytest.raises(InvalidData, match="column 's' is struct<.*, and a value needs fields of the same names"):
+            shop.lake.sql(f"INSERT INTO t BY NAME SELECT named_struct({fields}) AS s")
+
+
 def test_whole_tables_are_inserted_and_copied(shop: TestLake) -> None:
     shop.lake.sql(
         "CREATE TABLE t AS SELECT 1 AS a; CREATE TABLE u AS TABLE t; CREATE TABLE w (TABLE u); INSERT INTO w TABLE t;"
