@@ -406,7 +406,8 @@ def test_replace_where_replaces_the_partitions_that_match(shop: TestLake) -> Non
 
 def test_fields_of_rows_are_matched_by_name_except_in_an_insert_by_position(shop: TestLake) -> None:
     shop.lake.sql(
-        "CREATE TABLE t (k INT, s STRUCT<a: INT, b: ARRAY<STRUCT<x: INT, y: INT>>>, m MAP<STRING, STRUCT<p: INT, q: INT>>);"
+        "CREATE TABLE t (k INT, s STRUCT<a: INT, b: ARRAY<STRUCT<x: INT, y: INT>>>,"
+        " m MAP<STRING, STRUCT<p: INT, q: INT>>);"
         "INSERT INTO t BY NAME SELECT named_struct('B', array(named_struct('y', 2L, 'x', 1)), 'a', 7) AS s, 1 AS k,"
         " map('z', named_struct('q', 4, 'p', 3)) AS m;"
         "INSERT INTO t SELECT 2, named_struct('b', 5, 'a', NULL), NULL; INSERT INTO t BY NAME SELECT 3 AS k, NULL AS s"
@@ -420,7 +421,7 @@ def test_fields_of_rows_are_matched_by_name_except_in_an_insert_by_position(shop
     )
     assert rows(shop, shown)[:2] == [(1, 70, 10, 20, 3), (2, 50, None, None, None)]
     for fields in ("'a', 1, 'c', 2", "'a', 1"):
-        with pytest.raises(InvalidData, match="column 's' is struct<.*, and a value needs fields of the same names"):
+        with pytest.raises(InvalidData, match=r"column 's' is struct<.*, and a value needs fields of the same names"):
             shop.lake.sql(f"INSERT INTO t BY NAME SELECT named_struct({fields}) AS s")
 
 
