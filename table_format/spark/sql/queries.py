@@ -110,7 +110,7 @@ def _named(session: SqlSession, text: str) -> frozenset[str] | None:
 
 def _of_engine(session: SqlSession, text: str) -> DataFrame:
     words = Reader.of(text)
-    if words.sees("SET") or words.sees("RESET"):
+    if (words.sees("SET") or words.sees("RESET")) and not (words.sees("SET", "VAR") or words.sees("SET", "VARIABLE")):
         if words.sees("SET", "SPARK", ".", "PAIMON"):
             feature = "table options in the settings of a session"
             advice = "use a hint /*+ OPTIONS(...) */ after the table, or ALTER TABLE ... SET TBLPROPERTIES"
