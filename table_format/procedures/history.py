@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
 import pyarrow as pa
@@ -47,9 +47,18 @@ def _replace_tag(call: Call) -> None:
     call.table().replace_tag(call["tag"], call["snapshot"], time_retained_ms=call["time_retained"])
 
 
+def missing_first(names: Sequence[str], known: Collection[str]) -> Sequence[str]:
+    """Return the names that do not exist before the others, so that their error comes before anything is deleted.
+
+    >>> missing_first(["a", "b"], ["a"])
+    ['b', 'a']
+    """
+    return sorted(names, key=lambda name: name in known)
+
+
 def _delete_tags(call: Call) -> None:
     table = call.table()
-    for name in call["tag"]:
+    for name in missing_first(call["tag"], table.tags()):
         table.delete_tag(name)
 
 
@@ -59,7 +68,7 @@ def _create_branch(call: Call) -> None:
 
 def _delete_branches(call: Call) -> None:
     table = call.table()
-    for name in call["branch"]:
+    for name in missing_first(call["branch"], table.branches()):
         table.delete_branch(name)
 
 

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from table_format import Table
-from table_format.errors import ConflictError, InvalidInputError, SnapshotNotFound, TagNotFound
+from table_format.errors import BranchNotFound, ConflictError, InvalidInputError, SnapshotNotFound, TagNotFound
 from table_format.model.schema_change import SetOption
 from table_format.procedures.operations import InProcess
 from table_format.procedures.registry import PROCEDURES
@@ -239,6 +239,9 @@ def test_tags_are_made_moved_renamed_expired_and_deleted(shop: Shop) -> None:
     shop.clock.ms += 2 * HOUR
     assert shop.call("expire_tags", dry_run=True) == [{"expired_tags": "one"}]
     assert shop.call("expire_tags") == [{"expired_tags": "one"}]
+    with pytest.raises(TagNotFound):
+        shop.call("delete_tag", tag="two,missing,three")
+    assert set(table.tags()) == {"two", "three"}
     assert shop.call("delete_tag", tag="two, three") == DONE
     assert table.tags() == {}
     with pytest.raises(TagNotFound):
@@ -301,6 +304,9 @@ def test_branches_are_made_renamed_forwarded_and_deleted(shop: Shop) -> None:
     assert shop.call("fast_forward", branch="c") == DONE
     assert rows_of(shop.warehouse.reopened(table)) == [(1, "a", 1), (2, "a", 2)]
     assert shop.call("create_branch", branch="d") == DONE
+    with pytest.raises(BranchNotFound):
+        shop.call("delete_branch", branch="c,missing,d")
+    assert set(table.branches()) == {"c", "d"}
     assert shop.call("delete_branch", branch="c,d") == DONE
     assert table.branches() == {}
 
