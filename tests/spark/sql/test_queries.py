@@ -182,7 +182,9 @@ def test_a_view_shows_the_current_state_of_its_table(shop: TestLake) -> None:
     assert rows(shop, "SELECT x.n, w.text FROM x JOIN w USING (n)") == [(14, "e")]
     shop.lake.sql("INSERT INTO t VALUES (5, 'f'); CREATE DATABASE other; USE other")
     assert rows(shop, "SELECT q.text FROM x q WHERE n > 14") == [("f",)]
-    shop.lake.sql("DROP VIEW x; CREATE OR REPLACE TEMPORARY VIEW w AS SELECT 7 AS n FROM s.t LIMIT 1")
+    shop.lake.sql("DROP VIEW x; CREATE TEMPORARY VIEW y AS SELECT v FROM s.t WHERE k = :key OR v = ':key'", key=2)
+    assert rows(shop, "SELECT * FROM y WHERE v = :value", value="c") == [("c",)]
+    shop.lake.sql("CREATE OR REPLACE TEMPORARY VIEW w AS SELECT 7 AS n FROM s.t LIMIT 1")
     assert rows(shop, "SELECT * FROM w") == [(7,)]
 
 

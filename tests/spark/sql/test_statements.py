@@ -229,6 +229,9 @@ def test_tags_are_created_replaced_renamed_and_deleted(shop: TestLake) -> None:
     assert rows(shop, "SELECT count(*) FROM t VERSION AS OF 'a'") == [(2,)]
     shop.lake.sql("ALTER TABLE t RENAME TAG b TO c")
     assert rows(shop, "SHOW TAGS t") == [("a",), ("c",)]
+    with pytest.raises(TagNotFound):
+        shop.lake.sql("ALTER TABLE t DELETE TAG `a,c,nope`")
+    assert rows(shop, "SHOW TAGS t") == [("a",), ("c",)]
     shop.lake.sql("ALTER TABLE t DELETE TAG `a,c`; ALTER TABLE t DELETE TAG IF EXISTS a")
     assert rows(shop, "SHOW TAGS t") == []
     with pytest.raises(TagNotFound):
@@ -244,6 +247,8 @@ def test_branches_are_created_written_and_deleted(shop: TestLake) -> None:
     assert rows(shop, "SELECT * FROM `t$branch_b$snapshots`") != []
     assert rows(shop, "SELECT * FROM t") == [(1,)]
     assert rows(shop, "SHOW BRANCHES t") == [("b",)]
+    with pytest.raises(TagNotFound, match="branch 'b' was not replaced"):
+        shop.lake.sql("ALTER TABLE t CREATE OR REPLACE BRANCH b AS OF TAG nope")
     shop.lake.sql("CALL sys.fast_forward('t', 'b')")
     assert rows(shop, "SELECT * FROM t") == [(1,), (2,)]
     shop.lake.sql("ALTER TABLE t RENAME BRANCH b TO c; ALTER TABLE t DELETE BRANCH c")
@@ -273,6 +278,7 @@ def test_views_and_queries_are_described_and_views_are_shown(shop: TestLake) -> 
     try:
         assert rows(shop, "DESCRIBE W") == [("a", "int", None), ("b", "date", None)]
         assert rows(shop, "SHOW COLUMNS IN w") == [("a",), ("b",)]
+        assert rows(shop, "DESCRIBE three_numbers") == [("id", "bigint", None)]
         assert rows(shop, "DESC QUERY SELECT k + 1L AS n FROM t") == [("n", "bigint", None)]
         assert rows(shop, "SHOW VIEWS LIKE 'W|three*'") == [("", "three_numbers", True), ("", "w", True)]
         assert rows(shop, "SHOW VIEWS IN s 'w'") == [("", "w", True)]
@@ -328,7 +334,7 @@ def test_a_table_is_analyzed(shop: TestLake) -> None:
 
 def test_rows_are_inserted_by_position_by_names_and_with_columns_left_out(shop: TestLake) -> None:
     shop.lake.sql("CREATE TABLE t (a INT, b STRING, c DOUBLE)")
-    shop.lake.sql("INSERT INTO t VALUES (1, 'x', 2.5), (2, NULL, DEFAULT)")
+    shop.lake.sql("INSERT INTO t VALUES (1, 'x', 2.5); INSERT INTO t SELECT 2, NULL, DEFAULT")
     shop.lake.sql("INSERT INTO t (C, a) SELECT 4, 3; INSERT INTO t BY NAME SELECT 'y' AS b, 5S AS A")
     assert rows(shop, "SELECT * FROM t") == [(1, "x", 2.5), (2, None, None), (3, None, 4.0), (5, "y", None)]
 
