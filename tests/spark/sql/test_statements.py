@@ -403,7 +403,7 @@ def test_replace_where_replaces_the_partitions_that_match(shop: TestLake) -> Non
         " WHERE dt = 'z'"
     )
     assert rows(shop, "SELECT * FROM t") == [(1, "x"), (30, "z")]
-    shop.lake.sql("INSERT INTO t BY NAME REPLACE WHERE t.dt = :day SELECT 'x' AS dt, 7 AS a", day="x")
+    shop.lake.sql("INSERT INTO t BY NAME REPLACE WHERE s.t.dt = :day SELECT 'x' AS dt, 7 AS a", day="x")
     assert rows(shop, "SELECT * FROM t") == [(30, "z"), (7, "x")]
     with pytest.raises(InvalidInputError, match="`a` is not a partition column"):
         shop.lake.sql("INSERT INTO t REPLACE WHERE a = 7 VALUES (8, 'x')")
