@@ -88,7 +88,7 @@ QUERIES: dict[str, list[tuple[Any, ...]]] = {
     "SELECT count(*) FROM t TIMESTAMP AS OF current_timestamp()": [(4,)],
     "SELECT count(*) FROM t /*+ OPTIONS('scan.snapshot-id' = '1') */ x, t": [(8,)],
     "SELECT count(*) FROM t /* a */ /*+ OPTIONS('scan.snapshot-id' = '1') */ -- b\n WHERE t.k > 0": [(2,)],
-    "SELECT '/*+ OPTIONS(x) */', k FROM t /* /*+ OPTIONS('scan.snapshot-id' = '1') */ */ WHERE k = 4": [
+    "SELECT '/*+ OPTIONS(x) */', k FROM t -- /*+ OPTIONS('scan.snapshot-id' = '1') */\n WHERE k = 4": [
         ("/*+ OPTIONS(x) */", 4)
     ],
     "SELECT count(*) FROM t TIMESTAMP AS OF (SELECT max(commit_time) + INTERVAL 1 DAY FROM t$snapshots)": [(4,)],

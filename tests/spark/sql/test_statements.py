@@ -544,7 +544,7 @@ def test_two_values_for_a_column_are_refused(shop: TestLake) -> None:
     shop.lake.sql("INSERT INTO t VALUES (1, 'a')")
     with pytest.raises(InvalidInputError, match="column 'v' is given two values"):
         shop.lake.sql("UPDATE t SET v = 'x', t.v = 'y'")
-    with pytest.raises(UnsupportedFeature, match="a parameter of type list in UPDATE, DELETE and MERGE"):
+    with pytest.raises(UnsupportedFeature, match="a parameter of type list in UPDATE, DELETE, MERGE and CREATE VIEW"):
         shop.lake.sql("DELETE FROM t WHERE k = :keys", keys=[1])
     assert len(shop.lake.catalog.load_table("s.t").snapshots()) == 1  # type: ignore[union-attr]  # a data table
 
