@@ -138,12 +138,7 @@ CREATE_TAG_FROM_TIMESTAMP: Final = Procedure(
     (TABLE, _TAG, required("timestamp", INSTANT, "The time."), _TIME_RETAINED),
     _create_tag_from_timestamp,
     pa.schema(
-        [
-            pa.field("tagName", pa.string()),
-            pa.field("snapshot", pa.int64()),
-            pa.field("commit_time", pa.int64()),
-            pa.field("watermark", pa.string()),
-        ]
+        {"tagName": pa.string(), "snapshot": pa.int64(), "commit_time": pa.int64(), "watermark": pa.string()},
     ),
 )
 REPLACE_TAG: Final = Procedure(

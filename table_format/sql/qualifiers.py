@@ -77,7 +77,7 @@ def _of_column(
     column: exp.Column,
     parts: Sequence[exp.Identifier],
     aliases: Mapping[tuple[str, ...], str],
-    renamed: Mapping[int | None, str],
+    renamed: Mapping[int, str],
 ) -> Iterator[Edit]:
     names = tuple(part.name.lower() for part in parts)
     for length in (3, 2):
@@ -93,7 +93,7 @@ def _edit(parts: Sequence[exp.Identifier], alias: str) -> Edit:
     return Edit(parts[0].meta["start"], parts[-1].meta["end"] + 1, quoted(alias))
 
 
-def _nearest(text: str, column: exp.Column, qualifier: exp.Identifier, renamed: Mapping[int | None, str]) -> str | None:
+def _nearest(text: str, column: exp.Column, qualifier: exp.Identifier, renamed: Mapping[int, str]) -> str | None:
     """Return the new alias of the table that a qualifier means; ``None`` if it means another relation."""
     name = qualifier.name.lower()
     select = column.find_ancestor(exp.Select)
@@ -115,7 +115,8 @@ def _sources(select: exp.Select) -> list[exp.Expr]:
     return [*first, *(join.this for join in select.args.get("joins") or ())]
 
 
-def _start(source: exp.Expr) -> int | None:
+def _start(source: exp.Expr) -> int:
+    """Return the offset of the name of a table without an alias; -1 for other sources."""
     if not isinstance(source, exp.Table) or source.alias:
-        return None
-    return min((part.meta["start"] for part in source.parts if "start" in part.meta), default=None)
+        return -1
+    return min((int(part.meta["start"]) for part in source.parts if "start" in part.meta), default=-1)

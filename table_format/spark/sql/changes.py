@@ -71,8 +71,10 @@ def _relations(session: SqlSession, statement: ChangeStatement) -> tuple[Relatio
     found = [_relation(session, statement.name, statement.alias)]
     if isinstance(statement, MergeStatement):
         source, alias = statement.source, statement.source_alias
-        by_name = isinstance(source, SqlName)
-        found.append(_relation(session, source, alias) if by_name else Relation((alias or _SOURCE,), alias or _SOURCE))
+        if isinstance(source, SqlName):
+            found.append(_relation(session, source, alias))
+        else:
+            found.append(Relation((alias or _SOURCE,), alias or _SOURCE))
         target, other = found
         if target.alias.lower() == other.alias.lower() and len(target.name) == len(other.name) == _FULL:
             # Tables of the same name in different databases.
