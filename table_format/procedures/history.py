@@ -99,11 +99,8 @@ def _rollback_to_watermark(call: Call) -> Iterable[Row]:
     marks = {s.id: s.watermark for s in table.snapshots() if s.watermark is not None and s.watermark != NO_WATERMARK}
     reached = [snapshot_id for snapshot_id, watermark in marks.items() if watermark <= call["watermark"]]
     if not reached:
-        lowest = min(marks.values(), default=None)
-        message = (
-            f"table {table.identifier} has no snapshot with a watermark of at most {call['watermark']}; "
-            f"the lowest is {lowest}"
-        )
+        found = f"the lowest is {min(marks.values())}" if marks else "none of its snapshots has a watermark"
+        message = f"table {table.identifier} has no snapshot with a watermark of at most {call['watermark']}; {found}"
         raise SnapshotNotFound(message)
     return _rolled_back(before, table.rollback_to(max(reached)))
 
