@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from table_format.errors import InvalidInputError, SnapshotNotFound
 from table_format.metastore.history.rollback import RollbackReport
+from table_format.model.arrow_calls import schema
 from table_format.model.snapshot import NO_WATERMARK
 from table_format.procedures.arguments import DURATION, FLAG, INSTANT, NAMES, OPTIONS, TEXT, WHOLE, Argument, required
 from table_format.procedures.declare import TABLE, Call, Procedure, Row, done
@@ -134,8 +135,13 @@ CREATE_TAG_FROM_TIMESTAMP: Final = Procedure(
     "Create a tag of the first snapshot that was committed at or after a time.",
     (TABLE, _TAG, required("timestamp", INSTANT, "The time."), _TIME_RETAINED),
     _create_tag_from_timestamp,
-    pa.schema(
-        {"tagName": pa.string(), "snapshot": pa.int64(), "commit_time": pa.int64(), "watermark": pa.string()},
+    schema(
+        [
+            ("tagName", pa.string()),
+            ("snapshot", pa.int64()),
+            ("commit_time", pa.int64()),
+            ("watermark", pa.string()),
+        ]
     ),
 )
 REPLACE_TAG: Final = Procedure(
