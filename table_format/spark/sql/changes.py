@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
 
 _SOURCE: Final = "source"
 """The name of the query of a MERGE without an alias."""
+
+_PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 _FULL: Final = 3
 """The number of parts of a full name."""
@@ -167,9 +170,9 @@ def _unqualified(path: Sequence[str], target: Relation) -> Sequence[str]:
 
 
 def _column(path: Sequence[str]) -> str:
-    """Return a path as text. Names of fields with dots are quoted."""
+    """Return a path as text. Spark parses the names of fields, so all but plain ones are quoted."""
     name, *fields = path
-    return ".".join([name, *(quoted(field) if "." in field else field for field in fields)])
+    return ".".join([name, *(field if _PLAIN.fullmatch(field) else quoted(field) for field in fields)])
 
 
 def _default(schema: TableSchema, column: str) -> str:

@@ -539,6 +539,15 @@ def test_columns_of_changes_may_be_qualified_with_the_database(shop: TestLake) -
     assert rows(shop, "TABLE t") == [(1, "a!"), (2, "B"), (3, "C")]
 
 
+def test_fields_with_odd_names_are_updated(shop: TestLake) -> None:
+    shop.lake.sql(
+        "CREATE TABLE t (`a.b` INT, s STRUCT<`in ner`: INT, `d.e`: STRING, `汉`: INT>);"
+        "INSERT INTO t VALUES (1, named_struct('in ner', 1, 'd.e', 'x', '汉', 3));"
+        "UPDATE t SET `a.b` = 2, s.`in ner` = 5, t.s.`d.e` = '{', s.`汉` = 4 WHERE t.s.`d.e` = 'x'"
+    )
+    assert rows(shop, "SELECT `a.b`, s.* FROM t") == [(2, 5, "{", 4)]
+
+
 def test_two_values_for_a_column_are_refused(shop: TestLake) -> None:
     shop.lake.sql(APPEND)
     shop.lake.sql("INSERT INTO t VALUES (1, 'a')")
