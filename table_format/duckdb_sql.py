@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from table_format.catalog.protocol import Catalog
-from table_format.errors import InvalidInputError, UnsupportedFeature
+from table_format.errors import InvalidInputError, TableNotFound, UnsupportedFeature
 from table_format.extras import require
 from table_format.sql.duckdb_queries import NamedTable, TimeTravel, named_tables
 from table_format.sql.splices import Edit, edited
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
 CATALOG_NAME: Final = "paimon"
 """The first part of a three-part name."""
 
+_QUERIES: Final = ("SELECT", "EXPLAIN", "MULTI")
+"""The kinds of statements that only read, in DuckDB's words. PIVOT is a MULTI."""
+_EXPLAINED: Final = re.compile(r"EXPLAIN\s+(ANALYZE\s+)?(\([^)]*\)\s*)?(SELECT|FROM|WITH|VALUES|TABLE|PIVOT|\()", re.I)
+
 
 def query(
     catalog: Catalog, text: str, parameters: Mapping[str, object] | None = None, *, database: str = "default"
@@ -27,9 +32,10 @@ def query(
     """Run one query in DuckDB's SQL and return a DuckDB relation. Each call opens its own connection.
 
     Name a table ``table`` (in ``database``), ``database.table`` or ``paimon.database.table``. Quote system tables:
-    ``"orders$files"``. ``VERSION AS OF`` and ``TIMESTAMP AS OF`` follow a name as in
-    ``lake.sql``. ``parameters`` holds the values of ``$name``. Everything else is DuckDB's: functions, files and
-    errors. The query reads the current latest snapshot of each table.
+    ``"orders$files"``. ``VERSION AS OF``, ``TIMESTAMP AS OF`` and ``/*+ OPTIONS(...) */`` follow a name as in
+    ``lake.sql``; versions and times are literals or parameters, and times are in local time. ``parameters`` holds the
+    values of ``$name``. Everything else is DuckDB's: functions, files and errors. The query reads the current latest
+    snapshot of each table.
 
     >>> query(catalog, "SELECT state, sum(price) FROM shop.orders GROUP BY ALL").fetchall()  # doctest: +SKIP
 
@@ -37,13 +43,16 @@ def query(
         PackageMissing: duckdb is not installed.
         UnsupportedFeature: the statement is not a query; the message names it.
         InvalidInputError: there is more than one statement, or a time cannot be parsed.
-        NotFoundError: there is no such snapshot or tag.
+        InvalidSql: a time travel clause or a hint cannot be parsed.
+        NotFoundError: there is no such table, snapshot or tag.
     """
     views = _Views(require("duckdb").connect(":memory:"), catalog, database)
-    edits = [edit for table in named_tables(text) for edit in views.edits(table)]
-    plain = edited(text, edits)
-    _check_query(views.connection, plain)
-    relation: duckdb.DuckDBPyRelation = views.connection.sql(plain, params=dict(parameters) if parameters else None)
+    tables = named_tables(text, parameters)
+    travels = [table.travel for table in tables if table.travel is not None]
+    _check_query(views.connection, edited(text, [Edit(travel.start, travel.end, "") for travel in travels]))
+    plain = edited(text, [edit for table in tables for edit in views.edits(table)])
+    used = {name: value for name, value in (parameters or {}).items() if re.search(rf"\${re.escape(name)}\b", plain)}
+    relation: duckdb.DuckDBPyRelation = views.connection.sql(plain, params=used or None)
     return relation
 
 
@@ -53,7 +62,7 @@ def _check_query(connection: Any, text: str) -> None:  # noqa: ANN401 - a connec
         message = f"expected one query, found {len(statements)}"
         raise InvalidInputError(message)
     kind = statements[0].type.name.removesuffix("_STATEMENT")
-    if kind != "SELECT":
+    if kind not in _QUERIES or (kind == "EXPLAIN" and _EXPLAINED.search(text) is None):
         feature = kind.replace("_", " ")
         message = f"{feature} is not supported: DuckDB only reads; use lake.sql on Spark, or the methods of the table"
         raise UnsupportedFeature(feature, message)
@@ -66,7 +75,7 @@ class _Views:
     connection: Any
     catalog: Catalog
     database: str
-    _made: set[tuple[str, str]] = field(default_factory=set)
+    _made: dict[tuple[str, str, tuple[tuple[str, str], ...]], str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.connection.execute(f"ATTACH ':memory:' AS {CATALOG_NAME}")
@@ -75,25 +84,33 @@ class _Views:
 
     def edits(self, table: NamedTable) -> list[Edit]:
         """Create the view for one table name in the query, and return the edits that the query text needs."""
-        found = self._find(table.parts)
+        found = self._find(table)
         if found is None:
-            if table.travel is not None:
-                message = f"time travel: there is no table '{'.'.join(table.parts)}' in the catalog"
-                raise InvalidInputError(message)
+            if table.travel is not None or table.options:
+                message = f"time travel or options: there is no table '{'.'.join(table.parts)}' in the catalog"
+                raise TableNotFound(message)
             return []
         database, name = found
-        travel = table.travel
-        view = name if travel is None else f"{name} {'version' if travel.is_version else 'time'} {travel.value}"
-        if (database, view) not in self._made:
-            self._make(database, name, view, {} if travel is None else _options(travel))
-            self._made.add((database, view))
-        if travel is None:
+        travel = {} if table.travel is None else _travel_options(table.travel)
+        for key_of_both in table.options.keys() & travel.keys():
+            message = f"AS OF and the option '{key_of_both}' both name a state of '{name}'; use one of them"
+            raise InvalidInputError(message)
+        options = {**table.options, **travel}
+        key = (database, name, tuple(sorted(options.items())))
+        if key not in self._made:
+            self._made[key] = self._make(database, name, options)
+        if not options:
             return []
         alias = "" if table.has_alias else f" AS {_quoted(name)}"
-        return [Edit(table.start, table.end, f"{CATALOG_NAME}.{_quoted(database)}.{_quoted(view)}{alias}")]
+        return [Edit(table.start, table.end, f"{CATALOG_NAME}.{_quoted(database)}.{_quoted(self._made[key])}{alias}")]
 
-    def _find(self, parts: tuple[str, ...]) -> tuple[str, str] | None:
-        """Return the database and table name in the catalog; ``None`` if only DuckDB may know the name."""
+    def _find(self, table: NamedTable) -> tuple[str, str] | None:
+        """Return the database and table name in the catalog; ``None`` if only DuckDB may know the name.
+
+        Raises:
+            TableNotFound: the catalog has the database but not the table.
+        """
+        parts = table.parts
         if len(parts) == 3 and parts[0].lower() == CATALOG_NAME:
             database, name = parts[1:]
         elif len(parts) == 2:
@@ -103,35 +120,50 @@ class _Views:
         else:
             return None
         try:
-            is_there = self.catalog.database_exists(database) and self.catalog.table_exists(
-                f"{database}.{name.partition('$')[0]}"
-            )
+            if not self.catalog.database_exists(database):
+                return None
+            is_there = self.catalog.table_exists(f"{database}.{name.partition('$')[0]}")
         except InvalidInputError:
             return None
+        if not is_there and table.is_certain and len(parts) > 1:
+            message = f"table '{database}.{name}' does not exist"
+            raise TableNotFound(message)
         return (database, name) if is_there else None
 
-    def _make(self, database: str, name: str, view: str, options: Mapping[str, str]) -> None:
+    def _make(self, database: str, name: str, options: Mapping[str, str]) -> str:
+        """Create a view of one state of a table and return its name."""
         opened = self.catalog.load_any(f"{database}.{name}")
         if isinstance(opened, SystemTable):
             rows: object = opened.scan(options=options).to_arrow()
         else:
             rows = opened.scan(options=options).to_dataset()
-        given = f"__paimon_{len(self._made)}"
+        number = len(self._made)
+        view = f"{name} {number}" if options else name
+        given = f"__paimon_{number}"
         self.connection.register(given, rows)
         schema = f"{CATALOG_NAME}.{_quoted(database)}"
         self.connection.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
         self.connection.execute(f"CREATE VIEW {schema}.{_quoted(view)} AS SELECT * FROM temp.main.{given}")  # noqa: S608
+        return view
 
 
-def _options(travel: TimeTravel) -> dict[str, str]:
+def _travel_options(travel: TimeTravel) -> dict[str, str]:
     if travel.is_version:
-        return {"scan.version": travel.value}
+        return {"scan.version": str(travel.value)}
+    return {"scan.timestamp-millis": str(round(_seconds(travel.value) * 1000))}
+
+
+def _seconds(time: object) -> float:
+    """Return a time as seconds since 1970; a number already is one."""
+    if isinstance(time, int) and not isinstance(time, bool):
+        return time
+    if isinstance(time, date) and not isinstance(time, datetime):
+        time = time.isoformat()
     try:
-        time = datetime.fromisoformat(travel.value)
+        return (time if isinstance(time, datetime) else datetime.fromisoformat(str(time))).timestamp()
     except ValueError as error:
-        message = f"TIMESTAMP AS OF '{travel.value}': expected a time such as '2026-01-31 12:00:00'"
+        message = f"TIMESTAMP AS OF '{time}': expected a time such as '2026-01-31 12:00:00'"
         raise InvalidInputError(message) from error
-    return {"scan.timestamp-millis": str(round(time.timestamp() * 1000))}
 
 
 def _quoted(name: str) -> str:

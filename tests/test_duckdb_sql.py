@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import date, datetime
 
 import pyarrow as pa
 import pytest
 
 from table_format import Table
 from table_format.duckdb_sql import query
-from table_format.errors import InvalidInputError, PackageMissing, SnapshotNotFound, UnsupportedFeature
+from table_format.errors import (
+    InvalidInputError,
+    InvalidOption,
+    InvalidSql,
+    PackageMissing,
+    SnapshotNotFound,
+    TableNotFound,
+    UnsupportedFeature,
+)
 from table_format.table.read import scan_dataset
 from tests.support.tables import KEYED, Warehouse, memory_warehouse
 
@@ -36,8 +45,27 @@ RESULTS = {
     "WITH t AS (SELECT 1 AS one) SELECT * FROM t": [(1,)],
     'SELECT count(*) FROM "t$snapshots"': [(2,)],
     "SELECT count(*) FROM t TIMESTAMP AS OF '2999-01-01'": [(3,)],
+    "SELECT count(*) FROM t TIMESTAMP AS OF TIMESTAMP '2999-01-01 00:00:00'": [(3,)],
+    "SELECT count(*) FROM t TIMESTAMP AS OF 32503680000": [(3,)],
+    "SELECT count(*) FROM t /*+ OPTIONS('scan.snapshot-id' = '1') */ WHERE t.id > 0": [(2,)],
+    "SELECT count(*) FROM t /*+ OPTIONS('incremental-between' = '1,2') */ AS x, t": [(6,)],
+    "SELECT '/*+ OPTIONS(x) */' FROM t VERSION AS OF 1 WHERE id = 1 -- /*+ OPTIONS('a' = 'b') */": [
+        ("/*+ OPTIONS(x) */",)
+    ],
+    "FROM (PIVOT (SELECT v > 2 AS p FROM t) ON p USING count(*))": [(1, 2)],
     "SELECT count(*) FROM range(3), t WHERE v IN (SELECT v FROM db.t WHERE id < 3)": [(6,)],
 }
+
+
+def test_versions_and_times_can_be_parameters(warehouse: Warehouse) -> None:
+    text = "SELECT count(*) FROM db.t VERSION AS OF $version, db.t TIMESTAMP AS OF $time AS x WHERE x.id = $id"
+    for time in (datetime(2999, 1, 1), date(2999, 1, 1), "2999-01-01 00:00:00", 32503680000):
+        assert query(warehouse.catalog, text, {"version": 1, "time": time, "id": 1}).fetchall() == [(2,)]
+
+
+def test_a_query_is_explained(warehouse: Warehouse) -> None:
+    [(_, plan)] = query(warehouse.catalog, "EXPLAIN ANALYZE SELECT v FROM db.t VERSION AS OF 1").fetchall()
+    assert "2 rows" in plan
 
 
 @pytest.mark.parametrize("text", RESULTS)
@@ -77,6 +105,7 @@ WRITES = {
     "DROP TABLE db.t": "DROP",
     "COPY db.t TO '/tmp/x.csv'": "COPY",
     "ATTACH '/tmp/x.db' AS other": "ATTACH",
+    "EXPLAIN COPY (SELECT 1) TO '/tmp/x.csv'": "EXPLAIN",
     "MERGE INTO db.t USING db.t s ON t.id = s.id WHEN MATCHED THEN DELETE": "MERGE",
 }
 
@@ -92,8 +121,19 @@ def test_invalid_queries_are_refused(warehouse: Warehouse) -> None:
         query(warehouse.catalog, "SELECT 1; SELECT 2")
     with pytest.raises(InvalidInputError, match="expected a time"):
         query(warehouse.catalog, "SELECT * FROM db.t TIMESTAMP AS OF 'yesterday'")
-    with pytest.raises(InvalidInputError, match=r"no table 'db\.nope'"):
-        query(warehouse.catalog, "SELECT * FROM db.nope VERSION AS OF 1")
+    for clause in ("", " VERSION AS OF 1", " /*+ OPTIONS('scan.version' = '1') */"):
+        with pytest.raises(TableNotFound, match=r"table 'db\.nope' does not exist"):
+            query(warehouse.catalog, "FROM db.nope" + clause)
+    with pytest.raises(InvalidSql, match="line 1, column 36: expected a number, a text within quotes or a parameter"):
+        query(warehouse.catalog, "SELECT * FROM db.t TIMESTAMP AS OF now()")
+    with pytest.raises(InvalidSql, match="there is no parameter 'x'; the parameters are none"):
+        query(warehouse.catalog, "SELECT * FROM db.t VERSION AS OF $x")
+    with pytest.raises(InvalidSql, match="this OPTIONS hint does not follow a table name"):
+        query(warehouse.catalog, "SELECT /*+ OPTIONS('scan.version' = '1') */ * FROM db.t")
+    with pytest.raises(InvalidOption, match="'write-only': would have no effect on a batch read"):
+        query(warehouse.catalog, "SELECT * FROM db.t /*+ OPTIONS('write-only' = 'true') */")
+    with pytest.raises(InvalidInputError, match=r"AS OF and the option 'scan\.version' both name a state of 't'"):
+        query(warehouse.catalog, "SELECT * FROM db.t VERSION AS OF 1 /*+ OPTIONS('scan.version' = '2') */")
     with pytest.raises(SnapshotNotFound):
         query(warehouse.catalog, "SELECT * FROM db.t VERSION AS OF 99")
 

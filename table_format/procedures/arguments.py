@@ -131,7 +131,8 @@ NAMES: Final = ArgumentType("names separated by commas", _names)
 NUMBERS: Final = ArgumentType("whole numbers separated by commas", _numbers)
 PARTITIONS: Final = ArgumentType("partitions such as 'dt=2026-01-01,hh=10;dt=2026-01-02'", _partitions)
 OPTIONS: Final = ArgumentType("options such as 'target-file-size=1 gb,file.format=orc'", _options)
-PATTERN: Final = ArgumentType("a regular expression", lambda value: re.compile(_text(value)))
+PATTERN: Final = ArgumentType("a regular expression", lambda value: None if value == "" else re.compile(_text(value)))
+"""An empty text is the same as no pattern, as in Java."""
 
 
 def choice(*values: str) -> ArgumentType:

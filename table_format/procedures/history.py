@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
 import pyarrow as pa
 
 from table_format.errors import InvalidInputError, SnapshotNotFound
 from table_format.metastore.history.rollback import RollbackReport
+from table_format.model.arrow_calls import schema
+from table_format.model.snapshot import NO_WATERMARK
 from table_format.procedures.arguments import DURATION, FLAG, INSTANT, NAMES, OPTIONS, TEXT, WHOLE, Argument, required
 from table_format.procedures.declare import TABLE, Call, Procedure, Row, done
 from table_format.table.table import Table
@@ -29,13 +31,35 @@ def _create_tag(call: Call) -> None:
     call.table().create_tag(call["tag"], call["snapshot"], time_retained_ms=call["time_retained"])
 
 
+def _create_tag_from_timestamp(call: Call) -> Iterable[Row]:
+    table, time_ms = call.table(), call["timestamp"]
+    kept = [*table.snapshots(), *(tag.snapshot for tag in table.tags().values())]
+    later = [snapshot for snapshot in kept if snapshot.time_millis >= time_ms]
+    if not later:
+        message = f"table {table.identifier} has no snapshot with a commit time of {time_ms} or later"
+        raise SnapshotNotFound(message)
+    found = min(later, key=lambda snapshot: (snapshot.time_millis, snapshot.id))
+    table.create_tag(call["tag"], found.id, time_retained_ms=call["time_retained"])
+    watermark = None if found.watermark is None else str(found.watermark)
+    return [(call["tag"], found.id, found.time_millis, watermark)]
+
+
 def _replace_tag(call: Call) -> None:
     call.table().replace_tag(call["tag"], call["snapshot"], time_retained_ms=call["time_retained"])
 
 
+def missing_first(names: Sequence[str], known: Collection[str]) -> Sequence[str]:
+    """Return the names that do not exist before the others, so that their error comes before anything is deleted.
+
+    >>> missing_first(["a", "b"], ["a"])
+    ['b', 'a']
+    """
+    return sorted(names, key=lambda name: name in known)
+
+
 def _delete_tags(call: Call) -> None:
     table = call.table()
-    for name in call["tag"]:
+    for name in missing_first(call["tag"], table.tags()):
         table.delete_tag(name)
 
 
@@ -45,7 +69,7 @@ def _create_branch(call: Call) -> None:
 
 def _delete_branches(call: Call) -> None:
     table = call.table()
-    for name in call["branch"]:
+    for name in missing_first(call["branch"], table.branches()):
         table.delete_branch(name)
 
 
@@ -67,6 +91,19 @@ def _rollback_to_timestamp(call: Call) -> Iterable[Row]:
     table = call.table()
     before = _latest(table)
     return _rolled_back(before, table.rollback_to_timestamp(call["timestamp"]))
+
+
+def _rollback_to_watermark(call: Call) -> Iterable[Row]:
+    table = call.table()
+    before = _latest(table)
+    # Engines without watermarks write the smallest possible number.
+    marks = {s.id: s.watermark for s in table.snapshots() if s.watermark is not None and s.watermark != NO_WATERMARK}
+    reached = [snapshot_id for snapshot_id, watermark in marks.items() if watermark <= call["watermark"]]
+    if not reached:
+        found = f"the lowest is {min(marks.values())}" if marks else "none of its snapshots has a watermark"
+        message = f"table {table.identifier} has no snapshot with a watermark of at most {call['watermark']}; {found}"
+        raise SnapshotNotFound(message)
+    return _rolled_back(before, table.rollback_to(max(reached)))
 
 
 def _rollback_before(call: Call) -> Iterable[Row]:
@@ -92,6 +129,20 @@ def _rolled_back(before: int, report: RollbackReport) -> Iterable[Row]:
 
 CREATE_TAG: Final = Procedure(
     "create_tag", "Create a tag, which keeps a snapshot.", (TABLE, _TAG, _SNAPSHOT, _TIME_RETAINED), done(_create_tag)
+)
+CREATE_TAG_FROM_TIMESTAMP: Final = Procedure(
+    "create_tag_from_timestamp",
+    "Create a tag of the first snapshot that was committed at or after a time.",
+    (TABLE, _TAG, required("timestamp", INSTANT, "The time."), _TIME_RETAINED),
+    _create_tag_from_timestamp,
+    schema(
+        [
+            ("tagName", pa.string()),
+            ("snapshot", pa.int64()),
+            ("commit_time", pa.int64()),
+            ("watermark", pa.string()),
+        ]
+    ),
 )
 REPLACE_TAG: Final = Procedure(
     "replace_tag", "Replace the snapshot of a tag.", (TABLE, _TAG, _SNAPSHOT, _TIME_RETAINED), done(_replace_tag)
@@ -160,6 +211,13 @@ ROLLBACK_TO_TIMESTAMP: Final = Procedure(
     "Make the last snapshot that was committed at or before a time the latest, and delete later snapshots.",
     (TABLE, required("timestamp", INSTANT, "The time.")),
     _rollback_to_timestamp,
+    _ROLLED_BACK,
+)
+ROLLBACK_TO_WATERMARK: Final = Procedure(
+    "rollback_to_watermark",
+    "Make the last snapshot with a watermark of at most a value the latest, and delete later snapshots.",
+    (TABLE, required("watermark", WHOLE, "The watermark.")),
+    _rollback_to_watermark,
     _ROLLED_BACK,
 )
 ROLLBACK_BEFORE: Final = Procedure(

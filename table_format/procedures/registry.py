@@ -8,13 +8,21 @@ from __future__ import annotations
 
 from typing import Final
 
-from table_format.procedures.compaction import ANALYZE, COMPACT, DROP_PARTITION, RESCALE, REWRITE_FILE_INDEX
+from table_format.procedures.compaction import (
+    ANALYZE,
+    COMPACT,
+    COMPACT_DATABASE,
+    DROP_PARTITION,
+    RESCALE,
+    REWRITE_FILE_INDEX,
+)
 from table_format.procedures.consumers import CLEAR_CONSUMERS, RESET_CONSUMER
 from table_format.procedures.declare import Procedure
 from table_format.procedures.expiry import EXPIRE_CHANGELOGS, EXPIRE_SNAPSHOTS, EXPIRE_TAGS, REMOVE_ORPHAN_FILES
 from table_format.procedures.history import (
     CREATE_BRANCH,
     CREATE_TAG,
+    CREATE_TAG_FROM_TIMESTAMP,
     DELETE_BRANCH,
     DELETE_TAG,
     FAST_FORWARD,
@@ -24,6 +32,7 @@ from table_format.procedures.history import (
     ROLLBACK,
     ROLLBACK_BEFORE,
     ROLLBACK_TO_TIMESTAMP,
+    ROLLBACK_TO_WATERMARK,
     TRIGGER_TAG_AUTOMATIC_CREATION,
 )
 from table_format.procedures.partitions import EXPIRE_PARTITIONS, MARK_PARTITION_DONE
@@ -34,6 +43,7 @@ PROCEDURES: Final = Registry(
     "procedure",
     (
         COMPACT,
+        COMPACT_DATABASE,
         RESCALE,
         REWRITE_FILE_INDEX,
         ANALYZE,
@@ -45,6 +55,7 @@ PROCEDURES: Final = Registry(
         EXPIRE_TAGS,
         REMOVE_ORPHAN_FILES,
         CREATE_TAG,
+        CREATE_TAG_FROM_TIMESTAMP,
         REPLACE_TAG,
         RENAME_TAG,
         DELETE_TAG,
@@ -55,6 +66,7 @@ PROCEDURES: Final = Registry(
         FAST_FORWARD,
         ROLLBACK,
         ROLLBACK_TO_TIMESTAMP,
+        ROLLBACK_TO_WATERMARK,
         ROLLBACK_BEFORE,
         RESET_CONSUMER,
         CLEAR_CONSUMERS,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final, TypeAlias
 
 from table_format.counted import counted
@@ -95,6 +96,7 @@ def read_change_statement(reader: Reader) -> ChangeStatement:
         name, alias = reader.qualified_name(), _alias(reader, "SET")
         reader.expect("SET")
         assignments = _assignments(reader, "WHERE")
+        _refuse_from(reader)
         found: ChangeStatement = UpdateStatement(name, assignments, _condition(reader), alias)
     elif reader.take("DELETE"):
         reader.expect("FROM")
@@ -118,6 +120,15 @@ def _alias(reader: Reader, *stops: str) -> str | None:
 
 def _condition(reader: Reader) -> str | None:
     return reader.expression() if reader.take("WHERE") else None
+
+
+def _refuse_from(reader: Reader) -> None:
+    """Refuse ``UPDATE t SET ... FROM s``. FROM within parentheses and after DISTINCT belongs to an expression."""
+    depth = 0
+    for before, word in pairwise(reader.words[: reader.position]):
+        depth += word.says("(") - word.says(")")
+        if depth == 0 and word.says("FROM") and not before.says("DISTINCT"):
+            reader.refuse("UPDATE ... FROM", "use MERGE INTO t USING s ON ... WHEN MATCHED THEN UPDATE", word.start)
 
 
 def _assignments(reader: Reader, *stops: str) -> Assignments:

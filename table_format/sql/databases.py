@@ -54,6 +54,8 @@ def read_database_statement(reader: Reader) -> DatabaseStatement:
     """
     if reader.sees("CREATE", "CATALOG"):
         reader.refuse("CREATE CATALOG", "open another warehouse with paimon(spark, options)")
+    if reader.take("COMMENT", "ON"):
+        reader.refuse(f"COMMENT ON {reader.name().upper()}", "a database is a directory and has no comment")
     if reader.take("ALTER"):
         advice = "a database is a directory of the warehouse and has no properties"
         reader.refuse(f"ALTER {reader.name().upper()}", advice)
@@ -99,7 +101,7 @@ def _drop(reader: Reader) -> DropDatabase:
 GRAMMAR: Final = Grammar(
     openings(
         *(f"{verb} {kind}" for verb in ("CREATE", "DROP", "DESCRIBE", "DESC") for kind in _KINDS),
-        *(f"ALTER {kind}" for kind in _KINDS),
+        *(f"{verb} {kind}" for verb in ("ALTER", "COMMENT ON") for kind in _KINDS),
         "CREATE CATALOG",
         "USE",
     ),

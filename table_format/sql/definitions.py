@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from typing import Final
 
 from table_format.model.default_values import default_of
 from table_format.model.schema import TableSchema
@@ -23,12 +25,15 @@ from table_format.secrets import shown_options
 from table_format.sql.splices import quoted
 
 _SPARK_PRECISION = 6
+_PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+"""A name that needs no quotes."""
 
 
 def create_table_sql(name: str, schema: TableSchema) -> str:
-    """Return the CREATE TABLE statement of a table."""
+    """Return the CREATE TABLE statement of a table, ``database.table``."""
     columns = ",\n  ".join(_column(field) for field in schema.fields)
-    parts = [f"CREATE TABLE {name} (\n  {columns})", "USING paimon"]
+    shown = ".".join(part if _PLAIN.fullmatch(part) else quoted(part) for part in name.split("."))
+    parts = [f"CREATE TABLE {shown} (\n  {columns})", "USING paimon"]
     if schema.partition_keys:
         parts.append(f"PARTITIONED BY ({', '.join(map(quoted, schema.partition_keys))})")
     if schema.comment is not None:

@@ -1,77 +1,121 @@
-"""Finds the tables of a query in DuckDB's SQL, and time travel clauses, which DuckDB does not support.
+"""Finds the tables of a query in DuckDB's SQL, and time travel clauses and hints, which DuckDB does not support.
 
 sqlglot's DuckDB dialect reads the query. If it cannot parse a query, every name in the text may be a table.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Final
 
 from sqlglot import Token, TokenType, exp
 from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.errors import ParseError, TokenError
 
+from table_format.sql.hints import end_of_hints, hints_between, options_between
 from table_format.sql.words import fail_at
 
 _VERSIONS: Final = ("VERSION", "SYSTEM_VERSION")
 _TIMES: Final = ("TIMESTAMP", "SYSTEM_TIME")
-_LITERALS: Final = (TokenType.NUMBER, TokenType.STRING)
+_TYPES: Final = ("TIMESTAMP", "DATE", "TIMESTAMPTZ")
+_EXPLAIN: Final = ("EXPLAIN", "ANALYZE")
 _NAMES: Final = (TokenType.VAR, TokenType.IDENTIFIER)
+
+
+class _Tokenizer(DuckDB.Tokenizer):
+    # With commands, the whole text after a word such as EXPLAIN would be one token.
+    COMMANDS: ClassVar[set[TokenType]] = set()
 
 
 @dataclass(frozen=True, slots=True)
 class TimeTravel:
-    """``VERSION | TIMESTAMP AS OF literal``, from ``start`` to ``end``."""
+    """``VERSION | TIMESTAMP AS OF value``, from ``start`` to ``end``. The value is a literal or a parameter."""
 
     is_version: bool
-    value: str
+    value: object
     start: int
     end: int
 
 
 @dataclass(frozen=True, slots=True)
 class NamedTable:
-    """A possible table name of one to three parts."""
+    """A possible table name of one to three parts, and the options of a hint after it.
+
+    ``is_certain`` means that the query is parsed, so that the name cannot be that of a column.
+    """
 
     parts: tuple[str, ...]
     start: int
     end: int
     has_alias: bool = True
     travel: TimeTravel | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
+    is_certain: bool = False
 
 
-def named_tables(text: str) -> tuple[NamedTable, ...]:
-    """Return the possible table names in a query, in any order.
+def named_tables(text: str, parameters: Mapping[str, object] | None = None) -> tuple[NamedTable, ...]:
+    """Return the possible table names in a query, in any order. ``parameters`` are the values of ``$name``.
 
     >>> [(table.parts, table.travel is None) for table in named_tables("FROM s.t JOIN u VERSION AS OF 3 USING (a)")]
     [(('s', 't'), True), (('u',), False)]
 
     Raises:
-        InvalidSql: the text cannot be split into tokens.
+        InvalidSql: the text cannot be split into tokens, a time travel clause or a hint cannot be parsed, or a hint
+            does not follow the name of a table.
     """
     try:
-        tokens = DuckDB().tokenize(text)
+        tokens = _Tokenizer(dialect=DuckDB()).tokenize(text)
     except TokenError as error:
         fail_at(text, 0, f"this is not SQL: {error}")
-    travels = tuple(_travels(tokens))
+    travels = tuple(_travels(text, tokens, parameters or {}))
     kept = [token for token in tokens if not any(travel.start <= token.start < travel.end for travel in travels)]
+    while kept and kept[0].text.upper() in _EXPLAIN:
+        kept = kept[1:]
     found = _tables_of_tree(kept, text)
     if found is None:
         found = _chains(kept)
-    return tuple(_with_travel(text, table, travels) for table in found)
+    tables = tuple(_with_clauses(text, table, travels, tokens) for table in found)
+    _check_hints(text, tokens, tables)
+    return tables
 
 
-def _travels(tokens: Sequence[Token]) -> Iterator[TimeTravel]:
+def _check_hints(text: str, tokens: Sequence[Token], tables: Sequence[NamedTable]) -> None:
+    ends = [0, *(token.end + 1 for token in tokens)]
+    starts = [*(token.start for token in tokens), len(text)]
+    for gap in zip(ends, starts, strict=True):
+        for begun in hints_between(text, *gap):
+            if not any(table.start <= begun < table.end for table in tables):
+                fail_at(text, begun, "this OPTIONS hint does not follow a table name; write it directly after the name")
+
+
+def _travels(text: str, tokens: Sequence[Token], parameters: Mapping[str, object]) -> Iterator[TimeTravel]:
     for number, token in enumerate(tokens[:-3]):
         word = token.text.upper()
         following = [following.text.upper() for following in tokens[number + 1 : number + 3]]
-        literal = tokens[number + 3]
-        if word in (*_VERSIONS, *_TIMES) and following == ["AS", "OF"] and literal.token_type in _LITERALS:
-            has_for = number > 0 and tokens[number - 1].text.upper() == "FOR"
-            first = tokens[number - 1] if has_for else token
-            yield TimeTravel(word in _VERSIONS, literal.text, first.start, literal.end + 1)
+        if word not in (*_VERSIONS, *_TIMES) or following != ["AS", "OF"]:
+            continue
+        value, last = _travel_value(text, tokens[number + 3 : number + 5], parameters)
+        has_for = number > 0 and tokens[number - 1].text.upper() == "FOR"
+        first = tokens[number - 1] if has_for else token
+        yield TimeTravel(word in _VERSIONS, value, first.start, last.end + 1)
+
+
+def _travel_value(text: str, tokens: Sequence[Token], parameters: Mapping[str, object]) -> tuple[object, Token]:
+    """Return the value of a literal, such as ``3``, ``'tag'`` and ``TIMESTAMP '...'``, or of ``$name``, and its end."""
+    first, *more = tokens
+    if first.token_type is TokenType.STRING:
+        return first.text, first
+    if first.token_type is TokenType.NUMBER and first.text.isdigit():
+        return int(first.text), first
+    if more and first.text.upper() in _TYPES and more[0].token_type is TokenType.STRING:
+        return more[0].text, more[0]
+    if not more or first.token_type is not TokenType.PARAMETER:
+        fail_at(text, first.start, "expected a number, a text within quotes or a parameter")
+    if more[0].text not in parameters:
+        known = ", ".join(parameters) or "none"
+        fail_at(text, first.start, f"there is no parameter '{more[0].text}'; the parameters are {known}")
+    return parameters[more[0].text], more[0]
 
 
 def _tables_of_tree(tokens: list[Token], text: str) -> list[NamedTable] | None:
@@ -86,7 +130,8 @@ def _tables_of_tree(tokens: list[Token], text: str) -> list[NamedTable] | None:
         if parts and len(parts) == len(table.parts):
             start = min(part.meta["start"] for part in parts)
             end = max(part.meta["end"] for part in parts) + 1
-            found.append(NamedTable(tuple(part.name for part in parts), start, end, bool(table.alias)))
+            names = tuple(part.name for part in parts)
+            found.append(NamedTable(names, start, end, bool(table.alias), is_certain=True))
     return found
 
 
@@ -104,8 +149,19 @@ def _chains(tokens: Sequence[Token]) -> list[NamedTable]:
     return found
 
 
-def _with_travel(text: str, table: NamedTable, travels: Sequence[TimeTravel]) -> NamedTable:
-    for travel in travels:
-        if not text[table.end : travel.start].strip() and table.end <= travel.start:
-            return NamedTable(table.parts, table.start, travel.end, table.has_alias, travel)
-    return table
+def _with_clauses(text: str, table: NamedTable, travels: Sequence[TimeTravel], tokens: Sequence[Token]) -> NamedTable:
+    """Return the table with the time travel and the hints that follow its name."""
+    end = table.end
+    options: dict[str, str] = {}
+    travel = None
+    while True:
+        after = min((token.start for token in tokens if token.start >= end), default=len(text))
+        options.update(options_between(text, end, after))
+        end = end_of_hints(text, end, after)
+        if travel is not None:
+            break
+        travel = next((found for found in travels if found.start == after), None)
+        if travel is None:
+            break
+        end = travel.end
+    return replace(table, end=end, travel=travel, options=options)

@@ -64,6 +64,6 @@ def literal(name: str, value: object) -> str:
         case date():
             return f"DATE'{value.isoformat()}'"
         case _:
-            feature = f"a parameter of type {type(value).__name__} in UPDATE, DELETE and MERGE"
+            feature = f"a parameter of type {type(value).__name__} in UPDATE, DELETE, MERGE and CREATE VIEW"
             message = f"{feature} is not supported: '{name}'; give a number, a text, bytes, a date or a time"
             raise UnsupportedFeature(feature, message)

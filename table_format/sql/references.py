@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import pairwise
 from typing import Final, NoReturn
@@ -21,8 +21,9 @@ from sqlglot.dialects.spark import Spark
 from sqlglot.errors import ParseError
 
 from table_format.counted import counted
-from table_format.sql.hints import hints_outside, options_between
+from table_format.sql.hints import end_of_hints, hints_outside, options_between
 from table_format.sql.pipes import has_pipes, without_unknown_operators
+from table_format.sql.qualifiers import Relation, qualifier_edits, with_own_aliases
 from table_format.sql.reader import Reader, SqlName
 from table_format.sql.respelling import row_types
 from table_format.sql.splices import Edit
@@ -60,7 +61,7 @@ class Travel:
 class TableUse:
     """One use of a table in a query. ``end`` is the offset after time travel and hints.
 
-    If the query gives no alias, one is inserted at ``alias_at``, so that the name of the table still qualifies columns.
+    If the query gives no alias, ``alias`` is inserted at ``alias_at``, so that a name still qualifies columns.
     ``select_at`` is the offset of the word TABLE in a query ``TABLE name``, which stands for SELECT * FROM.
     """
 
@@ -71,6 +72,7 @@ class TableUse:
     travel: Travel | None = None
     options: Mapping[str, str] = field(default_factory=dict)
     select_at: int | None = None
+    alias: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +95,17 @@ class QueryTables:
     edits: tuple[Edit, ...] = ()
 
 
-def tables_of(text: str, parameters: Mapping[str, object] | None = None) -> QueryTables:
+def tables_of(
+    text: str,
+    parameters: Mapping[str, object] | None = None,
+    *,
+    database: tuple[str, str] | None = None,
+    outer: Sequence[Relation] = (),
+) -> QueryTables:
     """Return the tables that a query names, except its own CTEs.
+
+    ``database`` are the names of the catalog and of the database of names without one. ``outer`` are tables outside of
+    the text whose columns it may name.
 
     Raises:
         InvalidSql: the query cannot be parsed.
@@ -111,7 +122,26 @@ def tables_of(text: str, parameters: Mapping[str, object] | None = None) -> Quer
     stray = hints_outside(text, used)
     if stray is not None:
         fail_at(text, stray, "this OPTIONS hint does not follow a table name; write it directly after the name")
-    return QueryTables(tuple(uses), functions, tuple(_qualifier_edits(tree, uses)))
+    relations = [_relation(use, database) for use in uses if not use.has_alias]
+    relations = list(with_own_aliases([*outer, *relations], tree))
+    aliases = {relation.start: relation.alias for relation in relations}
+    named = (replace(use, alias=aliases.get(use.name.start)) for use in uses)
+    return QueryTables(tuple(named), functions, tuple(qualifier_edits(text, tree, relations)))
+
+
+def _relation(use: TableUse, database: tuple[str, str] | None) -> Relation:
+    return Relation(full_name(use.name, database), use.name.parts[-1], use.name.start)
+
+
+def full_name(name: SqlName, database: tuple[str, str] | None) -> tuple[str, ...]:
+    """Return ``catalog.database.table`` in lower case, as far as it is known.
+
+    >>> full_name(SqlName(("T",)), ("paimon", "d"))
+    ('paimon', 'd', 't')
+    """
+    missing = 3 - len(name.parts)
+    before = () if database is None or missing <= 0 else database[:missing]
+    return tuple(part.lower() for part in (*before, *name.parts))
 
 
 def names_in(text: str) -> tuple[SqlName, ...]:
@@ -252,21 +282,6 @@ def _is_cte(table: exp.Table) -> bool:
     return False
 
 
-def _qualifier_edits(tree: exp.Expr, uses: Sequence[TableUse]) -> Iterator[Edit]:
-    """Return the edits of ``db.t.column`` to ``t.column``: ``db.t`` becomes a DataFrame with the alias ``t``."""
-    names = {tuple(part.lower() for part in use.name.parts) for use in uses if not use.has_alias}
-    for column in tree.find_all(exp.Column):
-        parts = [part for part in column.parts if isinstance(part, exp.Identifier)]
-        if len(parts) < 3 or len(parts) != len(column.parts):
-            continue
-        for length in (3, 2):
-            if len(parts) > length and tuple(part.name.lower() for part in parts[:length]) in names:
-                start, end = parts[0].meta.get("start"), parts[length - 1].meta.get("start")
-                if start is not None and end is not None:
-                    yield Edit(start, end, "")
-                break
-
-
 # --- what follows a name ----------------------------------------------------------------------------------------------
 
 
@@ -285,9 +300,7 @@ def _use(reader: Reader, table: exp.Table) -> TableUse:
     if travel is not None:
         end = reader.last_end
         options.update(options_between(reader.text, end, reader.offset))
-    if options:
-        # The hint is before the next word.
-        end = reader.text.index("*/", end) + 2
+    end = end_of_hints(reader.text, end, reader.offset)
     alias_at = end
     if reader.take("TABLESAMPLE"):
         reader.skip_parentheses()

@@ -1,4 +1,4 @@
-"""Replaces DEFAULT in ``VALUES (1, DEFAULT)``."""
+"""Replaces DEFAULT in ``VALUES (1, DEFAULT)`` and ``SELECT 1, DEFAULT``."""
 
 from __future__ import annotations
 
@@ -15,11 +15,27 @@ def without_defaults(query: str, defaults: Sequence[str] = ()) -> str:
 
     >>> without_defaults("VALUES (1, DEFAULT), (DEFAULT, f(2))", ["7"])
     'VALUES (1, NULL), (7, f(2))'
+    >>> without_defaults("SELECT DEFAULT, 1", ["7"])
+    'SELECT 7, 1'
     """
     reader = Reader.of(query)
-    if not reader.sees("VALUES"):
-        return query
-    return edited(query, _edits(reader, defaults))
+    if reader.sees("VALUES"):
+        return edited(query, _edits(reader, defaults))
+    return edited(query, _edits_of_select(reader, defaults)) if reader.sees("SELECT") else query
+
+
+def _edits_of_select(reader: Reader, defaults: Sequence[str]) -> Iterator[Edit]:
+    """Return the edits of a SELECT without FROM. With FROM, DEFAULT may be the name of a column."""
+    words = reader.words
+    if any(word.says("FROM") for word in words):
+        return
+    depth = number = 0
+    for before, word, after in zip(words, words[1:], [*words[2:], None], strict=False):
+        depth += word.says("(") - word.says(")")
+        is_whole = before.text.upper() in ("SELECT", ",") and (after is None or after.says(","))
+        if depth == 0 and word.says("DEFAULT") and is_whole:
+            yield Edit(word.start, word.end, defaults[number] if number < len(defaults) else NO_DEFAULT)
+        number += depth == 0 and word.says(",")
 
 
 def _edits(reader: Reader, defaults: Sequence[str]) -> Iterator[Edit]:

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from table_format import Table
-from table_format.errors import ConflictError, InvalidInputError, SnapshotNotFound, TagNotFound
+from table_format.errors import BranchNotFound, ConflictError, InvalidInputError, SnapshotNotFound, TagNotFound
 from table_format.model.schema_change import SetOption
 from table_format.procedures.operations import InProcess
 from table_format.procedures.registry import PROCEDURES
@@ -60,6 +60,68 @@ def test_compact_merges_everything_or_what_is_due_in_the_partitions_given(shop: 
     assert rows_of(table) == [(1, "a", 2), (1, "b", 2)]
 
 
+def test_compact_chooses_partitions_by_a_condition_or_by_their_age(shop: Shop) -> None:
+    table = shop.table(**{"write-only": "true"})
+    for partition in "abc":
+        for value in range(2):
+            shop.append(table, (1, partition, value))
+    shop.clock.ms += HOUR
+
+    def files() -> int:
+        return table.scan().plan().file_count
+
+    assert shop.call("compact", where="dt > 'z'") == DONE
+    assert shop.call("compact", partition_idle_time="10 h") == DONE
+    assert files() == 6
+    assert shop.call("compact", where="dt = 'b' OR dt LIKE 'x%'") == DONE
+    assert files() == 5
+    assert shop.call("compact", partition_idle_time="4 h") == DONE
+    assert files() == 4
+    assert shop.call("compact", partition_idle_time="1 h") == DONE
+    assert files() == 3
+    unpartitioned = shop.warehouse.table("u", options={"write-only": "true"}, primary_keys=["id"])
+    for value in range(2):
+        shop.append(unpartitioned, (1, "a", value))
+    assert shop.call("compact", "db.u", partition_idle_time="1 h") == DONE
+    assert unpartitioned.scan().plan().file_count == 2
+    shop.clock.ms += HOUR
+    assert shop.call("compact", "db.u", partition_idle_time="1 h") == DONE
+    assert unpartitioned.scan().plan().file_count == 1
+    with pytest.raises(InvalidInputError, match=r"the partition columns are none"):
+        shop.call("compact", "db.u", where="id = 1")
+
+
+def test_compact_database_compacts_the_tables_whose_names_match(shop: Shop) -> None:
+    tables = {name: shop.warehouse.table(name, options={"write-only": "true"}) for name in ("t", "u", "v")}
+    for value in range(5):
+        for table in tables.values():
+            shop.append(table, (1, "a", value))
+
+    def call(**arguments: object) -> object:
+        found = run_procedure(InProcess(shop.warehouse.catalog), "compact_database", arguments)
+        return found.to_pylist()[0]["result"]
+
+    def files() -> list[int]:
+        return [table.scan().plan().file_count for table in tables.values()]
+
+    assert call(including_databases="other") == "Compact database finished. Success: 0, Failed: 0"
+    chosen = {"including_databases": "d.*|x", "including_tables": r"db\.[tu]", "excluding_tables": r".*\.u"}
+    assert call(**chosen) == "Compact database finished. Success: 1, Failed: 0"
+    assert files() == [1, 5, 5]
+    assert call(excluding_tables="", options="file.format=orc").endswith("Success: 3, Failed: 0")
+    assert files() == [1, 1, 1]
+
+
+def test_compact_database_names_the_tables_that_fail_and_compacts_the_others(shop: Shop) -> None:
+    broken, table = shop.warehouse.table("a"), shop.warehouse.table("b", options={"write-only": "true"})
+    for value in range(5):
+        shop.append(table, (1, "a", value))
+    shop.warehouse.io.overwrite(broken.store.paths.schema(0), b"{}")
+    with pytest.raises(InvalidInputError, match=r"'compact_database': 1 of 2 tables failed: db\.a: "):
+        run_procedure(InProcess(shop.warehouse.catalog), "compact_database")
+    assert table.scan().plan().file_count == 1
+
+
 def test_compact_puts_rows_in_order(shop: Shop) -> None:
     table = shop.warehouse.table("t")
     shop.append(table, (3, "a", 1), (1, "a", 2))
@@ -75,7 +137,10 @@ def test_compact_puts_rows_in_order(shop: Shop) -> None:
         ({"order_by": "id", "order_strategy": "none"}, "argument 'order_by' needs an order_strategy other than 'none'"),
         ({"order_by": "id", "buckets": "1"}, "remove 'buckets'"),
         ({"compact_strategy": "half"}, "argument 'compact_strategy': expected one of full, minor, found str 'half'"),
-        ({"where": "id = 1"}, "'compact' has no argument 'where'"),
+        ({"where": "id = 1"}, "column 'id' .* the partition columns are dt"),
+        ({"where": "dt = 'a'", "partitions": "dt=a"}, "partitions and where both choose partitions"),
+        ({"where": "dt = 'a'", "partition_idle_time": "1 h"}, "where and partition_idle_time both choose partitions"),
+        ({"order_by": "id", "partition_idle_time": "1 h"}, "'partition_idle_time' chooses partitions to merge"),
     ],
 )
 def test_compact_refuses_arguments_that_contradict_each_other(
@@ -91,6 +156,10 @@ def test_rescale_gives_another_number_of_buckets(shop: Shop) -> None:
     shop.append(table, *((i, "a", i) for i in range(20)))
     assert shop.call("rescale", bucket_num="4", partitions="dt=a") == DONE
     assert {split.bucket for split in table.scan().plan()} == {0, 1, 2, 3}
+    assert shop.call("rescale", bucket_num="2", where="dt > 'a'") == DONE
+    assert {split.bucket for split in table.scan().plan()} == {0, 1, 2, 3}
+    assert shop.call("rescale", bucket_num="2", where="dt = 'a'") == DONE
+    assert {split.bucket for split in table.scan().plan()} == {0, 1}
 
 
 def test_rewrite_file_index_counts_partitions_and_indexes(shop: Shop) -> None:
@@ -98,7 +167,8 @@ def test_rewrite_file_index_counts_partitions_and_indexes(shop: Shop) -> None:
     for number, dt in enumerate("aab"):
         shop.append(table, (number, dt, number))
     shop.warehouse.catalog.alter_table("db.t", SetOption("file-index.bitmap.columns", "v"))
-    assert shop.call("rewrite_file_index", partitions="dt=a") == [{"written_partitions": 1, "written_indexes": 2}]
+    assert shop.call("rewrite_file_index", where="dt = 'x'") == [{"written_partitions": 0, "written_indexes": 0}]
+    assert shop.call("rewrite_file_index", where="dt = 'a'") == [{"written_partitions": 1, "written_indexes": 2}]
     assert shop.call("rewrite_file_index") == [{"written_partitions": 1, "written_indexes": 1}]
     assert shop.call("rewrite_file_index") == [{"written_partitions": 0, "written_indexes": 0}]
 
@@ -169,11 +239,44 @@ def test_tags_are_made_moved_renamed_expired_and_deleted(shop: Shop) -> None:
     shop.clock.ms += 2 * HOUR
     assert shop.call("expire_tags", dry_run=True) == [{"expired_tags": "one"}]
     assert shop.call("expire_tags") == [{"expired_tags": "one"}]
+    with pytest.raises(TagNotFound):
+        shop.call("delete_tag", tag="two,missing,three")
+    assert set(table.tags()) == {"two", "three"}
     assert shop.call("delete_tag", tag="two, three") == DONE
     assert table.tags() == {}
     with pytest.raises(TagNotFound):
         shop.call("delete_tag", tag="two")
     assert shop.call("trigger_tag_automatic_creation") == DONE
+
+
+def test_a_tag_is_created_from_a_time(shop: Shop) -> None:
+    table = shop.table(**{"write-only": "true"})
+    times = []
+    for value in range(3):
+        shop.append(table, (1, "a", value))
+        times.append(shop.clock.now_ms())
+    for number, time in enumerate((times[0] - 1, times[1], str(times[1] + 1))):
+        (row,) = shop.call("create_tag_from_timestamp", tag=f"t{number}", timestamp=time, time_retained="1 d")
+        snapshot = number + 1
+        assert (row["tagName"], row["snapshot"], row["commit_time"]) == (f"t{number}", snapshot, times[snapshot - 1])
+        assert table.tags()[f"t{number}"].snapshot.id == snapshot
+    with pytest.raises(SnapshotNotFound, match=r"db\.t has no snapshot with a commit time of"):
+        shop.call("create_tag_from_timestamp", tag="late", timestamp=times[2] + 1)
+    shop.call("expire_snapshots", retain_max=1, retain_min=1, retain_floor="0 s")
+    (row,) = shop.call("create_tag_from_timestamp", tag="kept", timestamp=times[1])
+    assert row["snapshot"] == 2
+
+
+def test_a_table_is_rolled_back_to_a_watermark(shop: Shop) -> None:
+    table = shop.table(**{"write-only": "true"})
+    for value, watermark in enumerate((None, 100, 200, None)):
+        table.append(keyed([(1, "a", value)]), watermark=watermark)
+    with pytest.raises(SnapshotNotFound, match="no snapshot with a watermark of at most 99; the lowest is 100"):
+        shop.call("rollback_to_watermark", watermark=99)
+    assert shop.call("rollback_to_watermark", watermark="199") == [
+        {"previous_snapshot_id": 4, "current_snapshot_id": 2}
+    ]
+    assert rows_of(table) == [(1, "a", 1)]
 
 
 def test_automatic_tags_are_made_on_demand(shop: Shop) -> None:
@@ -201,6 +304,9 @@ def test_branches_are_made_renamed_forwarded_and_deleted(shop: Shop) -> None:
     assert shop.call("fast_forward", branch="c") == DONE
     assert rows_of(shop.warehouse.reopened(table)) == [(1, "a", 1), (2, "a", 2)]
     assert shop.call("create_branch", branch="d") == DONE
+    with pytest.raises(BranchNotFound):
+        shop.call("delete_branch", branch="c,missing,d")
+    assert set(table.branches()) == {"c", "d"}
     assert shop.call("delete_branch", branch="c,d") == DONE
     assert table.branches() == {}
 

@@ -68,7 +68,9 @@ def test_a_star_in_a_merge_sets_all_columns() -> None:
     assert found == MergeStatement(T, SqlName(("d", "s")), "t.k = s.k", (WhenMatched(),))
 
 
-@pytest.mark.parametrize("text", ["DELETE FROM t USING s"])
+@pytest.mark.parametrize(
+    "text", ["DELETE FROM t USING s", "UPDATE t SET a = s.a FROM s WHERE t.k = s.k", "UPDATE t SET a = f(b) FROM (s)"]
+)
 def test_an_unsupported_clause_is_refused(text: str) -> None:
     with pytest.raises(UnsupportedFeature, match="is not supported"):
         read(text)
@@ -93,6 +95,16 @@ def test_a_syntax_error_names_its_line_and_column(text: str, column: int) -> Non
 def test_a_merge_may_change_the_schema() -> None:
     found = read("MERGE WITH SCHEMA EVOLUTION INTO d.t USING d.s ON t.k = s.k WHEN NOT MATCHED THEN INSERT *")
     assert found == MergeStatement(T, SqlName(("d", "s")), "t.k = s.k", (WhenNotMatched(),), evolves=True)
+
+
+def test_from_in_an_expression_is_part_of_it() -> None:
+    text = "UPDATE t SET a = b IS DISTINCT FROM c, d = extract(year FROM e) + (SELECT max(x) FROM y) WHERE f = 1"
+    found = read(text)
+    assert isinstance(found, UpdateStatement)
+    assert [value for _, value in found.assignments] == [
+        "b IS DISTINCT FROM c",
+        "extract(year FROM e) + (SELECT max(x) FROM y)",
+    ]
 
 
 def test_an_alias_of_the_source_may_name_its_columns() -> None:

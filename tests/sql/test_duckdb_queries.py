@@ -29,7 +29,7 @@ def test_table_names_are_found_in_a_query_that_cannot_be_parsed() -> None:
 @pytest.mark.parametrize(
     ("clause", "is_version", "value"),
     [
-        ("VERSION AS OF 3", True, "3"),
+        ("VERSION AS OF 3", True, 3),
         ("for version as of 'tag'", True, "tag"),
         ("TIMESTAMP AS OF '2026-01-31 12:00:00'", False, "2026-01-31 12:00:00"),
         ("FOR SYSTEM_TIME AS OF '2026-01-31'", False, "2026-01-31"),

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from table_format.errors import InvalidSql, UnsupportedFeature
+from table_format.sql.qualifiers import Relation
 from table_format.sql.references import TableUse, names_in, tables_of
-from table_format.sql.splices import edited
+from table_format.sql.splices import Edit, edited
 
 
 def names(text: str) -> list[str]:
@@ -114,7 +117,50 @@ def test_an_alias_is_inserted_after_a_sample() -> None:
 
 def test_the_database_is_removed_from_qualified_columns() -> None:
     query = "SELECT d.t.a, t.b, x.t.c FROM d.t WHERE D.T.k = 1"
-    assert edited(query, tables_of(query).edits) == "SELECT t.a, t.b, x.t.c FROM d.t WHERE T.k = 1"
+    assert edited(query, tables_of(query).edits) == "SELECT `t`.a, t.b, x.t.c FROM d.t WHERE `t`.k = 1"
+
+
+ALIASED = {
+    "SELECT d.t.k, t.k, paimon.D.T.k, d.t.* FROM t": "SELECT `t`.k, t.k, `t`.k, `t`.* FROM t AS `t`",
+    "SELECT x.t.k FROM x.t JOIN y.t ON x.t.k = y.t.k": (
+        "SELECT `x.t`.k FROM x.t AS `x.t` JOIN y.t AS `y.t` ON `x.t`.k = `y.t`.k"
+    ),
+    "SELECT * FROM x.t WHERE t.a = 1 AND EXISTS (SELECT 1 FROM t WHERE t.k = x.t.k)": (
+        "SELECT * FROM x.t AS `x.t` WHERE `x.t`.a = 1 AND EXISTS (SELECT 1 FROM t AS `d.t` WHERE `d.t`.k = `x.t`.k)"
+    ),
+    "SELECT * FROM x.t WHERE EXISTS (SELECT 1 FROM u AS t WHERE t.k = x.t.k)": (
+        "SELECT * FROM x.t AS `x.t` WHERE EXISTS (SELECT 1 FROM u AS t WHERE t.k = `x.t`.k)"
+    ),
+    "SELECT t.* FROM x.t UNION ALL SELECT t.k FROM y.t": (
+        "SELECT `x.t`.* FROM x.t AS `x.t` UNION ALL SELECT `y.t`.k FROM y.t AS `y.t`"
+    ),
+    "WITH t AS (SELECT t.k FROM x.t) SELECT t.k FROM t": "WITH t AS (SELECT t.k FROM x.t AS `t`) SELECT t.k FROM t",
+    "SELECT t.a.b, a.b.c FROM d.t": "SELECT t.a.b, a.b.c FROM d.t AS `t`",
+}
+
+
+def aliased(query: str, outer: Sequence[Relation] = ()) -> str:
+    found = tables_of(query, database=("paimon", "d"), outer=outer)
+    aliases = [Edit(use.alias_at, use.alias_at, f" AS `{use.alias}`") for use in found.tables if not use.has_alias]
+    return edited(query, [*found.edits, *aliases])
+
+
+@pytest.mark.parametrize("query", ALIASED)
+def test_columns_are_qualified_with_the_aliases_of_their_tables(query: str) -> None:
+    assert aliased(query) == ALIASED[query]
+
+
+def test_a_name_of_two_tables_is_ambiguous() -> None:
+    with pytest.raises(InvalidSql, match="line 1, column 8: 't' is the name of two tables; write the database"):
+        aliased("SELECT t.k FROM t JOIN x.t ON true")
+
+
+def test_an_expression_names_columns_of_the_table_of_its_statement() -> None:
+    outer = [Relation(("paimon", "d", "t"), "t")]
+    assert aliased("SELECT d.t.k = 1", outer) == "SELECT `t`.k = 1"
+    assert aliased("SELECT d.t.k IN (SELECT x.t.k FROM x.t WHERE t.v = d.t.v)", outer) == (
+        "SELECT `t`.k IN (SELECT `x.t`.k FROM x.t AS `x.t` WHERE `x.t`.v = `t`.v)"
+    )
 
 
 def test_calls_of_paimon_incremental_query_and_max_pt_are_found() -> None:

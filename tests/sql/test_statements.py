@@ -112,6 +112,10 @@ def test_parameters_are_replaced_by_their_values() -> None:
 def test_default_is_null_in_values_and_a_name_elsewhere() -> None:
     assert without_defaults("VALUES (1, DEFAULT), (default, 'DEFAULT')") == "VALUES (1, NULL), (NULL, 'DEFAULT')"
     assert without_defaults("SELECT default, a FROM t") == "SELECT default, a FROM t"
+    assert without_defaults("SELECT f(default), 1, DEFAULT", ["7", "8"]) == "SELECT f(default), 1, NULL"
+    assert without_defaults("SELECT DEFAULT, DEFAULT UNION ALL SELECT 1, 2", ["7"]) == (
+        "SELECT 7, DEFAULT UNION ALL SELECT 1, 2"
+    )
 
 
 REFUSED = {

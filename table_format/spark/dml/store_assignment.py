@@ -1,7 +1,8 @@
 """Casts values to the types of columns, like Spark's store assignment (``spark.sql.storeAssignmentPolicy`` = ANSI).
 
-Numbers are cast to any numeric type, atomic values to text, and dates and timestamps to each other. Other types need
-an explicit cast. A number that does not fit its column is an error, even if ``spark.sql.ansi.enabled`` is false.
+Numbers are cast to any numeric type, atomic values to text, and dates and timestamps to each other. Fields of ROW types
+are matched by name. Other types need an explicit cast. A number that does not fit its column is an error, even if
+``spark.sql.ansi.enabled`` is false.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ def stored(value: Column, given: spark_types.DataType, field: DataField, table: 
         InvalidData: values of this type need an explicit cast.
     """
     wanted = spark_type(field.type, field.name)
+    value, given = in_order(value, given, wanted), ordered_type(given, wanted)
     if _plain(given) == _plain(wanted):
         return value
     if isinstance(given, spark_types.NullType):
@@ -45,6 +47,58 @@ def stored(value: Column, given: spark_types.DataType, field: DataField, table: 
     found = value.try_cast(wanted)
     text = F.concat(F.lit(f"table {table}: column '{field.name}' is {field.type}, which cannot hold "), value)
     return F.when(value.isNotNull() & found.isNull(), F.raise_error(text).cast(wanted)).otherwise(found)
+
+
+def ordered_type(given: spark_types.DataType, wanted: spark_types.DataType) -> spark_types.DataType:
+    """Return a type with the fields of its structs in the order and with the spelling of another type.
+
+    Structs with other names, apart from case, stay as they are.
+
+    >>> given, wanted = (spark_types.StructType.fromDDL(ddl) for ddl in ("B int, a long", "a int, b int"))
+    >>> ordered_type(given, wanted).simpleString()
+    'struct<a:bigint,b:int>'
+    """
+    match given, wanted:
+        case spark_types.ArrayType(), spark_types.ArrayType():
+            return spark_types.ArrayType(ordered_type(given.elementType, wanted.elementType), given.containsNull)
+        case spark_types.MapType(), spark_types.MapType():
+            values = ordered_type(given.valueType, wanted.valueType)
+            return spark_types.MapType(given.keyType, values, given.valueContainsNull)
+        case spark_types.StructType(), spark_types.StructType() if _same_names(given, wanted):
+            of_name = {field.name.lower(): field for field in given.fields}
+            pairs = [(of_name[field.name.lower()], field) for field in wanted.fields]
+            return spark_types.StructType(
+                [
+                    spark_types.StructField(theirs.name, ordered_type(ours.dataType, theirs.dataType), ours.nullable)
+                    for ours, theirs in pairs
+                ]
+            )
+    return given
+
+
+def in_order(value: Column, given: spark_types.DataType, wanted: spark_types.DataType) -> Column:
+    """Return a value of the type ``given`` as a value of its ``ordered_type``."""
+    if ordered_type(given, wanted) == given:
+        return value
+    match given, wanted:
+        case spark_types.ArrayType(), spark_types.ArrayType():
+            return F.transform(value, lambda element: in_order(element, given.elementType, wanted.elementType))
+        case spark_types.MapType(), spark_types.MapType():
+            return F.transform_values(value, lambda _, item: in_order(item, given.valueType, wanted.valueType))
+        case spark_types.StructType(), spark_types.StructType():
+            of_name = {field.name.lower(): field for field in given.fields}
+            pairs = [(of_name[field.name.lower()], field) for field in wanted.fields]
+            fields = (
+                in_order(value.getField(ours.name), ours.dataType, theirs.dataType).alias(theirs.name)
+                for ours, theirs in pairs
+            )
+            return F.when(value.isNotNull(), F.struct(*fields))
+    return value
+
+
+def _same_names(given: spark_types.StructType, wanted: spark_types.StructType) -> bool:
+    names = [sorted(field.name.lower() for field in each.fields) for each in (given, wanted)]
+    return names[0] == names[1] and len(set(names[0])) == len(names[0])
 
 
 def is_storable(given: spark_types.DataType, wanted: spark_types.DataType) -> bool:

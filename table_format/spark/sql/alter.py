@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from table_format.errors import BranchNotFound, TagNotFound
 from table_format.model.schema_change import SchemaChange
+from table_format.procedures.history import missing_first
 from table_format.spark.dml.clauses import Names
 from table_format.spark.sql.results import nothing
 from table_format.spark.sql.session import SqlSession
@@ -49,17 +50,19 @@ def run_alter_statement(session: SqlSession, statement: AlterStatement) -> DataF
         case SetTag():
             _set_tag(session.data_table(name), statement)
         case DeleteTags(tags=tags, if_exists=if_exists):
-            for tag in tags:
+            table = session.data_table(name)
+            for tag in missing_first(tags, table.tags()):
                 with suppress(*([TagNotFound] if if_exists else [])):
-                    session.data_table(name).delete_tag(tag)
+                    table.delete_tag(tag)
         case RenameTag(tag=tag, new_tag=new_tag):
             session.data_table(name).rename_tag(tag, new_tag)
         case CreateBranch():
             _create_branch(session.data_table(name), statement)
         case DeleteBranches(branches=branches, if_exists=if_exists):
-            for branch in branches:
+            table = session.data_table(name)
+            for branch in missing_first(branches, table.branches()):
                 with suppress(*([BranchNotFound] if if_exists else [])):
-                    session.data_table(name).delete_branch(branch)
+                    table.delete_branch(branch)
         case RenameBranch(branch=branch, new_branch=new_branch):
             session.data_table(name).rename_branch(branch, new_branch)
     return nothing(session.spark)
@@ -97,5 +100,8 @@ def _set_tag(table: Table, statement: SetTag) -> None:
 
 def _create_branch(table: Table, statement: CreateBranch) -> None:
     if statement.replaces and statement.branch in table.branches():
+        if statement.tag is not None and statement.tag not in table.tags():
+            message = f"tag '{statement.tag}' does not exist; branch '{statement.branch}' was not replaced"
+            raise TagNotFound(message)
         table.delete_branch(statement.branch)
     table.create_branch(statement.branch, tag=statement.tag, ignore_if_exists=statement.if_not_exists)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from table_format.errors import InvalidInputError
 from table_format.model.schema import TableSchema
@@ -13,7 +14,7 @@ from table_format.spark.names import quoted
 from table_format.spark.sql.expressions import Expressions, expressions_of
 from table_format.spark.sql.queries import frame_of_query
 from table_format.spark.sql.results import nothing
-from table_format.spark.sql.session import SqlSession
+from table_format.spark.sql.session import CATALOG_NAME, SqlSession
 from table_format.spark.sql.tables import spelled
 from table_format.sql.changes import (
     Assignments,
@@ -27,12 +28,22 @@ from table_format.sql.changes import (
     WhenNotMatchedBySource,
 )
 from table_format.sql.definitions import default_literal
+from table_format.sql.qualifiers import Relation
 from table_format.sql.reader import SqlName
+from table_format.sql.references import full_name
 from table_format.sql.values import NO_DEFAULT
 from table_format.table.changes.merge_into import Delete, Insert, MatchedClause, Update
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+_SOURCE: Final = "source"
+"""The name of the query of a MERGE without an alias."""
+
+_PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+_FULL: Final = 3
+"""The number of parts of a full name."""
 
 _ValuesOf: TypeAlias = Callable[[Expressions, Assignments], dict[str, str]]
 """Maps columns to the texts of their new values."""
@@ -41,29 +52,60 @@ _ValuesOf: TypeAlias = Callable[[Expressions, Assignments], dict[str, str]]
 def run_change_statement(session: SqlSession, statement: ChangeStatement) -> DataFrame:
     """Change rows in one commit. Errors are those of ``Lake.update``, ``Lake.delete`` and ``Lake.merge``."""
     name = session.table_name(statement.name)
-    alias = statement.alias or statement.name.parts[-1]
-    values_of = partial(_values, session.data_table(name).schema, alias)
-    with expressions_of(session) as texts:
+    relations = _relations(session, statement)
+    target = relations[0]
+    values_of = partial(_values, session.data_table(name).schema, target)
+    # A table with an alias is known only by it.
+    known = [relation for relation in relations if len(relation.name) > 1]
+    with expressions_of(session, known) as texts:
         match statement:
             case UpdateStatement(assignments=assignments, condition=condition):
-                session.tables.update(name, values_of(texts, assignments), _optional(texts, condition), alias=alias)
+                values = values_of(texts, assignments)
+                session.tables.update(name, values, _optional(texts, condition), alias=target.alias)
             case DeleteStatement(condition=condition):
-                session.tables.delete(name, _optional(texts, condition), alias=alias)
+                session.tables.delete(name, _optional(texts, condition), alias=target.alias)
             case MergeStatement():
-                _merge(session, texts, statement, name, alias, values_of)
+                _merge(session, texts, statement, name, relations, values_of)
     return nothing(session.spark)
 
 
+def _relations(session: SqlSession, statement: ChangeStatement) -> tuple[Relation, ...]:
+    """Return the table of a statement and the source of a MERGE."""
+    found = [_relation(session, statement.name, statement.alias)]
+    if isinstance(statement, MergeStatement):
+        source, alias = statement.source, statement.source_alias
+        if isinstance(source, SqlName):
+            found.append(_relation(session, source, alias))
+        else:
+            found.append(Relation((alias or _SOURCE,), alias or _SOURCE))
+        target, other = found
+        if target.alias.lower() == other.alias.lower() and len(target.name) == len(other.name) == _FULL:
+            # Tables of the same name in different databases.
+            found = [Relation(each.name, ".".join(each.name[1:])) for each in found]
+    return tuple(found)
+
+
+def _relation(session: SqlSession, name: SqlName, alias: str | None) -> Relation:
+    if alias is not None:
+        return Relation((alias.lower(),), alias)
+    return Relation(full_name(name, (CATALOG_NAME, session.state.database)), name.parts[-1])
+
+
 def _merge(
-    session: SqlSession, texts: Expressions, statement: MergeStatement, name: str, alias: str, values_of: _ValuesOf
+    session: SqlSession,
+    texts: Expressions,
+    statement: MergeStatement,
+    name: str,
+    relations: Sequence[Relation],
+    values_of: _ValuesOf,
 ) -> None:
     source = statement.source
+    alias, source_alias = (relation.alias for relation in relations)
     if isinstance(source, SqlName):
         name_of_source = ".".join(map(quoted, source.parts))
         frame = frame_of_query(session, f"SELECT * FROM {name_of_source}")  # noqa: S608 - within back-quotes
-        source_alias = statement.source_alias or source.parts[-1]
     else:
-        frame, source_alias = frame_of_query(session, source), statement.source_alias or "source"
+        frame = frame_of_query(session, source)
     if statement.source_columns:
         frame = _renamed(frame, statement.source_columns, source_alias)
     of_kind: dict[type[WhenClause], list[MatchedClause | Insert]] = {
@@ -106,17 +148,31 @@ def _optional(texts: Expressions, text: str | None) -> str | None:
     return None if text is None else texts.readable(text)
 
 
-def _values(schema: TableSchema, alias: str, texts: Expressions, assignments: Assignments) -> dict[str, str]:
+def _values(schema: TableSchema, target: Relation, texts: Expressions, assignments: Assignments) -> dict[str, str]:
     """Return the texts of new values by column. A column may be qualified with the name of its table."""
     values: dict[str, str] = {}
     for path, text in assignments:
-        parts = path[1:] if len(path) > 1 and path[0].lower() == alias.lower() else path
-        column = ".".join(parts)
+        column = _column(_unqualified(path, target))
         if column in values:
             message = f"column '{column}' is given two values; give it one"
             raise InvalidInputError(message)
         values[column] = _default(schema, column) if text.strip().upper() == "DEFAULT" else texts.readable(text)
     return values
+
+
+def _unqualified(path: Sequence[str], target: Relation) -> Sequence[str]:
+    """Return the path of a column without the name of its table."""
+    lower = tuple(part.lower() for part in path)
+    for qualifier in (*reversed(target.qualifiers), (target.name[-1],)):
+        if len(path) > len(qualifier) and lower[: len(qualifier)] == qualifier:
+            return path[len(qualifier) :]
+    return path
+
+
+def _column(path: Sequence[str]) -> str:
+    """Return a path as text. Spark parses the names of fields, so all but plain ones are quoted."""
+    name, *fields = path
+    return ".".join([name, *(field if _PLAIN.fullmatch(field) else quoted(field) for field in fields)])
 
 
 def _default(schema: TableSchema, column: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
@@ -12,6 +12,7 @@ from table_format.spark.names import quoted
 from table_format.spark.sql.queries import spliced
 from table_format.spark.sql.session import SqlSession
 from table_format.sql.parameters import with_parameters
+from table_format.sql.qualifiers import Relation
 
 _SELECT: Final = "SELECT "
 _NUMBERS: Final = count()
@@ -19,9 +20,10 @@ _NUMBERS: Final = count()
 
 @dataclass(frozen=True, slots=True)
 class Expressions:
-    """Converts the expressions of one statement to a form that Spark can evaluate."""
+    """Converts the expressions of one statement to a form that Spark can evaluate. ``relations`` are its tables."""
 
     session: SqlSession
+    relations: Sequence[Relation] = ()
     _views: list[str] = field(default_factory=list)
 
     def readable(self, text: str) -> str:
@@ -32,7 +34,7 @@ class Expressions:
             NotFoundError: a table, snapshot or tag does not exist.
         """
         given = with_parameters(text, self.session.parameters)
-        found, frames = spliced(self.session, _SELECT + given)
+        found, frames = spliced(self.session, _SELECT + given, self.relations)
         views = {}
         for place, frame in frames.items():
             views[place] = f"__paimon_expression_{next(_NUMBERS)}"
@@ -47,9 +49,9 @@ class Expressions:
 
 
 @contextmanager
-def expressions_of(session: SqlSession) -> Iterator[Expressions]:
-    """Return the expressions of one statement. Their views are dropped afterwards."""
-    expressions = Expressions(session)
+def expressions_of(session: SqlSession, relations: Sequence[Relation] = ()) -> Iterator[Expressions]:
+    """Return the expressions of one statement on these tables. Their views are dropped afterwards."""
+    expressions = Expressions(session, relations)
     try:
         yield expressions
     finally:

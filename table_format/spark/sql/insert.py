@@ -16,12 +16,14 @@ from table_format.spark.names import column
 from table_format.spark.sql.expressions import expressions_of
 from table_format.spark.sql.queries import frame_of_query
 from table_format.spark.sql.results import nothing
-from table_format.spark.sql.session import SqlSession
+from table_format.spark.sql.session import CATALOG_NAME, SqlSession
 from table_format.spark.sql.stored_types import stored
 from table_format.spark.sql.tables import spelled
 from table_format.spark.types import spark_type
 from table_format.sql.definitions import default_literal
 from table_format.sql.insert import OF_QUERY, Insert
+from table_format.sql.qualifiers import Relation
+from table_format.sql.references import full_name
 from table_format.sql.values import NO_DEFAULT, without_defaults
 
 if TYPE_CHECKING:
@@ -45,7 +47,8 @@ def run_insert(session: SqlSession, statement: Insert) -> DataFrame:
     given, named = _partition(schema, statement)
     rows = _rows(session, name, schema, statement, given, merges_schema=table.options.write.merge_schema)
     if statement.replaces is not None:
-        with expressions_of(session) as texts:
+        target = Relation(full_name(statement.name, (CATALOG_NAME, session.state.database)), statement.name.parts[-1])
+        with expressions_of(session, [target]) as texts:
             where = texts.readable(statement.replaces)
             session.tables.write(rows, name, "overwrite", where=where, options=options)
         return nothing(session.spark)
@@ -97,7 +100,7 @@ def _rows(
             f"({', '.join(found.columns)})"
         )
         raise InvalidData(message)
-    rows = stored(found, listed)
+    rows = stored(found, listed, by_name=statement.by_name)
     present = {field.name for field in listed}
     for field in schema.fields:
         if field.name not in present:

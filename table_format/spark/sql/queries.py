@@ -12,12 +12,13 @@ from table_format.spark.read.metadata_columns import METADATA_COLUMNS
 from table_format.spark.read.queried_frames import queried
 from table_format.spark.sql.max_partition import max_partition
 from table_format.spark.sql.pushed import filter_of, limit_arguments, limit_of
-from table_format.spark.sql.session import SqlSession
+from table_format.spark.sql.session import CATALOG_NAME, SqlSession
 from table_format.sql.conditions import Condition, conditions_of
 from table_format.sql.definitions import text_literal
 from table_format.sql.first_rows import FirstRows, first_rows_of
 from table_format.sql.hidden_columns import hidden_names, star_edits
 from table_format.sql.needs import named_columns
+from table_format.sql.qualifiers import Relation
 from table_format.sql.queries import Explain, OfEngine, Query, QueryStatement
 from table_format.sql.reader import Reader, SqlName
 from table_format.sql.references import (
@@ -72,14 +73,16 @@ def frame_of_query(session: SqlSession, text: str) -> DataFrame:
     )
 
 
-def spliced(session: SqlSession, text: str) -> tuple[str, Mapping[str, DataFrame]]:
+def spliced(session: SqlSession, text: str, outer: Sequence[Relation] = ()) -> tuple[str, Mapping[str, DataFrame]]:
     """Return a query with ``{name}`` in place of each table and other braces doubled, and the DataFrames by name.
+
+    ``outer`` are tables outside of the query whose columns it may name.
 
     Raises:
         InvalidSql: the query names a table of the catalog and cannot be parsed.
         NotFoundError: a table, snapshot or tag does not exist.
     """
-    splicing = _Splicing(session, _named(session, text))
+    splicing = _Splicing(session, _named(session, text), outer)
     found = splicing.of_text(text, session.state.database)
     return (_escaped(text) if found is None else found), splicing.frames
 
@@ -107,7 +110,7 @@ def _named(session: SqlSession, text: str) -> frozenset[str] | None:
 
 def _of_engine(session: SqlSession, text: str) -> DataFrame:
     words = Reader.of(text)
-    if words.sees("SET") or words.sees("RESET"):
+    if (words.sees("SET") or words.sees("RESET")) and not (words.sees("SET", "VAR") or words.sees("SET", "VARIABLE")):
         if words.sees("SET", "SPARK", ".", "PAIMON"):
             feature = "table options in the settings of a session"
             advice = "use a hint /*+ OPTIONS(...) */ after the table, or ALTER TABLE ... SET TBLPROPERTIES"
@@ -139,11 +142,12 @@ _NOTHING: Final = _Pushed()
 class _Splicing:
     """Builds the text of a query for Spark, and the DataFrames for its placeholders.
 
-    Each state of a table occurs once. ``named`` are the names in the query.
+    Each state of a table occurs once. ``named`` are the names in the query, ``outer`` are tables outside of it.
     """
 
     session: SqlSession
     named: frozenset[str] | None
+    outer: Sequence[Relation] = ()
     frames: dict[str, DataFrame] = field(default_factory=dict)
     _places: dict[tuple[str, tuple[tuple[str, str], ...], tuple[str, ...]], str] = field(default_factory=dict)
     _views: list[str] = field(default_factory=list)
@@ -152,7 +156,8 @@ class _Splicing:
         """Return the text with placeholders; ``None`` if it names no table of the catalog."""
         session = self.session.within(database)
         try:
-            found = tables_of(text, session.parameters)
+            place = (CATALOG_NAME, database)
+            found = tables_of(text, session.parameters, database=place, outer=self.outer)
         except InvalidSql:
             if names_known_table(session, text):
                 raise
@@ -197,7 +202,8 @@ class _Splicing:
     def _of_table(
         self, session: SqlSession, text: str, use: TableUse, pushed: _Pushed, hidden: Sequence[str]
     ) -> list[Edit]:
-        alias = [] if use.has_alias else [Edit(use.alias_at, use.alias_at, f" AS {quoted(use.name.parts[-1])}")]
+        own = use.name.parts[-1]
+        alias = [] if use.has_alias else [Edit(use.alias_at, use.alias_at, f" AS {quoted(use.alias or own)}")]
         if use.select_at is not None:
             alias.append(Edit(use.select_at, use.name.start, "SELECT * FROM "))
         view = session.state.views.get(_view_name(use))
@@ -209,7 +215,7 @@ class _Splicing:
                 fail_at(
                     text, use.name.start, f"'{use.name}' is not a table of the catalog, so it accepts no OPTIONS hint"
                 )
-            return []
+            return alias if use.alias not in (None, own) else []
         travel = _travel_options(session, use.travel)
         for key in use.options.keys() & travel.keys():
             fail_at(
@@ -303,10 +309,8 @@ def _travel_options(session: SqlSession, travel: Travel | None) -> dict[str, str
         return {}
     if travel.is_version:
         return {"scan.version": str(travel.value)}
-    # Spark evaluates functions, with its time zone and the current time.
-    time = session.spark.sql(
-        f"VALUES (unix_millis(CAST({travel.text} AS TIMESTAMP)))", dict(session.parameters) or None
-    )
+    # Spark evaluates functions, with its time zone and the current time. A subquery may read tables of the catalog.
+    time = frame_of_query(session, f"SELECT unix_millis(CAST({travel.text} AS TIMESTAMP))")
     millis = time.collect()[0][0]
     if millis is None:
         message = f"TIMESTAMP AS OF {travel.text}: this is not a time"

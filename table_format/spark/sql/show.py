@@ -138,8 +138,11 @@ def _fields(session: SqlSession, name: str) -> Sequence[DataField]:
 
 
 def _view(session: SqlSession, name: SqlName) -> DataFrame | None:
-    """Return the rows of a temporary view of the lake; ``None`` if the name is not one."""
-    if str(name).lower() not in session.state.views:
+    """Return the rows of a temporary view of the lake or of Spark; ``None`` if the name is not one."""
+    if len(name.parts) != 1:
+        return None
+    is_ours = str(name).lower() in session.state.views
+    if not is_ours and (session.find(name) is not None or not session.spark.catalog.tableExists(quoted(str(name)))):
         return None
     return frame_of_query(session, f"TABLE {quoted(name.parts[0])}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from table_format.counted import counted
@@ -9,6 +10,7 @@ from table_format.errors import AlreadyExistsError, InvalidInputError
 from table_format.spark.sql.queries import frame_of_query, names_known_table
 from table_format.spark.sql.results import nothing
 from table_format.spark.sql.session import SqlSession
+from table_format.sql.parameters import with_parameters
 from table_format.sql.views import CreateView, DropView, ViewStatement
 
 if TYPE_CHECKING:
@@ -40,6 +42,8 @@ def _create(session: SqlSession, key: str, statement: CreateView) -> None:
     if key in session.state.views and not statement.or_replace:
         message = f"view '{key}' already exists; use CREATE OR REPLACE TEMPORARY VIEW"
         raise AlreadyExistsError(message)
+    # A later query of the view has other parameters.
+    statement = replace(statement, query=with_parameters(statement.query, session.parameters))
     found = len(frame_of_query(session, statement.query).columns)
     if statement.columns and len(statement.columns) != found:
         message = f"view '{key}' names {counted(len(statement.columns), 'column')}, but its query has {found}"

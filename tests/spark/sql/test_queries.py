@@ -87,6 +87,14 @@ QUERIES: dict[str, list[tuple[Any, ...]]] = {
     "SELECT a.k FROM t a LEFT ANTI JOIN t VERSION AS OF 1 b ON a.k = b.k": [(3,), (4,)],
     "SELECT count(*) FROM t TIMESTAMP AS OF current_timestamp()": [(4,)],
     "SELECT count(*) FROM t /*+ OPTIONS('scan.snapshot-id' = '1') */ x, t": [(8,)],
+    "SELECT count(*) FROM t /* a */ /*+ OPTIONS('scan.snapshot-id' = '1') */ -- b\n WHERE t.k > 0": [(2,)],
+    "SELECT '/*+ OPTIONS(x) */', k FROM t -- /*+ OPTIONS('scan.snapshot-id' = '1') */\n WHERE k = 4": [
+        ("/*+ OPTIONS(x) */", 4)
+    ],
+    "SELECT count(*) FROM t TIMESTAMP AS OF (SELECT max(commit_time) + INTERVAL 1 DAY FROM t$snapshots)": [(4,)],
+    # names with a database
+    "SELECT s.t.k, paimon.s.u.dt FROM t JOIN u ON s.t.k = s.u.k WHERE t.k = 2": [(2, "y")],
+    "SELECT s.t.* FROM s.t WHERE s.t.k = 1": [(1, "a")],
     # changes
     "SELECT * FROM paimon_incremental_query('t', 1, 3)": [(2, "c"), (3, "{d}"), (4, "e")],
     "SELECT paimon_incremental_query.k FROM paimon_incremental_query('s.t', 2, 3)": [(4,)],
@@ -174,7 +182,9 @@ def test_a_view_shows_the_current_state_of_its_table(shop: TestLake) -> None:
     assert rows(shop, "SELECT x.n, w.text FROM x JOIN w USING (n)") == [(14, "e")]
     shop.lake.sql("INSERT INTO t VALUES (5, 'f'); CREATE DATABASE other; USE other")
     assert rows(shop, "SELECT q.text FROM x q WHERE n > 14") == [("f",)]
-    shop.lake.sql("DROP VIEW x; CREATE OR REPLACE TEMPORARY VIEW w AS SELECT 7 AS n FROM s.t LIMIT 1")
+    shop.lake.sql("DROP VIEW x; CREATE TEMPORARY VIEW y AS SELECT v FROM s.t WHERE k = :key OR v = ':key'", key=2)
+    assert rows(shop, "SELECT * FROM y WHERE v = :value", value="c") == [("c",)]
+    shop.lake.sql("CREATE OR REPLACE TEMPORARY VIEW w AS SELECT 7 AS n FROM s.t LIMIT 1")
     assert rows(shop, "SELECT * FROM w") == [(7,)]
 
 

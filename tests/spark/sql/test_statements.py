@@ -229,6 +229,9 @@ def test_tags_are_created_replaced_renamed_and_deleted(shop: TestLake) -> None:
     assert rows(shop, "SELECT count(*) FROM t VERSION AS OF 'a'") == [(2,)]
     shop.lake.sql("ALTER TABLE t RENAME TAG b TO c")
     assert rows(shop, "SHOW TAGS t") == [("a",), ("c",)]
+    with pytest.raises(TagNotFound):
+        shop.lake.sql("ALTER TABLE t DELETE TAG `a,c,nope`")
+    assert rows(shop, "SHOW TAGS t") == [("a",), ("c",)]
     shop.lake.sql("ALTER TABLE t DELETE TAG `a,c`; ALTER TABLE t DELETE TAG IF EXISTS a")
     assert rows(shop, "SHOW TAGS t") == []
     with pytest.raises(TagNotFound):
@@ -244,6 +247,8 @@ def test_branches_are_created_written_and_deleted(shop: TestLake) -> None:
     assert rows(shop, "SELECT * FROM `t$branch_b$snapshots`") != []
     assert rows(shop, "SELECT * FROM t") == [(1,)]
     assert rows(shop, "SHOW BRANCHES t") == [("b",)]
+    with pytest.raises(TagNotFound, match="branch 'b' was not replaced"):
+        shop.lake.sql("ALTER TABLE t CREATE OR REPLACE BRANCH b AS OF TAG nope")
     shop.lake.sql("CALL sys.fast_forward('t', 'b')")
     assert rows(shop, "SELECT * FROM t") == [(1,), (2,)]
     shop.lake.sql("ALTER TABLE t RENAME BRANCH b TO c; ALTER TABLE t DELETE BRANCH c")
@@ -273,6 +278,7 @@ def test_views_and_queries_are_described_and_views_are_shown(shop: TestLake) -> 
     try:
         assert rows(shop, "DESCRIBE W") == [("a", "int", None), ("b", "date", None)]
         assert rows(shop, "SHOW COLUMNS IN w") == [("a",), ("b",)]
+        assert rows(shop, "DESCRIBE three_numbers") == [("id", "bigint", None)]
         assert rows(shop, "DESC QUERY SELECT k + 1L AS n FROM t") == [("n", "bigint", None)]
         assert rows(shop, "SHOW VIEWS LIKE 'W|three*'") == [("", "three_numbers", True), ("", "w", True)]
         assert rows(shop, "SHOW VIEWS IN s 'w'") == [("", "w", True)]
@@ -328,7 +334,7 @@ def test_a_table_is_analyzed(shop: TestLake) -> None:
 
 def test_rows_are_inserted_by_position_by_names_and_with_columns_left_out(shop: TestLake) -> None:
     shop.lake.sql("CREATE TABLE t (a INT, b STRING, c DOUBLE)")
-    shop.lake.sql("INSERT INTO t VALUES (1, 'x', 2.5), (2, NULL, DEFAULT)")
+    shop.lake.sql("INSERT INTO t VALUES (1, 'x', 2.5); INSERT INTO t SELECT 2, NULL, DEFAULT")
     shop.lake.sql("INSERT INTO t (C, a) SELECT 4, 3; INSERT INTO t BY NAME SELECT 'y' AS b, 5S AS A")
     assert rows(shop, "SELECT * FROM t") == [(1, "x", 2.5), (2, None, None), (3, None, 4.0), (5, "y", None)]
 
@@ -397,11 +403,32 @@ def test_replace_where_replaces_the_partitions_that_match(shop: TestLake) -> Non
         " WHERE dt = 'z'"
     )
     assert rows(shop, "SELECT * FROM t") == [(1, "x"), (30, "z")]
-    shop.lake.sql("INSERT INTO t BY NAME REPLACE WHERE t.dt = :day SELECT 'x' AS dt, 7 AS a", day="x")
+    shop.lake.sql("INSERT INTO t BY NAME REPLACE WHERE s.t.dt = :day SELECT 'x' AS dt, 7 AS a", day="x")
     assert rows(shop, "SELECT * FROM t") == [(30, "z"), (7, "x")]
     with pytest.raises(InvalidInputError, match="`a` is not a partition column"):
         shop.lake.sql("INSERT INTO t REPLACE WHERE a = 7 VALUES (8, 'x')")
     assert rows(shop, "SELECT count(*) FROM t") == [(2,)]
+
+
+def test_fields_of_rows_are_matched_by_name_except_in_an_insert_by_position(shop: TestLake) -> None:
+    shop.lake.sql(
+        "CREATE TABLE t (k INT, s STRUCT<a: INT, b: ARRAY<STRUCT<x: INT, y: INT>>>,"
+        " m MAP<STRING, STRUCT<p: INT, q: INT>>);"
+        "INSERT INTO t BY NAME SELECT named_struct('B', array(named_struct('y', 2L, 'x', 1)), 'a', 7) AS s, 1 AS k,"
+        " map('z', named_struct('q', 4, 'p', 3)) AS m;"
+        "INSERT INTO t SELECT 2, named_struct('b', 5, 'a', NULL), NULL; INSERT INTO t BY NAME SELECT 3 AS k, NULL AS s"
+    )
+    shown = "SELECT k, s.a, s.b[0].x, s.b[0].y, m['z'].p FROM t"
+    assert rows(shop, shown) == [(1, 7, 1, 2, 3), (2, 5, None, None, None), (3, None, None, None, None)]
+    shop.lake.sql(
+        "UPDATE t SET s = named_struct('b', array(named_struct('y', 20, 'x', 10)), 'a', 70) WHERE k = 1;"
+        "MERGE INTO t USING (SELECT 2 AS k, named_struct('b', NULL, 'A', 50) AS s, map() AS m) u ON t.k = u.k"
+        " WHEN MATCHED THEN UPDATE SET *"
+    )
+    assert rows(shop, shown)[:2] == [(1, 70, 10, 20, 3), (2, 50, None, None, None)]
+    for fields in ("'a', 1, 'c', 2", "'a', 1"):
+        with pytest.raises(InvalidData, match=r"column 's' is struct<.*, and a value needs fields of the same names"):
+            shop.lake.sql(f"INSERT INTO t BY NAME SELECT named_struct({fields}) AS s")
 
 
 def test_whole_tables_are_inserted_and_copied(shop: TestLake) -> None:
@@ -497,12 +524,36 @@ def test_subqueries_of_changes_read_tables_of_the_catalog(shop: TestLake) -> Non
     assert not [view for view in shop.spark.catalog.listTables() if view.name.startswith("__paimon")]
 
 
+def test_columns_of_changes_may_be_qualified_with_the_database(shop: TestLake) -> None:
+    shop.lake.sql(
+        "CREATE DATABASE IF NOT EXISTS other; CREATE TABLE other.t (k INT, v STRING); INSERT INTO other.t VALUES"
+        " (2, 'B'), (3, 'C'); CREATE TABLE t (k INT, v STRING); INSERT INTO t VALUES (1, 'a'), (2, 'b'), (4, 'd');"
+        "UPDATE s.t SET s.t.v = concat(s.t.v, '!') WHERE paimon.s.t.k = 1;"
+        "DELETE FROM t WHERE s.t.k > 3 AND NOT EXISTS (SELECT 1 FROM other.t WHERE other.t.k = s.t.k)"
+    )
+    assert rows(shop, "TABLE t") == [(1, "a!"), (2, "b")]
+    shop.lake.sql(
+        "MERGE INTO t USING other.t ON s.t.k = other.t.k WHEN MATCHED THEN UPDATE SET s.t.v = other.t.v"
+        " WHEN NOT MATCHED THEN INSERT (s.t.k, v) VALUES (other.t.k, other.t.v)"
+    )
+    assert rows(shop, "TABLE t") == [(1, "a!"), (2, "B"), (3, "C")]
+
+
+def test_fields_with_odd_names_are_updated(shop: TestLake) -> None:
+    shop.lake.sql(
+        "CREATE TABLE t (`a.b` INT, s STRUCT<`in ner`: INT, `d.e`: STRING, `汉`: INT>);"
+        "INSERT INTO t VALUES (1, named_struct('in ner', 1, 'd.e', 'x', '汉', 3));"
+        "UPDATE t SET `a.b` = 2, s.`in ner` = 5, t.s.`d.e` = '{', s.`汉` = 4 WHERE t.s.`d.e` = 'x'"
+    )
+    assert rows(shop, "SELECT `a.b`, s.* FROM t") == [(2, 5, "{", 4)]
+
+
 def test_two_values_for_a_column_are_refused(shop: TestLake) -> None:
     shop.lake.sql(APPEND)
     shop.lake.sql("INSERT INTO t VALUES (1, 'a')")
     with pytest.raises(InvalidInputError, match="column 'v' is given two values"):
         shop.lake.sql("UPDATE t SET v = 'x', t.v = 'y'")
-    with pytest.raises(UnsupportedFeature, match="a parameter of type list in UPDATE, DELETE and MERGE"):
+    with pytest.raises(UnsupportedFeature, match="a parameter of type list in UPDATE, DELETE, MERGE and CREATE VIEW"):
         shop.lake.sql("DELETE FROM t WHERE k = :keys", keys=[1])
     assert len(shop.lake.catalog.load_table("s.t").snapshots()) == 1  # type: ignore[union-attr]  # a data table
 
