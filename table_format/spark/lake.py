@@ -36,6 +36,7 @@ from table_format.spark.sql.attached_tables import attach
 from table_format.spark.sql.run import run_script
 from table_format.spark.sql.session import SqlSession, SqlState
 from table_format.spark.stream.frames import OutputMode, start_query, streaming_frame
+from table_format.spark.stream.streamed import streamed
 from table_format.spark.system import system_frame
 from table_format.spark.table_writer import TableWriter
 from table_format.spark.write.frames import explain_write, with_constants, write_frame
@@ -273,16 +274,17 @@ class Lake:
         selects.
 
         With ``read.changelog`` = true, it shows every change, with the row kind in the column ``rowkind``.
-        ``options`` are dynamic options; docs/streaming.md lists those of streams.
+        ``t$audit_log`` is ``t`` with this option. ``options`` are dynamic options; docs/streaming.md lists those of
+        streams.
 
         >>> lake.read_stream("shop.orders", **{"read.changelog": "true"})  # doctest: +SKIP
 
         Raises:
             ColumnNotFound: a column does not exist.
+            InvalidOption: an option has no effect on a stream, or a stream cannot start in this way.
             UnsupportedFeature: the merge engine combines rows of several commits, and the table has no changelog.
         """
-        table = self._data_table(name).for_reader(Reader.SPARK_STREAM, options)
-        return streaming_frame(self.spark, table, columns)
+        return streaming_frame(self.spark, streamed(self.catalog.load_any(name), options), columns)
 
     def write_stream(
         self,
