@@ -39,8 +39,8 @@ from table_format.spark.stream.frames import OutputMode, start_query, streaming_
 from table_format.spark.stream.streamed import streamed
 from table_format.spark.system import system_frame
 from table_format.spark.table_writer import TableWriter
-from table_format.spark.write.frames import explain_write, with_constants, write_frame
-from table_format.spark.write.merged_schema import with_all_columns, with_merged_schema
+from table_format.spark.write.frames import check_frame, explain_write, with_constants, write_frame
+from table_format.spark.write.merged_schema import changes_for, with_all_columns, with_merged_schema
 from table_format.table.changes.assignments import Values
 from table_format.table.changes.merge_into import Insert, MatchedClause
 from table_format.table.changes.row_changes import RowChanges
@@ -308,9 +308,14 @@ class Lake:
         ... )  # doctest: +SKIP
 
         Raises:
+            InvalidData: columns do not fit the table. Nothing was started.
             UnsupportedFeature: the mode is ``update`` and the session is Spark Connect.
         """
         table = self._data_table(name).for_reader(Reader.WRITE, options or {})
+        if table.options.write.merge_schema:
+            changes_for(table.facts, frame.schema)  # The first micro-batch changes the table.
+        else:
+            check_frame(frame.schema, table.facts)
         mode: WriteMode = "overwrite" if output_mode == "complete" else "append"
         whole = {DYNAMIC_PARTITION_OVERWRITE.key: "false"} if output_mode == "complete" else {}
 

@@ -25,7 +25,7 @@ from table_format.spark.source.places import Place
 from table_format.spark.source.read_schema import check_read_schema
 from table_format.spark.source.reader import PaimonReader
 from table_format.spark.source.system_reader import system_source
-from table_format.spark.source.targets import check_writable, target_of
+from table_format.spark.source.targets import stream_target_of, target_of
 from table_format.spark.source.time_travel import refuse_time_travel
 from table_format.spark.source.writer import PaimonWriter
 from table_format.spark.stream.commit_users import user_of_checkpoint
@@ -36,7 +36,6 @@ from table_format.spark.stream.shown import shown_fields, with_row_kind
 from table_format.spark.stream.streamed import streamed
 from table_format.spark.stream.writer import PaimonStreamWriter
 from table_format.spark.types import spark_schema
-from table_format.spark.write.frames import check_frame
 from table_format.table.read.scan import shown_schema
 from table_format.table.system.table import SystemTable
 from table_format.table.table import Table
@@ -146,6 +145,7 @@ class PaimonDataSource(datasource.DataSource):
         """Return a writer of one micro-batch. With ``overwrite``, a micro-batch replaces all rows.
 
         Raises:
+            TableNotFound: the table does not exist.
             UnsupportedFeature: the table cannot be written this way, or ``toTable`` names it.
             InvalidInputError: the query does not have its own checkpoint.
             InvalidData: the columns do not fit the table.
@@ -158,10 +158,7 @@ class PaimonDataSource(datasource.DataSource):
             )
             raise UnsupportedFeature(feature, message)
         refuse_time_travel(self.options, "a write", "leave it out")
-        table = _table(self.options).current()
-        refuse_unread(table.dynamic_options, Reader.WRITE)
-        check_writable(table)
-        check_frame(schema, table.facts)
+        table = stream_target_of(Place.of(self.options), schema)
         return PaimonStreamWriter(table, user_of_checkpoint(self.options), replacing=overwrite)
 
 

@@ -265,8 +265,8 @@ class StreamScan:
     def _rolled_back(self) -> SnapshotNotFound:
         latest = self.facts.snapshots.latest_id()
         message = (
-            f"{self.facts.name}: the stream is at snapshot {self._next}; since then, the table was rolled back or created "
-            f"again, and its latest snapshot is {latest}{RESTART}"
+            f"{self.facts.name}: the stream is at snapshot {self._next}; since then, the table was rolled back or "
+            f"created again, and its latest snapshot is {latest}{RESTART}"
         )
         return SnapshotNotFound(message)
 

@@ -70,9 +70,7 @@ class Checkpoint:
 
 def data_source_of(table: Table, options: Mapping[str, str] | None = None) -> PaimonDataSource:
     """Return the data source with the options of ``readStream``."""
-    return PaimonDataSource(
-        CaseInsensitiveDict({IS_STREAM: "true", "path": table.store.paths.root, **(options or {})})
-    )
+    return PaimonDataSource(CaseInsensitiveDict({IS_STREAM: "true", "path": table.store.paths.root, **(options or {})}))
 
 
 def source_of(table: Table, options: Mapping[str, str] | None = None, *, tasks: int = 2) -> PaimonStreamReader:
