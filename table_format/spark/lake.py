@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from table_format.catalog.load import load_catalog
@@ -309,7 +310,7 @@ class Lake:
 
         Raises:
             InvalidData: columns do not fit the table. Nothing was started.
-            UnsupportedFeature: the mode is ``update`` and the session is Spark Connect.
+            UnsupportedFeature: the session is Spark Connect, and the library cannot read the store of the checkpoint.
         """
         table = self._data_table(name).for_reader(Reader.WRITE, options or {})
         if table.options.write.merge_schema:
@@ -318,19 +319,10 @@ class Lake:
             check_frame(frame.schema, table.facts)
         mode: WriteMode = "overwrite" if output_mode == "complete" else "append"
         whole = {DYNAMIC_PARTITION_OVERWRITE.key: "false"} if output_mode == "complete" else {}
-
-        def write(batch: DataFrame, number: int, commit_user: str) -> None:
-            given = {**(options or {}), **whole}
-            self.write(batch, name, mode, commit_user=commit_user, identifier=number, options=given)
-
+        given = {**(options or {}), **whole}
+        write = partial(_write_batch, self.catalog, SqlState(attached=self.sql_state.attached), name, mode, given)
         return start_query(
-            frame,
-            table,
-            write,
-            checkpoint=checkpoint,
-            output_mode=output_mode,
-            trigger=trigger,
-            query_name=query_name,
+            frame, write, checkpoint=checkpoint, output_mode=output_mode, trigger=trigger, query_name=query_name
         )
 
     def write_to(self, frame: DataFrame, name: str) -> TableWriter:
@@ -559,3 +551,18 @@ class Lake:
             message = f"'{name}' is a system table; name the table itself"
             raise InvalidInputError(message)
         return table
+
+
+def _write_batch(
+    catalog: Catalog,
+    state: SqlState,
+    name: str,
+    mode: WriteMode,
+    options: Mapping[str, str],
+    batch: DataFrame,
+    number: int,
+    commit_user: str,
+) -> None:
+    """Write a micro-batch. On Connect, this runs in a process of the server."""
+    lake = Lake(batch.sparkSession, catalog, state)
+    lake.write(batch, name, mode, commit_user=commit_user, identifier=number, options=options)
