@@ -248,7 +248,10 @@ def _stopping_the_query() -> Iterator[None]:
     try:
         yield
     except (SnapshotNotFound, TableReplaced) as error:
-        message = f"{str(error).removesuffix(RESTART)}. The streaming query cannot continue: {_NEW_CHECKPOINT}"
+        # The advice for users of ``StreamScan`` is replaced, but not how to keep snapshots.
+        reason, _, advice = str(error).partition(RESTART)
+        _, stop, how_to_keep = advice.partition(". ")
+        message = f"{reason}. The streaming query cannot continue: {_NEW_CHECKPOINT}{stop}{how_to_keep}"
         raise type(error)(message) from error
     except SchemaChanged as error:
         message = f"{error}. All earlier rows were read: restart the streaming query with the same checkpoint"

@@ -40,7 +40,7 @@ _Plan = TypeVar("_Plan", Plan, "Plan | None")
 _AT_LEAST_ONCE: Final = "at-least-once"
 
 RESTART: Final = ". Restart the stream"
-"""The advice at the end of the error of a stream that has lost its position."""
+"""The beginning of the advice in the error of a stream that has lost its position."""
 
 
 class StreamScan:
@@ -255,7 +255,7 @@ class StreamScan:
             earliest = self._changes.earliest_id()
             message = (
                 f"{self.facts.name}: the changes of snapshot {next_id} expired before they were read; those of "
-                f"{earliest} to {latest} exist. Restart the stream, or continue with restore({earliest}). To keep "
+                f"{earliest} to {latest} exist{RESTART}, or continue with restore({earliest}). To keep "
                 f"unread changes, set a {CONSUMER_ID.key} for the stream, or retain snapshots longer "
                 f"(snapshot.time-retained, snapshot.num-retained.max)"
             )
