@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from table_format.catalog.load import load_catalog
@@ -310,7 +309,7 @@ class Lake:
 
         Raises:
             InvalidData: columns do not fit the table. Nothing was started.
-            UnsupportedFeature: the session is Spark Connect, and the library cannot read the store of the checkpoint.
+            UnsupportedFeature: the mode is ``update`` and the session is Spark Connect.
         """
         table = self._data_table(name).for_reader(Reader.WRITE, options or {})
         if table.options.write.merge_schema:
@@ -320,9 +319,18 @@ class Lake:
         mode: WriteMode = "overwrite" if output_mode == "complete" else "append"
         whole = {DYNAMIC_PARTITION_OVERWRITE.key: "false"} if output_mode == "complete" else {}
         given = {**(options or {}), **whole}
-        write = partial(_write_batch, self.catalog, SqlState(attached=self.sql_state.attached), name, mode, given)
+
+        def write(batch: DataFrame, number: int, commit_user: str) -> None:
+            self.write(batch, name, mode, commit_user=commit_user, identifier=number, options=given)
+
         return start_query(
-            frame, write, checkpoint=checkpoint, output_mode=output_mode, trigger=trigger, query_name=query_name
+            frame,
+            table,
+            write,
+            checkpoint=checkpoint,
+            output_mode=output_mode,
+            trigger=trigger,
+            query_name=query_name,
         )
 
     def write_to(self, frame: DataFrame, name: str) -> TableWriter:
@@ -551,18 +559,3 @@ class Lake:
             message = f"'{name}' is a system table; name the table itself"
             raise InvalidInputError(message)
         return table
-
-
-def _write_batch(
-    catalog: Catalog,
-    state: SqlState,
-    name: str,
-    mode: WriteMode,
-    options: Mapping[str, str],
-    batch: DataFrame,
-    number: int,
-    commit_user: str,
-) -> None:
-    """Write a micro-batch. On Connect, this runs in a process of the server."""
-    lake = Lake(batch.sparkSession, catalog, state)
-    lake.write(batch, name, mode, commit_user=commit_user, identifier=number, options=options)

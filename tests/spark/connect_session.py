@@ -47,13 +47,11 @@ def rows_of_many_to_compare(lake: Lake) -> Iterator[list[Any]]:
 
 def streamed(lake: Lake, checkpoint: Path) -> tuple[list[int], int, int]:
     """Return the micro-batches of a query that is started twice, and its written rows and snapshots."""
-    # Neither dynamic buckets nor the mode ``update`` go through ``format("paimon")``.
-    lake.sql("CREATE TABLE s.copy (id BIGINT, n INT) TBLPROPERTIES ('primary-key' = 'id', 'bucket' = '-1')")
+    lake.sql("CREATE TABLE s.copy (id BIGINT, n INT)")
     found = []
     for _ in range(2):
         rows = lake.read_stream("s.a")
-        now = {"availableNow": True}
-        query = lake.write_stream(rows, "s.copy", checkpoint=str(checkpoint), output_mode="update", trigger=now)
+        query = lake.write_stream(rows, "s.copy", checkpoint=str(checkpoint), trigger={"availableNow": True})
         query.awaitTermination()
         found += [progress["batchId"] for progress in query.recentProgress]
         lake.write(lake.spark.range(7, 9).selectExpr("id", "CAST(id AS INT) AS n"), "s.a")

@@ -12,16 +12,13 @@ from collections.abc import Mapping
 from typing import Final
 
 from table_format.errors import BadEncoding, InvalidInputError, UnsupportedFeature
-from table_format.io.file_io import FileIO
 from table_format.io.sound_files import read_file
 from table_format.io.stores import STORES, scheme_of
 
 CHECKPOINT: Final = "checkpointLocation"
 """The Spark option with the checkpoint of a query."""
 
-_FOREACH_BATCH: Final = (
-    "write with Lake.write_stream on a classic session, or with foreachBatch and Lake.write(commit_user=, identifier=)"
-)
+_FOREACH_BATCH: Final = "write with Lake.write_stream, or with foreachBatch and Lake.write(commit_user=, identifier=)"
 
 
 def user_of(query_id: str) -> str:
@@ -48,24 +45,15 @@ def user_of_checkpoint(options: Mapping[str, str]) -> str:
             "micro-batches; Spark does not pass a checkpoint from the settings of the session to a data source"
         )
         raise InvalidInputError(message)
-    store, path = metadata_of(place)
+    scheme = scheme_of(place)
+    store = STORES.get(scheme)
+    if store is None or store.options is not None:
+        feature = f"format('paimon') with a checkpoint in the store '{scheme}'"
+        raise UnsupportedFeature(feature, f"{feature} is not supported: {_FOREACH_BATCH}")
+    path = f"{store.path_of(place).rstrip('/')}/metadata"
     try:
-        query_id = json.loads(read_file(store, path))["id"]
+        query_id = json.loads(read_file(store.open(None), path))["id"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         message = f"the checkpoint contains no query id ({error})"
         raise BadEncoding(path, message) from error
     return user_of(query_id)
-
-
-def metadata_of(checkpoint: str) -> tuple[FileIO, str]:
-    """Return the store and the path of the file with the query id. It exists from the start of the query on.
-
-    Raises:
-        UnsupportedFeature: the checkpoint is in a store that this library cannot read.
-    """
-    scheme = scheme_of(checkpoint)
-    store = STORES.get(scheme)
-    if store is None or store.options is not None:
-        feature = f"format('paimon') or Spark Connect with a checkpoint in the store '{scheme}'"
-        raise UnsupportedFeature(feature, f"{feature} is not supported: {_FOREACH_BATCH}")
-    return store.open(None), f"{store.path_of(checkpoint).rstrip('/')}/metadata"

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
 from pyspark.sql.types import StructType
 
-from table_format.errors import InvalidInputError
+from table_format.errors import InvalidInputError, UnsupportedFeature
 from table_format.model.identifier import branch_suffix
-from table_format.spark.stream.commit_users import CHECKPOINT, metadata_of, user_of, user_of_checkpoint
+from table_format.spark.stream.commit_users import CHECKPOINT, user_of
 from table_format.spark.stream.shown import with_row_kind
 from table_format.spark.tasks.code_shipping import is_connect
 from table_format.spark.types import spark_schema
@@ -46,6 +45,7 @@ def streaming_frame(spark: SparkSession, table: Table, columns: Sequence[str] | 
 
 def start_query(
     frame: DataFrame,
+    table: Table,
     write: WriteBatch,
     *,
     checkpoint: str,
@@ -55,13 +55,11 @@ def start_query(
 ) -> StreamingQuery:
     """Start a query that writes each micro-batch once.
 
-    In a classic session, ``write`` is called in this process. On Connect, a process of the server calls it, so it must
-    be picklable.
-
+    In a classic session, ``write`` is called in this process. On Connect, the sink of ``format("paimon")`` writes.
 
     Raises:
         InvalidInputError: the output mode does not exist.
-        UnsupportedFeature: on Connect, the checkpoint is in a store that this library cannot read.
+        UnsupportedFeature: the mode is ``update`` on Connect, where Spark does not support it for Python data sources.
     """
     if output_mode not in get_args(OutputMode):
         message = f"output mode '{output_mode}' is not known; modes are {', '.join(get_args(OutputMode))}"
@@ -72,8 +70,10 @@ def start_query(
     if query_name is not None:
         writer = writer.queryName(query_name)
     if is_connect(frame.sparkSession):
-        metadata_of(checkpoint)  # Its store is checked here.
-        return writer.foreachBatch(BatchOnServer(write, checkpoint)).start()
+        if output_mode == "update":
+            feature = "output mode 'update' on Spark Connect"
+            raise UnsupportedFeature(feature, f"{feature} is not supported; write with foreachBatch and Lake.write")
+        return writer.format("paimon").options(**table.dynamic_options).start(_path(table))
 
     def write_batch(batch: DataFrame, number: int) -> None:
         query_id = batch.sparkSession.sparkContext.getLocalProperty(_QUERY_ID)
@@ -85,18 +85,6 @@ def start_query(
     return writer.foreachBatch(write_batch).start()
 
 
-@dataclass(frozen=True, slots=True)
-class BatchOnServer:
-    """Writes micro-batches in a process of a Connect server. There, only the checkpoint contains the query id."""
-
-    write: WriteBatch
-    checkpoint: str
-
-    def __call__(self, batch: DataFrame, number: int) -> None:
-        """Write a micro-batch."""
-        self.write(batch, number, user_of_checkpoint({CHECKPOINT: self.checkpoint}))
-
-
 def _path(table: Table) -> str:
-    """Return the path of a table or a branch for ``load``."""
+    """Return the path of a table or a branch for ``load`` and ``start``."""
     return f"{table.store.paths.root}{branch_suffix(table.store.paths.branch)}"

@@ -12,7 +12,7 @@ from typing import Any
 
 from table_format import Insert, Update
 from table_format.spark import paimon
-from tests.spark.cluster.job import CONF, ROWS, places, streamed
+from tests.spark.cluster.job import CONF, ROWS, places
 
 
 def main(master: str, directory: Path) -> None:
@@ -33,7 +33,6 @@ def main(master: str, directory: Path) -> None:
     facts["merged"] = [merged.updated, merged.inserted]
     path = lake.catalog.load_table("s.t").store.paths.root  # type: ignore[union-attr]
     facts["source"] = spark.read.format("paimon").load(path).where("v = -1").count()
-    facts["streamed"] = streamed(lake, directory)
     spark.stop()
     print("FACTS " + json.dumps(facts))
 

@@ -92,4 +92,3 @@ def test_a_connect_client_writes_reads_and_merges_on_a_cluster(tmp_path: Path) -
     assert facts["read"] == [ROWS - 10, sum(range(10, ROWS))]
     assert facts["merged"] == [5, 5]
     assert facts["source"] == 10
-    assert facts["streamed"] == [ROWS + 5, 1]

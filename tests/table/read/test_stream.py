@@ -196,7 +196,7 @@ def test_a_new_stream_from_an_expired_snapshot_begins_with_the_earliest(three_co
 def test_a_position_behind_the_end_of_history_is_an_error(three_commits: Table) -> None:
     stream = three_commits.stream()
     stream.restore(9)
-    with pytest.raises(SnapshotNotFound, match="at snapshot 9; since then, .* its latest snapshot is 3"):
+    with pytest.raises(SnapshotNotFound, match=r"at snapshot 9; since then, .* its latest snapshot is 3"):
         stream.next_plan()
 
 
