@@ -36,10 +36,11 @@ from table_format.spark.sql.attached_tables import attach
 from table_format.spark.sql.run import run_script
 from table_format.spark.sql.session import SqlSession, SqlState
 from table_format.spark.stream.frames import OutputMode, start_query, streaming_frame
+from table_format.spark.stream.streamed import streamed
 from table_format.spark.system import system_frame
 from table_format.spark.table_writer import TableWriter
-from table_format.spark.write.frames import explain_write, with_constants, write_frame
-from table_format.spark.write.merged_schema import with_all_columns, with_merged_schema
+from table_format.spark.write.frames import check_frame, explain_write, with_constants, write_frame
+from table_format.spark.write.merged_schema import changes_for, with_all_columns, with_merged_schema
 from table_format.table.changes.assignments import Values
 from table_format.table.changes.merge_into import Insert, MatchedClause
 from table_format.table.changes.row_changes import RowChanges
@@ -273,16 +274,17 @@ class Lake:
         selects.
 
         With ``read.changelog`` = true, it shows every change, with the row kind in the column ``rowkind``.
-        ``options`` are dynamic options; docs/streaming.md lists those of streams.
+        ``t$audit_log`` is ``t`` with this option. ``options`` are dynamic options; docs/streaming.md lists those of
+        streams.
 
         >>> lake.read_stream("shop.orders", **{"read.changelog": "true"})  # doctest: +SKIP
 
         Raises:
             ColumnNotFound: a column does not exist.
+            InvalidOption: an option has no effect on a stream, or a stream cannot start in this way.
             UnsupportedFeature: the merge engine combines rows of several commits, and the table has no changelog.
         """
-        table = self._data_table(name).for_reader(Reader.SPARK_STREAM, options)
-        return streaming_frame(self.spark, table, columns)
+        return streaming_frame(self.spark, streamed(self.catalog.load_any(name), options), columns)
 
     def write_stream(
         self,
@@ -306,14 +308,19 @@ class Lake:
         ... )  # doctest: +SKIP
 
         Raises:
+            InvalidData: columns do not fit the table. Nothing was started.
             UnsupportedFeature: the mode is ``update`` and the session is Spark Connect.
         """
         table = self._data_table(name).for_reader(Reader.WRITE, options or {})
+        if table.options.write.merge_schema:
+            changes_for(table.facts, frame.schema)  # The first micro-batch changes the table.
+        else:
+            check_frame(frame.schema, table.facts)
         mode: WriteMode = "overwrite" if output_mode == "complete" else "append"
         whole = {DYNAMIC_PARTITION_OVERWRITE.key: "false"} if output_mode == "complete" else {}
+        given = {**(options or {}), **whole}
 
         def write(batch: DataFrame, number: int, commit_user: str) -> None:
-            given = {**(options or {}), **whole}
             self.write(batch, name, mode, commit_user=commit_user, identifier=number, options=given)
 
         return start_query(

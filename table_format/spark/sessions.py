@@ -15,6 +15,7 @@ from table_format.spark.read.task_groups import parallelism
 from table_format.spark.redaction import mask_secrets
 from table_format.spark.source.data_source import data_source
 from table_format.spark.source.empty_entries import refuse_empty_entries
+from table_format.spark.stream.marked_streams import mark_streams
 from table_format.spark.tasks.code_shipping import is_connect, is_prepared, ship_code
 from table_format.spark.tasks.worker_python import explain_missing_packages
 
@@ -35,6 +36,7 @@ def prepare_session(spark: SparkSession) -> None:
     with _active(spark):
         spark.dataSource.register(data_source(parallelism(spark)))
     refuse_empty_entries(type(spark))
+    mark_streams(spark)
     list_in_few_tasks(spark)
     mask_secrets(spark)
     if not is_connect(spark):

@@ -17,8 +17,7 @@ from typing import ClassVar
 from pyspark.sql import datasource
 from pyspark.sql.types import StructType
 
-from table_format.errors import InvalidInputError, SnapshotNotFound, TableFormatError, UnsupportedFeature
-from table_format.model.schema import TableSchema
+from table_format.errors import InvalidInputError, TableFormatError, UnsupportedFeature
 from table_format.options.spark_stream import READ_CHANGELOG
 from table_format.options.unread import Reader, refuse_unread
 from table_format.spark.source.entries import entry_schema, is_of_entry, options_of, target_options
@@ -26,30 +25,41 @@ from table_format.spark.source.places import Place
 from table_format.spark.source.read_schema import check_read_schema
 from table_format.spark.source.reader import PaimonReader
 from table_format.spark.source.system_reader import system_source
-from table_format.spark.source.targets import check_writable, target_of
+from table_format.spark.source.targets import stream_target_of, target_of
 from table_format.spark.source.time_travel import refuse_time_travel
 from table_format.spark.source.writer import PaimonWriter
 from table_format.spark.stream.commit_users import user_of_checkpoint
+from table_format.spark.stream.marked_streams import FORMAT, is_stream
 from table_format.spark.stream.reader import PaimonStreamReader
 from table_format.spark.stream.refused import RefusedStream
 from table_format.spark.stream.shown import shown_fields, with_row_kind
+from table_format.spark.stream.streamed import streamed
 from table_format.spark.stream.writer import PaimonStreamWriter
 from table_format.spark.types import spark_schema
-from table_format.spark.write.frames import check_frame
-from table_format.table.facts import TableFacts
 from table_format.table.read.scan import shown_schema
 from table_format.table.system.table import SystemTable
 from table_format.table.table import Table
 
 
 def _table(options: Mapping[str, str]) -> Table:
-    """Return the table that the options of a read name."""
+    """Return the table that the options of a batch read or a write name."""
     place = Place.of(options)
     table = place.catalog.load_any(place.name)
     if isinstance(table, SystemTable):
         message = f"'{place.name}' is a system table; read it as a batch"
         raise InvalidInputError(message)
     return table.copy(place.dynamic)
+
+
+def _streamed(options: Mapping[str, str]) -> Table:
+    """Return the table that the options of a stream name.
+
+    Raises:
+        TableFormatError: it has no stream with these options.
+    """
+    refuse_time_travel(options, "a stream", "use 'scan.mode' with 'scan.snapshot-id' or 'scan.timestamp-millis'")
+    place = Place.of(options)
+    return streamed(place.catalog.load_any(place.name), place.dynamic)
 
 
 class PaimonDataSource(datasource.DataSource):
@@ -61,36 +71,27 @@ class PaimonDataSource(datasource.DataSource):
     @classmethod
     def name(cls) -> str:
         """The name in ``format("paimon")``."""
-        return "paimon"
+        return FORMAT
 
     @cached_property
     def _opened(self) -> Table:
-        return _table(self.options)
+        return _streamed(self.options) if is_stream(self.options) else _table(self.options)
 
     def schema(self) -> StructType:
         """Return the columns of the table, or of the snapshot that the options name, with Spark types.
 
-        With ``read.changelog``, the first column is the row kind, as in streaming queries.
+        A stream has the current columns, and with ``read.changelog`` the row kind before them.
+
+        Raises:
+            TableFormatError: the table does not exist, or has no stream with these options.
         """
-        system = system_source(self.options)
+        system = None if is_stream(self.options) else system_source(self.options)
         if system is not None:
             return system.schema()
         facts = self._opened.facts
-        shown = with_row_kind(facts, spark_schema(self._shown(facts).fields))
+        fields = facts.schema.fields if is_stream(self.options) else shown_schema(facts).fields
+        shown = with_row_kind(facts, spark_schema(fields))
         return entry_schema(shown, self.options["path"]) if is_of_entry(self.options) else shown
-
-    @staticmethod
-    def _shown(facts: TableFacts) -> TableSchema:
-        try:
-            return shown_schema(facts)
-        except SnapshotNotFound:
-            # A stream may begin with a future snapshot. A batch read fails when it is planned.
-            return facts.schema
-
-    def _named_by(self, schema: StructType) -> Table:
-        """Return the table of the options, or the one in the column metadata of an entry of the session catalog."""
-        options = options_of(self.options, schema)
-        return self._opened if options == dict(self.options) else _table(options)
 
     def reader(self, schema: StructType) -> datasource.DataSourceReader:
         """Return a batch reader of these columns.
@@ -101,7 +102,9 @@ class PaimonDataSource(datasource.DataSource):
         system = system_source(self.options)
         if system is not None:
             return system.reader(schema)
-        table = self._named_by(schema)
+        # The table of the options, or the one in the column metadata of an entry of the session catalog.
+        options = options_of(self.options, schema)
+        table = self._opened if options == dict(self.options) else _table(options)
         if table.options.spark_stream.read_changelog:
             feature = f"{READ_CHANGELOG.key} of a batch read"
             raise UnsupportedFeature(feature, f"{feature} is not supported; read '{table.identifier}$audit_log'")
@@ -134,11 +137,7 @@ class PaimonDataSource(datasource.DataSource):
             InvalidInputError: the schema of the user does not fit the table.
             UnsupportedFeature: the changes of the table cannot be read as rows.
         """
-        refuse_time_travel(
-            self.options, "a stream", "use 'scan.mode' with 'scan.snapshot-id' or 'scan.timestamp-millis'"
-        )
-        table = self._named_by(schema)
-        refuse_unread(table.dynamic_options, Reader.SPARK_STREAM)
+        table = _streamed(options_of(self.options, schema))
         check_read_schema(schema, shown_fields(table.facts, schema.names))
         return PaimonStreamReader(table.facts, schema, parallelism=self.parallelism)
 
@@ -146,6 +145,7 @@ class PaimonDataSource(datasource.DataSource):
         """Return a writer of one micro-batch. With ``overwrite``, a micro-batch replaces all rows.
 
         Raises:
+            TableNotFound: the table does not exist.
             UnsupportedFeature: the table cannot be written this way, or ``toTable`` names it.
             InvalidInputError: the query does not have its own checkpoint.
             InvalidData: the columns do not fit the table.
@@ -158,10 +158,7 @@ class PaimonDataSource(datasource.DataSource):
             )
             raise UnsupportedFeature(feature, message)
         refuse_time_travel(self.options, "a write", "leave it out")
-        table = _table(self.options).current()
-        refuse_unread(table.dynamic_options, Reader.WRITE)
-        check_writable(table)
-        check_frame(schema, table.facts)
+        table = stream_target_of(Place.of(self.options), schema)
         return PaimonStreamWriter(table, user_of_checkpoint(self.options), replacing=overwrite)
 
 

@@ -13,8 +13,9 @@ from table_format.io.paths import database_name_of
 from table_format.options.registry import BY_KEY
 from table_format.spark.source.time_travel import with_time_travel
 from table_format.spark.stream.commit_users import CHECKPOINT
+from table_format.spark.stream.marked_streams import IS_STREAM
 
-_OWN: Final = frozenset({"path", "table", "warehouse", "branch", CHECKPOINT.lower(), "queryname"})
+_OWN: Final = frozenset({"path", "table", "warehouse", "branch", CHECKPOINT.lower(), IS_STREAM, "queryname"})
 """Keys that are not options of the table."""
 
 _PROVIDER: Final = "provider"

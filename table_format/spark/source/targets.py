@@ -43,16 +43,29 @@ def target_of(place: Place, rows: StructType) -> Target:
     except TableNotFound:
         target = Target(_made(place, rows), place)
     else:
-        if isinstance(opened, SystemTable):
-            message = f"'{place.name}' is a system table, which is read-only"
-            raise InvalidInputError(message)
-        target = Target(opened.for_reader(Reader.WRITE, place.dynamic).current())
+        target = Target(_existing(place, opened))
     try:
         return Target(_checked(place, target.table, rows), target.made_at)
     except BaseException:
         if target.made_at is not None:
             target.made_at.drop()
         raise
+
+
+def stream_target_of(place: Place, rows: StructType) -> Table:
+    """Return the table at a place for a streaming write, which does not create it; otherwise like ``target_of``.
+
+    Raises:
+        TableNotFound: the table does not exist.
+    """
+    return _checked(place, _existing(place, place.catalog.load_any(place.name)), rows)
+
+
+def _existing(place: Place, opened: Table | SystemTable) -> Table:
+    if isinstance(opened, SystemTable):
+        message = f"'{place.name}' is a system table, which is read-only"
+        raise InvalidInputError(message)
+    return opened.for_reader(Reader.WRITE, place.dynamic).current()
 
 
 def _made(place: Place, rows: StructType) -> Table:

@@ -11,9 +11,9 @@ from table_format.errors import InvalidInputError, UnsupportedFeature
 from table_format.model.identifier import branch_suffix
 from table_format.spark.stream.commit_users import CHECKPOINT, user_of
 from table_format.spark.stream.shown import with_row_kind
-from table_format.spark.stream.snapshots import check_streamable
 from table_format.spark.tasks.code_shipping import is_connect
 from table_format.spark.types import spark_schema
+from table_format.table.rows.row_kinds import ROW_KIND
 from table_format.table.table import Table
 
 if TYPE_CHECKING:
@@ -33,10 +33,10 @@ def streaming_frame(spark: SparkSession, table: Table, columns: Sequence[str] | 
 
     Raises:
         ColumnNotFound: a column does not exist.
-        UnsupportedFeature: the changes of the table cannot be read as rows.
     """
     facts = table.facts
-    check_streamable(facts)
+    if columns is not None and facts.options.spark_stream.read_changelog:
+        columns = [name for name in columns if name != ROW_KIND.name]
     fields = facts.schema.fields if columns is None else facts.schema.select(columns)
     shown: StructType = with_row_kind(facts, spark_schema(fields))
     reader = spark.readStream.format("paimon").schema(shown).options(**table.dynamic_options)

@@ -92,21 +92,27 @@ class PaimonStreamReader(datasource.DataSourceStreamReader, SupportsTriggerAvail
         """
         begin = Offset.of(start)
         self._snapshots.require_same_table(begin)
+        self._snapshots.refresh()
         if begin.origin is None:
             begin = self._snapshots.beginning()
         is_limited = not isinstance(limit, ReadAllAvailable)
-        end, rows = self._end(begin, self._limits if is_limited else Limits())
+        end, waiting_rows = self._end(begin, self._limits if is_limited else Limits())
         now_ms = self._facts.store.runtime.clock.now_ms()
-        if end is None or (is_limited and self._until is None and self._waits(rows, now_ms)):
+        if end is None or (is_limited and self._until is None and self._waits(waiting_rows, now_ms)):
             return start
         self._last_batch_ms = now_ms
         return end.to_json()
 
-    def _waits(self, rows: int, now_ms: int) -> bool:
-        return self._last_batch_ms is not None and self._limits.waits(rows, since_last_ms=now_ms - self._last_batch_ms)
+    def _waits(self, rows: int | None, now_ms: int) -> bool:
+        if rows is None or self._last_batch_ms is None:
+            return False
+        return self._limits.waits(rows, since_last_ms=now_ms - self._last_batch_ms)
 
-    def _end(self, begin: Offset, limits: Limits) -> tuple[Offset | None, int]:
-        """Return the end of a micro-batch and its row count; ``None`` as the end if it has no splits."""
+    def _end(self, begin: Offset, limits: Limits) -> tuple[Offset | None, int | None]:
+        """Return the end of a micro-batch; ``None`` if there are no splits.
+
+        Also return the number of its rows; ``None`` if it is full, so that it does not wait for more.
+        """
         end: Offset | None = None
         taken = Size()
         try:
@@ -116,13 +122,14 @@ class PaimonStreamReader(datasource.DataSourceStreamReader, SupportsTriggerAvail
                 for number in range(_first_split(begin, planned), len(planned.splits)):
                     size = Size.of(planned.splits[number])
                     if not limits.admits(taken, size):
-                        return end, taken.rows
+                        return end, None
                     taken += size
                     end = begin.after(planned.snapshot, planned.splits, number + 1)
         except SchemaChanged:
             if end is None:
                 raise
-            # Rows that were written earlier are read first.
+            # Rows that were written earlier are read first, and no row can be added to them.
+            return end, None
         return end, taken.rows
 
     def _is_behind_end(self, begin: Offset, planned: Planned) -> bool:

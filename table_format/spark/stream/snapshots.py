@@ -23,7 +23,7 @@ from table_format.options.stream import CHANGELOG_PRODUCER, CONSUMER_MODE, Chang
 from table_format.spark.stream.offsets import Offset, Origin, commit_digest, files_digest, table_digest
 from table_format.table.facts import TableFacts
 from table_format.table.read.plan import Plan
-from table_format.table.read.stream import StreamScan
+from table_format.table.read.stream import RESTART, StreamScan
 
 _NEW_CHECKPOINT = "start the query with a new checkpoint, and with options that set where it begins"
 
@@ -64,7 +64,7 @@ class PlannedSnapshots:
         self._kept, self._kept_from = [], None
         with _stopping_the_query():
             require_same_table(self._facts.store)
-            state = self._scan.begin()
+        state = self._scan.begin()
         if state is not None and state.snapshot is not None:
             self._kept, self._kept_from = [Planned(state.snapshot, state)], state.snapshot.id
             return Offset.beginning(self._table, Origin(snapshot=state.snapshot.id, is_state=True))
@@ -106,8 +106,16 @@ class PlannedSnapshots:
                 is_first = False
             self._check_schema(planned.snapshot)
             yield planned
-        if is_first and offset.has_begun and not offset.is_complete:
-            raise lost(self._facts, offset)
+        if is_first and offset.has_begun:
+            self._check_end(offset)
+
+    def refresh(self) -> None:
+        """Forget all plans if the table was rolled back since the last micro-batch.
+
+        The rows of the micro-batch may still exist: the rollback may have removed only later snapshots.
+        """
+        if self._scan.is_behind_rollback():
+            self._kept, self._kept_from = [], None
 
     def forget(self, offset: Offset) -> None:
         """Drop the plans of snapshots that were read."""
@@ -151,10 +159,21 @@ class PlannedSnapshots:
         if not offset.is_complete:
             verify(self._facts, offset, following)
             return
-        found = self._facts.snapshots.find(offset.snapshot)
         # The snapshot may have expired; then it is sufficient that the following snapshots exist.
-        if found is not None and commit_digest(found) != offset.commit:
+        if self._is_removed(offset.snapshot, offset.commit):
             raise lost(self._facts, offset)
+
+    def _check_end(self, offset: Offset) -> None:
+        """Refuse to wait after an offset whose snapshot is no longer in the history of the table."""
+        if not offset.is_complete or self._is_removed(offset.snapshot, offset.commit):
+            raise lost(self._facts, offset)
+
+    def _is_removed(self, snapshot_id: int, digest: str) -> bool:
+        """Return whether a rollback has removed a snapshot, after which its id may have been used again."""
+        found = self._facts.snapshots.find(snapshot_id)
+        if found is None:
+            return snapshot_id > (self._facts.snapshots.latest_id() or 0)
+        return commit_digest(found) != digest
 
     def _check_schema(self, snapshot: Snapshot) -> None:
         shown = self._facts.schema
@@ -212,7 +231,7 @@ def lost(facts: TableFacts, offset: Offset) -> SnapshotNotFound:
     """Return the error of a query whose snapshot is no longer in the history of the table."""
     message = (
         f"{facts.name}: the query has read snapshot {offset.snapshot}, which is no longer in the history of the table: "
-        f"the table was rolled back. {_NEW_CHECKPOINT.capitalize()}"
+        f"the table was rolled back, or a branch has replaced its snapshots. {_NEW_CHECKPOINT.capitalize()}"
     )
     return SnapshotNotFound(message)
 
@@ -229,7 +248,10 @@ def _stopping_the_query() -> Iterator[None]:
     try:
         yield
     except (SnapshotNotFound, TableReplaced) as error:
-        message = f"{error}. The streaming query cannot continue: {_NEW_CHECKPOINT}"
+        # The advice for users of ``StreamScan`` is replaced, but not how to keep snapshots.
+        reason, _, advice = str(error).partition(RESTART)
+        _, stop, how_to_keep = advice.partition(". ")
+        message = f"{reason}. The streaming query cannot continue: {_NEW_CHECKPOINT}{stop}{how_to_keep}"
         raise type(error)(message) from error
     except SchemaChanged as error:
         message = f"{error}. All earlier rows were read: restart the streaming query with the same checkpoint"

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from table_format.formats.batch_rows import batch_rows_of
 from table_format.formats.data_file_reader import DataFileReader
@@ -211,7 +212,9 @@ class _Reading:
 
 def _adds(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for batch in batches:
-        kept = batch.filter(is_add(batch.column(VALUE_KIND.name)))
+        mask = is_add(batch.column(VALUE_KIND.name))
+        # Most changes only add rows, and a filter copies them.
+        kept = batch if pc.all(mask).as_py() else batch.filter(mask)
         if kept.num_rows:
             yield kept
 

@@ -39,6 +39,9 @@ from table_format.table.rows.row_kinds import kind_texts, row_kind_schema
 _Plan = TypeVar("_Plan", Plan, "Plan | None")
 _AT_LEAST_ONCE: Final = "at-least-once"
 
+RESTART: Final = ". Restart the stream"
+"""The beginning of the advice in the error of a stream that has lost its position."""
+
 
 class StreamScan:
     """A stream of the changes of a table. Use it from one thread.
@@ -66,6 +69,8 @@ class StreamScan:
         self._mode = stream_mode(facts)
         self._latest_at_start = facts.snapshots.latest_id() if self._mode is StartupMode.LATEST else None
         self._next: int | None = None
+        self._last: Snapshot | None = None
+        """The snapshot before the position, if this stream has passed it."""
         self._changes: ChangeHistory = changes_of(facts)
         self._empty = state_plan(facts, Starting(None, facts.schema), columns, filter)
 
@@ -91,11 +96,13 @@ class StreamScan:
             self._record(self._next)  # asking for the next plan acknowledges the previous one
         if self.is_finished:
             return None
-        before = self._next, self.watermark
+        if self.is_behind_rollback():
+            raise self._rolled_back()
+        before = self._next, self._last, self.watermark
         try:
             return self._plan_at_position()
         except BaseException:  # also after an interrupt: a plan that was not returned is planned again
-            self._next, self.watermark = before
+            self._next, self._last, self.watermark = before
             self.is_finished = False
             raise
 
@@ -138,8 +145,20 @@ class StreamScan:
         if next_snapshot_id is not None and next_snapshot_id < FIRST_SNAPSHOT_ID:
             message = f"{next_snapshot_id} is not a checkpoint: snapshot ids begin with {FIRST_SNAPSHOT_ID}"
             raise InvalidInputError(message)
-        self._next = next_snapshot_id
+        self._next, self._last = next_snapshot_id, None
         self.is_finished = False
+
+    def is_behind_rollback(self) -> bool:
+        """Return whether a rollback has removed the last snapshot that this stream has passed.
+
+        Another snapshot may have its id by now.
+        """
+        if self._last is None:
+            return False
+        found = self.facts.snapshots.find(self._last.id)
+        if found is None:  # it may have expired
+            return self._last.id > (self.facts.snapshots.latest_id() or 0)
+        return found.delta_manifest_list != self._last.delta_manifest_list
 
     def acknowledge(self, next_snapshot_id: int | None = None) -> None:
         """Record that everything before a checkpoint (by default the current one) has been processed.
@@ -197,7 +216,7 @@ class StreamScan:
 
     def _plan_of_state(self, start: Starting, snapshot: Snapshot) -> Plan:
         plan = self._guarded(snapshot, partial(first_plan, self.facts, start, self.columns, self.filter))
-        self._next = snapshot.id + 1
+        self._next, self._last = snapshot.id + 1, snapshot
         self.watermark = snapshot.watermark
         self.is_finished = self._is_behind_end(snapshot)
         return plan
@@ -214,7 +233,7 @@ class StreamScan:
                 return None
             plan = self._guarded(snapshot, partial(plan_of_changes, self.facts, snapshot, self.columns, self.filter))
             next_id += 1
-            self._next = next_id
+            self._next, self._last = next_id, snapshot
             if plan is not None:
                 self.watermark = snapshot.watermark
                 if len(plan):
@@ -229,23 +248,27 @@ class StreamScan:
         latest = self.facts.snapshots.latest_id()
         if latest is None or next_id > latest:
             if next_id > (latest or 0) + 1:
-                message = (
-                    f"{self.facts.name}: the stream is at snapshot {next_id}, but the latest is {latest}; the "
-                    "table was created again or rolled back. Restart the stream"
-                )
-                raise SnapshotNotFound(message)
+                raise self._rolled_back()
             return None
         found = self._changes.find(next_id)  # it may exist by now
         if found is None:
             earliest = self._changes.earliest_id()
             message = (
                 f"{self.facts.name}: the changes of snapshot {next_id} expired before they were read; those of "
-                f"{earliest} to {latest} exist. Restart the stream, or continue with restore({earliest}). To keep "
+                f"{earliest} to {latest} exist{RESTART}, or continue with restore({earliest}). To keep "
                 f"unread changes, set a {CONSUMER_ID.key} for the stream, or retain snapshots longer "
                 f"(snapshot.time-retained, snapshot.num-retained.max)"
             )
             raise SnapshotExpired(message)
         return found
+
+    def _rolled_back(self) -> SnapshotNotFound:
+        latest = self.facts.snapshots.latest_id()
+        message = (
+            f"{self.facts.name}: the stream is at snapshot {self._next}; since then, the table was rolled back or "
+            f"created again, and its latest snapshot is {latest}{RESTART}"
+        )
+        return SnapshotNotFound(message)
 
     def _is_too_young(self, snapshot: Snapshot) -> bool:
         delay = self.facts.options.stream.delay_ms

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from table_format.errors import InvalidOption
+from table_format.errors import InvalidOption, SnapshotNotFound
 from table_format.metastore.snapshot.changelog_store import ChangeHistory
 from table_format.model.snapshot import FIRST_SNAPSHOT_ID, Snapshot
 from table_format.options.scan import MODE, TAG_NAME, VERSION, WATERMARK
@@ -40,6 +40,9 @@ def starting_id(facts: TableFacts, changes: ChangeHistory, mode: StartupMode, la
     """Return the first snapshot of a stream in a mode without an initial state; ``None`` if there is none yet.
 
     ``latest_id`` was the latest snapshot when the stream was opened.
+
+    Raises:
+        SnapshotNotFound: the options name a snapshot after the next one.
     """
     scan = facts.options.scan
     match mode:
@@ -49,7 +52,12 @@ def starting_id(facts: TableFacts, changes: ChangeHistory, mode: StartupMode, la
             time_ms = scan.timestamp_ms if scan.timestamp_ms is not None else epoch_ms(MODE.key, scan.timestamp or "")
             return _first_since(facts, changes, time_ms)
         case _:
-            return not_before_earliest(changes, scan.snapshot_id or int(scan.version or FIRST_SNAPSHOT_ID))
+            wanted = scan.snapshot_id or int(scan.version or FIRST_SNAPSHOT_ID)
+            latest = facts.snapshots.latest_id()
+            if latest is not None and wanted > latest + 1:
+                message = f"{facts.name}: a stream cannot begin with snapshot {wanted}; the latest is {latest}"
+                raise SnapshotNotFound(message)
+            return not_before_earliest(changes, wanted)
 
 
 def starting_state(facts: TableFacts, mode: StartupMode) -> Starting | int | None:

@@ -84,6 +84,22 @@ def appended(lake: Lake, facts: dict[str, Any]) -> None:
     facts["source"] = lake.spark.read.format("paimon").load(path).count()
 
 
+def streamed(lake: Lake, directory: Path) -> list[int]:
+    """Return the rows and the commits that a streaming query has written to a table with dynamic buckets."""
+    lake.sql("CREATE TABLE s.copy (id BIGINT, v BIGINT) TBLPROPERTIES ('primary-key' = 'id', 'bucket' = '-1')")
+    rows = lake.read_stream("s.t").groupBy("id").agg({"v": "max"}).toDF("id", "v")
+    for _ in range(2):
+        query = lake.write_stream(
+            rows,
+            "s.copy",
+            checkpoint=str(directory / "checkpoint"),
+            output_mode="update",
+            trigger={"availableNow": True},
+        )
+        query.awaitTermination()
+    return [lake.table("s.copy").count(), lake.table("s.copy$snapshots").count()]
+
+
 def without_packages(lake: Lake) -> str:
     """Return the error of a job whose tasks run a Python without the packages."""
     lake.spark.sparkContext.pythonExec = os.environ["EMPTY_PYTHON"]
@@ -113,6 +129,7 @@ def main(master: str, directory: Path) -> None:
     facts["places"] = places(lake)
     keyed(lake, facts)
     appended(lake, facts)
+    facts["streamed"] = streamed(lake, directory)
     facts["without packages"] = without_packages(lake)
     lake.spark.stop()
     print("FACTS " + json.dumps(facts))

@@ -73,6 +73,7 @@ def test_a_cluster_that_shares_only_the_warehouse_writes_reads_merges_and_compac
     assert facts["marked"] == 900
     assert facts["dynamic"] == [1500, 1000]
     assert facts["source"] == 1500
+    assert facts["streamed"] == [ROWS, 1]
     assert "PYSPARK_PYTHON" in facts["without packages"]
     assert "\n" not in facts["without packages"]
     # Neither plans, nor the logs of master, workers and executors, nor the history of events show a credential.

@@ -24,6 +24,7 @@ from pyspark.sql.types import StructType
 from table_format import Table
 from table_format.spark.source.data_source import PaimonDataSource
 from table_format.spark.stream.commit_users import CHECKPOINT
+from table_format.spark.stream.marked_streams import IS_STREAM
 from table_format.spark.stream.reader import PaimonStreamReader
 from table_format.spark.stream.writer import PaimonStreamWriter
 from table_format.spark.types import spark_schema
@@ -67,9 +68,14 @@ class Checkpoint:
         (self.place / "metadata").write_text(json.dumps({"id": str(uuid4())}))
 
 
+def data_source_of(table: Table, options: Mapping[str, str] | None = None) -> PaimonDataSource:
+    """Return the data source with the options of ``readStream``."""
+    return PaimonDataSource(CaseInsensitiveDict({IS_STREAM: "true", "path": table.store.paths.root, **(options or {})}))
+
+
 def source_of(table: Table, options: Mapping[str, str] | None = None, *, tasks: int = 2) -> PaimonStreamReader:
     """Return the reader of a query, as the data source creates it from the options."""
-    source = PaimonDataSource(CaseInsensitiveDict({"path": table.store.paths.root, **(options or {})}))
+    source = data_source_of(table, options)
     source.parallelism = tasks  # type: ignore[misc]  # that of a session
     return source.changes(source.schema())
 

@@ -10,6 +10,7 @@ Of append tables every row must arrive once.
 from __future__ import annotations
 
 import argparse
+import json
 import random
 import sys
 import tempfile
@@ -58,6 +59,7 @@ class Search:
         self.deaths: Counter[str] = Counter()
         self.log: list[tuple[Any, ...]] = []
         self.next_id = 0
+        self.rollbacks = 0
 
     def run(self, deaths: int) -> None:
         """Write, run the query and kill it, so many times; then let it end, and compare."""
@@ -74,16 +76,29 @@ class Search:
     def opened(self) -> Table:
         return self.warehouse.reopened(self.source)
 
-    def write(self) -> None:
-        """Write some rows, and sometimes compact, or expire everything that the query has read."""
+    def write(self, *, may_roll_back: bool = True) -> None:
+        """Write some rows, and sometimes compact, expire everything that the query has read, or remove snapshots that
+        it has not read.
+        """
         chance = self.random.random()
         if chance < 0.15:
             self.opened().compact(full=True)
         elif chance < 0.3 and next_snapshot(self.source.store, CONSUMER) is not None:
             # No consumer keeps a partially read state.
             self.opened().expire_snapshots(retain_min=1, retain_max=1, older_than_ms=FUTURE, retain_floor_ms=0)
+        elif chance > 0.9 and may_roll_back:
+            self.roll_back()
         else:
             self.append()
+
+    def roll_back(self) -> None:
+        """Remove the snapshots after the logged position of the query."""
+        table, logged = self.opened(), self.checkpoint.offsets
+        read = json.loads(logged[-1])["snapshot"] if logged else 0
+        ids = [snapshot.id for snapshot in table.snapshots()]
+        if read in ids and read < ids[-1]:
+            table.rollback_to(read)
+            self.rollbacks += 1
 
     def append(self) -> None:
         """Append rows with new and old keys, and deletes."""
@@ -107,7 +122,8 @@ class Search:
                 self.deaths[name] += 1
                 raise KilledError(name)
             if chance_to_die and self.random.random() < 0.1:
-                self.write()
+                # Otherwise, an end may be planned that is not logged yet.
+                self.write(may_roll_back=name == "before the batch is logged")
 
         source = source_of(self.source, self.options, tasks=self.random.randrange(1, 4))
         sink = Sink(self.copy, self.checkpoint, with_kinds=self.is_keyed)
@@ -143,11 +159,11 @@ class Search:
         return f"{self.source.identifier}: {self.producer} {self.options}"
 
 
-def search(seed: int, deaths: int, scratch: Path) -> Counter[str]:
-    """One table with so many deaths of its query; which they were."""
+def search(seed: int, deaths: int, scratch: Path) -> Search:
+    """Search one table with so many deaths of its query."""
     found = Search(disk_warehouse(scratch / f"warehouse-{seed}"), seed, scratch)
     found.run(deaths)
-    return found.deaths
+    return found
 
 
 def main() -> int:
@@ -158,11 +174,14 @@ def main() -> int:
     arguments = parser.parse_args()
     scratch = Path(tempfile.mkdtemp(prefix="restarts-"))
     deaths: Counter[str] = Counter()
-    seed = arguments.seed
+    seed, rollbacks = arguments.seed, 0
     while deaths.total() < arguments.count:
-        deaths += search(seed, 10, scratch)
+        found = search(seed, 10, scratch)
+        deaths += found.deaths
+        rollbacks += found.rollbacks
         seed += 1
-    print(f"{seed - arguments.seed} tables, {deaths.total()} restarts, no difference")
+    tables = seed - arguments.seed
+    print(f"{tables} tables, {deaths.total()} restarts, {rollbacks} rollbacks, no difference")
     for step, number in sorted(deaths.items()):
         print(f"{number:6} {step}")
     return 0

@@ -24,7 +24,7 @@ from table_format.metastore.references.consumers import next_snapshot
 from table_format.model.schema_change import AddColumn, DropColumn, SetOption
 from table_format.model.types import IntType
 from table_format.spark.source.data_source import PaimonDataSource
-from tests.spark.stream.micro_batches import Checkpoint, Run, source_of
+from tests.spark.stream.micro_batches import Checkpoint, Run, data_source_of, source_of
 from tests.support.tables import Warehouse, keyed
 
 KEEP_ALL = {"snapshot.num-retained.min": "100", "snapshot.num-retained.max": "100"}
@@ -92,6 +92,18 @@ def test_a_query_begins_according_to_the_scan_mode_and_continues_with_changes(
     assert run(table, checkpoint, options) == []
 
 
+@pytest.mark.parametrize(("change", "columns"), [(AddColumn("n", IntType()), "id dt v n"), (DropColumn("v"), "id dt")])
+@pytest.mark.parametrize("start", ["scan.snapshot-id", "scan.timestamp-millis"])
+def test_a_query_that_begins_at_an_old_snapshot_has_the_current_columns(
+    start: str, change: Any, columns: str, warehouse: Warehouse, checkpoint: Checkpoint
+) -> None:
+    table = three_commits(warehouse)
+    warehouse.catalog.alter_table("db.t", [change])
+    assert data_source_of(table, {start: "1"}).schema().names == columns.split()
+    [rows] = run(table, checkpoint, {start: "1"})
+    assert [row[:2] for row in rows] == [(0, "a")] * 3 + [(1, "a"), (2, "a"), (3, "a")]
+
+
 def test_a_query_of_an_empty_table_waits_for_its_first_snapshot(warehouse: Warehouse, checkpoint: Checkpoint) -> None:
     table = warehouse.table(primary_keys=["id"])
     source = source_of(table)
@@ -113,6 +125,19 @@ def test_row_kinds_are_shown_with_read_changelog_and_retracts_are_left_out_witho
     assert Run(source, checkpoint).available_now().batches[0][1] == [("-D", 2, "a", 2)]
     # There is something to read, and none of it is shown.
     assert run(table, Checkpoint(tmp_path / "other"), from_4) == [[]]
+
+
+def test_a_stream_of_the_audit_log_has_the_row_kinds(warehouse: Warehouse, checkpoint: Checkpoint) -> None:
+    table = three_commits(warehouse, changelog_producer="input")
+    table.delete("id = 2")
+    path = f"{table.store.paths.root}$audit_log"
+    for given in ({}, {"read.changelog": "true"}):
+        source = source_of(table, {"path": path, "scan.snapshot-id": "4", **given})
+        assert Run(source, Checkpoint(checkpoint.place)).available_now().batches[0][1] == [("-D", 2, "a", 2)]
+    with pytest.raises(InvalidOption, match=r"a stream of 'db\.t\$audit_log' has every change; leave it out"):
+        source_of(table, {"path": path, "read.changelog": "false"})
+    with pytest.raises(InvalidInputError, match=r"'db\.t\$files' is a system table, which has no stream"):
+        source_of(table, {"path": f"{table.store.paths.root}$files"})
 
 
 @pytest.mark.parametrize("engine", ["partial-update", "aggregation", "first-row"])
@@ -175,6 +200,16 @@ def test_few_rows_wait_for_more_rows_until_the_delay_ends(warehouse: Warehouse, 
     # A query that ends with what is there does not wait.
     table.append(keyed([(6, "a", 6)]))
     assert run(table, checkpoint, waiting) == [[(6, "a", 6)]]
+
+
+@pytest.mark.parametrize("limit", ["maxFilesPerTrigger", "maxRowsPerTrigger", "maxBytesPerTrigger"])
+def test_a_full_micro_batch_does_not_wait_for_more_rows(
+    limit: str, warehouse: Warehouse, checkpoint: Checkpoint
+) -> None:
+    table = three_commits(warehouse)
+    waiting = {"read.stream.minRowsPerTrigger": "100", "read.stream.maxTriggerDelayMs": "3600000"}
+    query = Run(source_of(table, {**waiting, f"read.stream.{limit}": "1", "scan.snapshot-id": "1"}), checkpoint)
+    assert [query.trigger() for _ in range(3)] == [True, True, False]
 
 
 def test_a_compaction_starts_no_micro_batch(warehouse: Warehouse, checkpoint: Checkpoint) -> None:
@@ -292,7 +327,7 @@ def test_a_consumer_makes_no_progress_before_the_state_is_read_completely(
     assert [*progress, next_snapshot(table.store, "query")] == [None, None, 2]
 
 
-@pytest.mark.parametrize("commits", [0, 3])
+@pytest.mark.parametrize("commits", [0, 2, 3])
 def test_a_query_stops_if_the_table_was_rolled_back(commits: int, warehouse: Warehouse, checkpoint: Checkpoint) -> None:
     table, query = begun(warehouse, checkpoint)
     table.rollback_to(1)
@@ -301,6 +336,28 @@ def test_a_query_stops_if_the_table_was_rolled_back(commits: int, warehouse: War
     for again in (query, Run(source_of(table), checkpoint)):
         with pytest.raises(SnapshotNotFound, match=r"rolled back.*new checkpoint"):
             again.trigger()
+
+
+def test_a_query_continues_after_a_rollback_of_snapshots_that_it_has_only_passed_or_planned(
+    warehouse: Warehouse, checkpoint: Checkpoint
+) -> None:
+    table, query = begun(warehouse, checkpoint)
+    table.compact(full=True)
+    assert not query.trigger()
+    # The compaction was snapshot 4. Now 4 and 5 are other snapshots.
+    warehouse.reopened(table).rollback_to(3)
+    for number in (4, 5):
+        warehouse.reopened(table).append(keyed([(number, "a", number)]))
+    assert query.trigger()
+    assert sorted(query.batches[-1][1]) == [(4, "a", 4), (5, "a", 5)]
+    one_file = Run(source_of(table, {"read.stream.maxFilesPerTrigger": "1"}), checkpoint)
+    for number in (6, 7):
+        warehouse.reopened(table).append(keyed([(number, "a", number)]))
+    assert one_file.trigger()
+    warehouse.reopened(table).rollback_to(6)
+    warehouse.reopened(table).append(keyed([(8, "a", 8)]))
+    assert one_file.trigger()
+    assert [rows for _, rows in one_file.batches] == [[(6, "a", 6)], [(8, "a", 8)]]
 
 
 def test_a_query_stops_if_the_table_was_created_again(warehouse: Warehouse, checkpoint: Checkpoint) -> None:
@@ -340,6 +397,31 @@ def test_a_schema_change_that_readers_do_not_see_stops_no_query(warehouse: Wareh
 
 
 # --- what is refused before a query starts ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"incremental-between": "1,2"}, InvalidOption, "a stream has no end"),
+        ({"scan.tag-name": "x"}, InvalidOption, "a stream starts at a snapshot or a time"),
+        ({"write-only": "true"}, InvalidOption, "would have no effect on a streaming query of Spark"),
+        ({"versionAsOf": "1"}, UnsupportedFeature, "versionAsOf of a stream is not supported; use 'scan.mode'"),
+        ({"read.stream.minRowsPerTrigger": "1"}, InvalidOption, "maxTriggerDelayMs"),
+    ],
+)
+def test_a_stream_is_refused_when_spark_asks_for_its_columns(
+    options: dict[str, str], error: type[Exception], words: str, warehouse: Warehouse
+) -> None:
+    table = warehouse.table(primary_keys=["id"])
+    with pytest.raises(error, match=words):
+        data_source_of(table, options).schema()
+
+
+def test_a_query_cannot_begin_after_the_next_snapshot(warehouse: Warehouse, checkpoint: Checkpoint) -> None:
+    table = three_commits(warehouse)
+    assert run(table, checkpoint, {"scan.snapshot-id": "4"}) == []
+    with pytest.raises(SnapshotNotFound, match=r"a stream cannot begin with snapshot 5; the latest is 3$"):
+        run(table, checkpoint, {"scan.snapshot-id": "5"})
 
 
 def test_an_unknown_option_is_refused(warehouse: Warehouse) -> None:

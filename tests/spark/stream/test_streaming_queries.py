@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.errors import StreamingQueryException
+from pyspark.errors import AnalysisException, StreamingQueryException
 
 from table_format import Insert, Update
-from table_format.errors import InvalidInputError
+from table_format.errors import InvalidData, InvalidInputError, InvalidOption
 from table_format.model.schema_change import AddColumn
 from table_format.model.types import IntType
 from table_format.spark import paimon
@@ -79,18 +79,32 @@ def test_the_error_of_a_stopped_query_names_the_reason_and_what_to_do(lake: Test
         running.awaitTermination(120)
 
 
-def test_the_error_of_a_refused_stream_is_the_last_one_that_spark_shows(lake: TestLake, tmp_path: Path) -> None:
+def test_a_stream_that_cannot_be_read_is_refused_at_load(lake: TestLake, tmp_path: Path) -> None:
     path = lake.create("s").store.paths.root
-    for option, message in (
-        ("write-only", "option 'write-only': would have no effect on a streaming query of Spark"),
-        ("versionAsOf", "versionAsOf of a stream is not supported; use 'scan.mode'"),
-    ):
-        value = "1" if option == "versionAsOf" else "true"
-        frame = lake.spark.readStream.format("paimon").option(option, value).load(path)
-        query = frame.writeStream.format("noop").option("checkpointLocation", str(tmp_path / option))
-        with pytest.raises(StreamingQueryException, match=re.escape(message)) as raised:
-            finished(query.trigger(availableNow=True).start())
-        assert "UnboundLocalError" not in str(raised.value)
+    message = "option 'write-only': would have no effect on a streaming query of Spark"
+    with pytest.raises(AnalysisException, match=message):
+        lake.spark.readStream.format("paimon").option("write-only", "true").load(path)
+    with pytest.raises(InvalidOption, match=message):
+        lake.lake.read_stream("s.s", **{"write-only": "true"})
+    # Spark does not ask for the columns if they are given. Its own error about the refusal is not shown.
+    frame = lake.spark.readStream.schema("id long").format("paimon").option("write-only", "true").load(path)
+    query = frame.writeStream.format("noop").option("checkpointLocation", str(tmp_path / "c"))
+    with pytest.raises(StreamingQueryException, match=message) as raised:
+        finished(query.trigger(availableNow=True).start())
+    assert "UnboundLocalError" not in str(raised.value)
+
+
+def test_rows_that_do_not_fit_the_table_start_no_query(lake: TestLake, tmp_path: Path) -> None:
+    for name in ("s", "d"):
+        lake.create(name)
+    rows = lake.lake.read_stream("s.s")
+    for frame, words in ((rows.selectExpr("v"), "id"), (rows.selectExpr("*", "1 AS n"), "n")):
+        with pytest.raises(InvalidData, match=words):
+            lake.lake.write_stream(frame, "s.d", checkpoint=str(tmp_path / "c"))
+    options = {"write.merge-schema": "true"}
+    with pytest.raises(InvalidData, match="v"):
+        lake.lake.write_stream(rows.selectExpr("id", "array(v) AS v"), "s.d", checkpoint=str(tmp_path), options=options)
+    assert not (tmp_path / "c").exists()
 
 
 def test_complete_output_replaces_the_table_and_update_output_requires_lake_write_stream(

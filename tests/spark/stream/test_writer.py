@@ -6,13 +6,21 @@ import json
 
 import pyarrow as pa
 import pytest
+from pyspark.sql.datasource import CaseInsensitiveDict
 from pyspark.sql.types import StructType
 
 from table_format import Table
-from table_format.errors import BadEncoding, ConflictError, InvalidData, InvalidInputError, UnsupportedFeature
+from table_format.errors import (
+    BadEncoding,
+    ConflictError,
+    InvalidData,
+    InvalidInputError,
+    TableNotFound,
+    UnsupportedFeature,
+)
 from table_format.spark.source.data_source import PaimonDataSource
 from table_format.spark.stream.commit_users import CHECKPOINT, user_of_checkpoint
-from tests.spark.stream.micro_batches import Checkpoint, Sink, in_task
+from tests.spark.stream.micro_batches import Checkpoint, Sink, in_task, unpacked
 from tests.support.tables import Warehouse, keyed, rows_of
 
 COLUMNS = StructType().add("id", "long", nullable=False).add("dt", "string").add("v", "integer")
@@ -132,6 +140,36 @@ def test_a_checkpoint_may_be_a_path_or_a_uri(checkpoint: Checkpoint) -> None:
     query_id = json.loads((checkpoint.place / "metadata").read_text())["id"]
     for place in (f"{checkpoint.place}/", f"file://{checkpoint.place}", f"file:{checkpoint.place}"):
         assert user_of_checkpoint({CHECKPOINT: place}) == f"spark-{query_id}"
+
+
+@pytest.mark.parametrize("keys", [["id"], []])
+def test_a_query_with_more_columns_and_wider_types_changes_the_schema_of_its_table(
+    keys: list[str], warehouse: Warehouse, checkpoint: Checkpoint
+) -> None:
+    table = warehouse.table("m", primary_keys=keys)
+    table.append(keyed([(1, "a", 1)]))
+    wider = StructType().add("id", "long").add("v", "long").add("n", "integer")
+    options = CaseInsensitiveDict({"path": table.store.paths.root, CHECKPOINT: str(checkpoint.place)})
+    with pytest.raises(InvalidData):
+        PaimonDataSource(options).streamWriter(wider, False)
+    options["write.merge-schema"] = "true"
+    rows = pa.record_batch({"id": [2], "v": [5_000_000_000], "n": pa.array([7], pa.int32())})
+    for number in (0, 1):
+        writer = unpacked(PaimonDataSource(options).streamWriter(wider, False))
+        writer.commit([unpacked(writer.write(iter([rows])))], number)
+    assert warehouse.reopened(table).schema.id == 1
+    added = (2, None, 5_000_000_000, 7)
+    assert rows_of(warehouse.reopened(table)) == [(1, "a", 1, None), *([added] if keys else [added] * 2)]
+
+
+def test_a_target_that_cannot_be_written_is_refused(warehouse: Warehouse, table: Table, checkpoint: Checkpoint) -> None:
+    for suffix, error, words in (
+        ("$files", InvalidInputError, "system table, which is read-only"),
+        ("x", TableNotFound, "does not exist"),
+    ):
+        options = {"path": f"{table.store.paths.root}{suffix}", CHECKPOINT.lower(): str(checkpoint.place)}
+        with pytest.raises(error, match=words):
+            PaimonDataSource(options).streamWriter(COLUMNS, False)
 
 
 def test_a_table_whose_buckets_are_dynamic_is_refused(warehouse: Warehouse, checkpoint: Checkpoint) -> None:

@@ -196,8 +196,20 @@ def test_a_new_stream_from_an_expired_snapshot_begins_with_the_earliest(three_co
 def test_a_position_behind_the_end_of_history_is_an_error(three_commits: Table) -> None:
     stream = three_commits.stream()
     stream.restore(9)
-    with pytest.raises(SnapshotNotFound, match="at snapshot 9, but the latest is 3"):
+    with pytest.raises(SnapshotNotFound, match=r"at snapshot 9; since then, .* its latest snapshot is 3"):
         stream.next_plan()
+
+
+def test_a_stream_does_not_skip_snapshots_that_replace_one_that_it_has_passed(three_commits: Table) -> None:
+    stream = three_commits.stream()
+    three_commits.compact(full=True)
+    assert [snapshot for snapshot, _ in all_plans(stream)] == [4]
+    three_commits.rollback_to(3)
+    three_commits.append(keyed([(5, "a", 5)]))
+    with pytest.raises(SnapshotNotFound, match="at snapshot 5; since then, the table was rolled back"):
+        stream.next_plan()
+    stream.restore(4)
+    assert all_plans(stream) == [(4, [("+I", 5, "a", 5)])]
 
 
 def test_files_expired_between_plan_and_read_are_an_expired_snapshot(three_commits: Table) -> None:
