@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,7 @@ from table_format.errors import InvalidOption, UnsupportedFeature
 from table_format.io.file_io import FileIO
 from table_format.io.paths import without_scheme
 from table_format.io.stores import STORES, Store, scheme_of
+from table_format.model import arguments
 from table_format.nearest_names import did_you_mean
 from table_format.options.catalog import (
     METASTORE,
@@ -30,7 +32,10 @@ from table_format.secrets import Secret, holds_secret, redact, shown_option
 
 
 def load_catalog(
-    options: Mapping[str, str | Secret], *, file_io: FileIO | None = None, runtime: Runtime | None = None
+    options: Mapping[str, str | Secret | os.PathLike[str]],
+    *,
+    file_io: FileIO | None = None,
+    runtime: Runtime | None = None,
 ) -> Catalog:
     """Open the catalog that the options describe. ``file_io`` replaces the store of the warehouse path.
 
@@ -44,6 +49,9 @@ def load_catalog(
             is given for an option that is shown as plain text.
         UnsupportedFeature: the metastore or the store of the warehouse is not supported.
     """
+    if not isinstance(options, Mapping):
+        arguments.refuse("options", 'a mapping such as {"warehouse": "/data/warehouse"}', options)
+    options = {key: os.fspath(value) if isinstance(value, os.PathLike) else value for key, value in options.items()}
     kind = CATALOGS.get(METASTORE.read(options))
     store = None if file_io is not None else STORES.get(scheme_of(WAREHOUSE.read(options) or ""))
     _check(options, (*_options_of(kind), *_options_of(store)))
