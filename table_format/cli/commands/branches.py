@@ -62,7 +62,7 @@ def delete_branch(session: Session, table: str, name: str, *, dry_run: bool, yes
 @deleting_options
 @click.pass_obj
 def fast_forward(session: Session, table: str, name: str, *, dry_run: bool, yes: bool) -> None:
-    """Replace the history of a table with that of a branch.
+    """Replace the history with that of a branch.
 
     Later snapshots of the table are deleted. Stop other writers first.
     """
