@@ -244,17 +244,29 @@ primary key: id, day; partitioned by: day; dynamic options: scan.snapshot-id=1)
 
         >>> [(snapshot.id, snapshot.total_record_count) for snapshot in table.snapshots()]
         [(1, 2), (2, 3)]
+
+        Raises:
+            TableNotFound, TableReplaced: the table has been dropped since it was loaded.
         """
-        found = (self.facts.snapshots.find(snapshot_id) for snapshot_id in self.facts.snapshots.ids())
-        return tuple(snapshot for snapshot in found if snapshot is not None)
+        ids = self.facts.snapshots.ids()
+        found = tuple(s for s in map(self.facts.snapshots.find, ids) if s is not None)
+        if not found:
+            require_same_table(self.store)
+        return found
 
     def latest_snapshot(self) -> Snapshot | None:
         """Return the latest snapshot; ``None`` if there is none.
 
         >>> table.latest_snapshot().id
         2
+
+        Raises:
+            TableNotFound, TableReplaced: the table has been dropped since it was loaded.
         """
-        return self.facts.snapshots.latest()
+        found = self.facts.snapshots.latest()
+        if found is None:
+            require_same_table(self.store)
+        return found
 
     # --- writing ----------------------------------------------------------------------------------------------------
 
