@@ -51,11 +51,11 @@ def load_catalog(
     """
     if not isinstance(options, Mapping):
         arguments.refuse("options", 'a mapping such as {"warehouse": "/data/warehouse"}', options)
-    options = {key: os.fspath(value) if isinstance(value, os.PathLike) else value for key, value in options.items()}
-    kind = CATALOGS.get(METASTORE.read(options))
-    store = None if file_io is not None else STORES.get(scheme_of(WAREHOUSE.read(options) or ""))
-    _check(options, (*_options_of(kind), *_options_of(store)))
-    parsed = parse_group(CatalogOptions, options)
+    given = {key: os.fspath(value) if isinstance(value, os.PathLike) else value for key, value in options.items()}
+    kind = CATALOGS.get(METASTORE.read(given))
+    store = None if file_io is not None else STORES.get(scheme_of(WAREHOUSE.read(given) or ""))
+    _check(given, (*_options_of(kind), *_options_of(store)))
+    parsed = parse_group(CatalogOptions, given)
     if parsed.warehouse is None:
         raise InvalidOption(WAREHOUSE.key, "is required: the root directory of all databases")
     check_options(parsed.table_defaults)
@@ -64,7 +64,7 @@ def load_catalog(
     if file_io is not None:
         warehouse, io = without_scheme(parsed.warehouse), file_io
     elif store is not None:
-        warehouse, io = store.path_of(parsed.warehouse), store.open(_own_options(store, options))
+        warehouse, io = store.path_of(parsed.warehouse), store.open(_own_options(store, given))
     else:
         raise _unknown_store(parsed.warehouse)
     world = runtime or Runtime()
@@ -78,9 +78,9 @@ def load_catalog(
             io,
             world,
             dict(parsed.table_defaults),
-            options,
+            given,
             parsed.shows_options,
-            _own_options(kind, options),
+            _own_options(kind, given),
         )
     )
 

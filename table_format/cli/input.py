@@ -159,7 +159,7 @@ def _open(path: Path) -> pa.NativeFile:
 def _read_csv(file: BinaryIO | pa.NativeFile, wanted: pa.Schema, delimiter: str) -> Rows:
     # An empty field is null; a quoted empty field is an empty string.
     reader = csv.open_csv(
-        file,
+        file,  # type: ignore[arg-type]  # its stubs know no Arrow files
         parse_options=csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
         convert_options=csv.ConvertOptions(
             column_types={f.name: _type_in_text(f.type) for f in wanted},
@@ -174,7 +174,8 @@ def _read_csv(file: BinaryIO | pa.NativeFile, wanted: pa.Schema, delimiter: str)
 def _read_json_lines(file: BinaryIO | pa.NativeFile, name: str, wanted: pa.Schema) -> Rows:
     types = pa.schema([pa.field(f.name, _type_in_json(name, f)) for f in wanted])
     reader = json.open_json(
-        file, parse_options=json.ParseOptions(explicit_schema=types, unexpected_field_behavior="infer")
+        file,  # type: ignore[arg-type]  # its stubs know no Arrow files
+        parse_options=json.ParseOptions(explicit_schema=types, unexpected_field_behavior="infer"),
     )
     return Rows(reader.schema, iter(reader))
 
