@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 
 from table_format.late_names import late_names
 
+__version__ = "0.1.0"
+
 if TYPE_CHECKING:
     from table_format import errors
     from table_format.catalog.load import load_catalog

@@ -74,7 +74,8 @@ class InvalidOption(InvalidInputError):
 
     def __init__(self, key: str, message: str) -> None:
         self.key = key
-        super().__init__(f"option '{key}': {message}")
+        # "option 'x' is not known", but "option 'x': 7 is too large".
+        super().__init__(f"option '{key}'{' ' if message.startswith('is ') else ': '}{message}")
 
 
 class InvalidSchema(InvalidInputError):

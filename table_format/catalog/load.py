@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,7 @@ from table_format.errors import InvalidOption, UnsupportedFeature
 from table_format.io.file_io import FileIO
 from table_format.io.paths import without_scheme
 from table_format.io.stores import STORES, Store, scheme_of
+from table_format.model import arguments
 from table_format.nearest_names import did_you_mean
 from table_format.options.catalog import (
     METASTORE,
@@ -30,7 +32,10 @@ from table_format.secrets import Secret, holds_secret, redact, shown_option
 
 
 def load_catalog(
-    options: Mapping[str, str | Secret], *, file_io: FileIO | None = None, runtime: Runtime | None = None
+    options: Mapping[str, str | Secret | os.PathLike[str]],
+    *,
+    file_io: FileIO | None = None,
+    runtime: Runtime | None = None,
 ) -> Catalog:
     """Open the catalog that the options describe. ``file_io`` replaces the store of the warehouse path.
 
@@ -44,10 +49,13 @@ def load_catalog(
             is given for an option that is shown as plain text.
         UnsupportedFeature: the metastore or the store of the warehouse is not supported.
     """
-    kind = CATALOGS.get(METASTORE.read(options))
-    store = None if file_io is not None else STORES.get(scheme_of(WAREHOUSE.read(options) or ""))
-    _check(options, (*_options_of(kind), *_options_of(store)))
-    parsed = parse_group(CatalogOptions, options)
+    if not isinstance(options, Mapping):
+        arguments.refuse("options", 'a mapping such as {"warehouse": "/data/warehouse"}', options)
+    given = {key: os.fspath(value) if isinstance(value, os.PathLike) else value for key, value in options.items()}
+    kind = CATALOGS.get(METASTORE.read(given))
+    store = None if file_io is not None else STORES.get(scheme_of(WAREHOUSE.read(given) or ""))
+    _check(given, (*_options_of(kind), *_options_of(store)))
+    parsed = parse_group(CatalogOptions, given)
     if parsed.warehouse is None:
         raise InvalidOption(WAREHOUSE.key, "is required: the root directory of all databases")
     check_options(parsed.table_defaults)
@@ -56,7 +64,7 @@ def load_catalog(
     if file_io is not None:
         warehouse, io = without_scheme(parsed.warehouse), file_io
     elif store is not None:
-        warehouse, io = store.path_of(parsed.warehouse), store.open(_own_options(store, options))
+        warehouse, io = store.path_of(parsed.warehouse), store.open(_own_options(store, given))
     else:
         raise _unknown_store(parsed.warehouse)
     world = runtime or Runtime()
@@ -70,9 +78,9 @@ def load_catalog(
             io,
             world,
             dict(parsed.table_defaults),
-            options,
+            given,
             parsed.shows_options,
-            _own_options(kind, options),
+            _own_options(kind, given),
         )
     )
 

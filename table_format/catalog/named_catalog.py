@@ -44,7 +44,7 @@ from table_format.nearest_names import did_you_mean, nearest
 from table_format.options.files import EXTERNAL_KEYS, PATH_DIRECTORY
 from table_format.options.scan import FALLBACK_BRANCH
 from table_format.runtime import Runtime
-from table_format.secrets import Secret, masked_repr, shown_options
+from table_format.secrets import Secret, redact, shown_options
 from table_format.table.placement.key_index_directory import forget_key_indexes
 from table_format.table.system.registry import open_system_table
 from table_format.table.system.table import SystemTable
@@ -69,7 +69,8 @@ class NamedCatalog(ABC):
     options: Mapping[str, str | Secret] = field(default_factory=dict)
     shows_options: bool = True
 
-    __repr__ = masked_repr
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({redact(self.warehouse)!r})"
 
     def __post_init__(self) -> None:
         # An open catalog needs no secrets, so it keeps none.

@@ -12,9 +12,9 @@ from typing import Final, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
-from table_format import TableFormatError
 from table_format.cli.session import Session
 from table_format.cli.settings import find_config, read_settings
+from table_format.errors import TableFormatError
 
 _F = TypeVar("_F", bound=Callable[..., object])
 _UNITS_MS: Final = {"s": 1000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
@@ -123,6 +123,22 @@ def partitions_of(texts: Sequence[str]) -> list[dict[str, object]] | None:
         click.UsageError: a text is not ``key=value``.
     """
     return [dict(Pair().convert(part, None, None) for part in text.split(",")) for text in texts] or None
+
+
+def name_and_type(option: str, text: str, expected: str) -> tuple[str, str]:
+    """Split the value of an option at its first colon.
+
+    >>> name_and_type("--column", "amount:DECIMAL(10,2)", "NAME:TYPE")
+    ('amount', 'DECIMAL(10,2)')
+
+    Raises:
+        click.UsageError: the text has no colon, or nothing before or after it.
+    """
+    name, colon, rest = text.partition(":")
+    if not colon or not name.strip() or not rest.strip():
+        message = f"{option}: expected {expected}, found {text!r}."
+        raise click.UsageError(message)
+    return name.strip(), rest.strip()
 
 
 def names_of(text: str | None) -> list[str] | None:

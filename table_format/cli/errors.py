@@ -9,9 +9,8 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import click
-import pyarrow as pa
 
-from table_format import TableFormatError
+from table_format.errors import TableFormatError
 
 FAILED: Final = 1
 """The exit code of errors, of findings of ``doctor``, and of a confirmation that was declined."""
@@ -46,8 +45,11 @@ class OneLineErrors(click.Group):
             return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
         try:
             code = super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
+        except click.exceptions.NoArgsIsHelpError as error:
+            error.show()
+            code = WRONG_USE
         except click.UsageError as error:
-            code = fail(error.format_message() + _advice(error), WRONG_USE)
+            code = fail(_with_advice(error), WRONG_USE)
         except click.ClickException as error:
             code = fail(error.format_message(), error.exit_code)
         except (click.Abort, KeyboardInterrupt):
@@ -71,8 +73,10 @@ def one_line(error: Exception) -> str:
     >>> one_line(FileNotFoundError(2, "No such file or directory", "orders.csv"))
     'orders.csv: No such file or directory'
     """
+    from pyarrow import ArrowException  # not at the top: help and completion need no Arrow
+
     match error:
-        case TableFormatError() | pa.ArrowException():
+        case TableFormatError() | ArrowException():
             return str(error)
         case OSError(filename=str() | bytes() as path, strerror=str() as reason):
             return f"{os.fsdecode(path)}: {reason}"
@@ -88,5 +92,9 @@ def first_line(error: Exception) -> str:
     return str(error).strip().partition("\n")[0]
 
 
-def _advice(error: click.UsageError) -> str:
-    return "" if error.ctx is None else f" See '{error.ctx.command_path} --help'."
+def _with_advice(error: click.UsageError) -> str:
+    message = error.format_message()
+    if error.ctx is None:
+        return message
+    stop = "" if message.endswith((".", "?")) else "."
+    return f"{message}{stop} See '{error.ctx.command_path} --help'."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -71,7 +72,7 @@ def columns_of_file(path: Path, format: InputFormat) -> pa.Schema:
     Raises:
         click.ClickException: the file cannot be read.
     """
-    with path.open("rb") as file:
+    with _open(path) as file:
         return read_file(file, str(path), format, pa.schema([])).schema
 
 
@@ -95,7 +96,7 @@ def read_files(
 
     def opened(number: int) -> Rows:
         path = paths[number]
-        file = sys.stdin.buffer if str(path) == "-" else path.open("rb")
+        file = sys.stdin.buffer if str(path) == "-" else _open(path)
         return read_file(file, str(path), formats[number], wanted, delimiter=delimiter)
 
     first = opened(0)
@@ -115,7 +116,9 @@ def read_files(
     return Rows(first.schema, batches())
 
 
-def read_file(file: BinaryIO, name: str, format: InputFormat, wanted: pa.Schema, *, delimiter: str = ",") -> Rows:
+def read_file(
+    file: BinaryIO | pa.NativeFile, name: str, format: InputFormat, wanted: pa.Schema, *, delimiter: str = ","
+) -> Rows:
     """Return the rows of one file. Errors call it ``name``.
 
     Raises:
@@ -137,13 +140,26 @@ def read_file(file: BinaryIO, name: str, format: InputFormat, wanted: pa.Schema,
     return Rows(schema, _named(name, converted))
 
 
+def _open(path: Path) -> pa.NativeFile:
+    """Open a file without Python's file objects.
+
+    Arrow reads ahead in threads of its own. After an error, such a thread may call a Python file object while the
+    process ends, which aborts the process.
+    """
+    try:
+        return pa.OSFile(str(path), "rb")
+    except OSError as error:
+        # Arrow's message repeats the path and the error number.
+        raise type(error)(error.errno, os.strerror(error.errno), str(path)) if error.errno else error from error
+
+
 # --- formats --------------------------------------------------------------------------------------------------------
 
 
-def _read_csv(file: BinaryIO, wanted: pa.Schema, delimiter: str) -> Rows:
+def _read_csv(file: BinaryIO | pa.NativeFile, wanted: pa.Schema, delimiter: str) -> Rows:
     # An empty field is null; a quoted empty field is an empty string.
     reader = csv.open_csv(
-        file,
+        file,  # type: ignore[arg-type]  # its stubs know no Arrow files
         parse_options=csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
         convert_options=csv.ConvertOptions(
             column_types={f.name: _type_in_text(f.type) for f in wanted},
@@ -155,10 +171,11 @@ def _read_csv(file: BinaryIO, wanted: pa.Schema, delimiter: str) -> Rows:
     return Rows(reader.schema, iter(reader))
 
 
-def _read_json_lines(file: BinaryIO, name: str, wanted: pa.Schema) -> Rows:
+def _read_json_lines(file: BinaryIO | pa.NativeFile, name: str, wanted: pa.Schema) -> Rows:
     types = pa.schema([pa.field(f.name, _type_in_json(name, f)) for f in wanted])
     reader = json.open_json(
-        file, parse_options=json.ParseOptions(explicit_schema=types, unexpected_field_behavior="infer")
+        file,  # type: ignore[arg-type]  # its stubs know no Arrow files
+        parse_options=json.ParseOptions(explicit_schema=types, unexpected_field_behavior="infer"),
     )
     return Rows(reader.schema, iter(reader))
 

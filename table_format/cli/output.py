@@ -182,11 +182,19 @@ def _sink(path: Path | None) -> Iterator[BinaryIO]:
         return
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        with beside.open("wb") as file:
+        with _opened(beside, path) as file:
             yield file
         beside.replace(path)
     finally:
         beside.unlink(missing_ok=True)
+
+
+def _opened(beside: Path, path: Path) -> BinaryIO:
+    try:
+        return beside.open("wb")
+    except OSError as error:
+        # Name the file that the user gave.
+        raise type(error)(error.errno, error.strerror, str(path)) from error
 
 
 # --- as a table -----------------------------------------------------------------------------------------------------

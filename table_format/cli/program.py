@@ -6,13 +6,17 @@ from pathlib import Path
 
 import click
 
-from table_format.cli.commands import COMMANDS
 from table_format.cli.errors import OneLineErrors
+from table_format.cli.late_commands import LateCommands
 from table_format.cli.session import Session
 from table_format.cli.settings import find_config, read_settings
 
 
-@click.group(cls=OneLineErrors, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+class Program(OneLineErrors, LateCommands):
+    """The group of all commands."""
+
+
+@click.group(cls=Program, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.option(
     "--warehouse", "-w", metavar="PATH", envvar="LAKEHOUSE_WAREHOUSE", help="The root directory of all databases."
 )
@@ -42,7 +46,3 @@ def lakehouse(
     _ = debug  # ``OneLineErrors`` reads it
     path = config or find_config(Path.cwd(), Path.home())
     context.obj = Session(lambda: read_settings(path, catalog=catalog, warehouse=warehouse))
-
-
-for _command in COMMANDS:
-    lakehouse.add_command(_command)

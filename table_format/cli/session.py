@@ -6,15 +6,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 from urllib.parse import unquote, urlsplit
 
 import click
-import pyarrow as pa
 
-from table_format import Catalog, Table, errors, load_catalog
+from table_format import errors
 from table_format.nearest_names import did_you_mean
 from table_format.secrets import Secret
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from table_format import Catalog, Table
 
 
 class Reading(Protocol):
@@ -75,6 +79,8 @@ class Session:
             click.ClickException: the warehouse is a directory that does not exist.
             TableFormatError: the settings are wrong.
         """
+        from table_format import load_catalog  # not at the top: help and completion of commands need no catalog
+
         catalog = load_catalog(self.settings)
         directory = self.local_warehouse
         if directory is not None and not directory.is_dir():
@@ -88,6 +94,8 @@ class Session:
         Raises:
             click.ClickException: the table does not exist, or is a system table.
         """
+        from table_format import Table
+
         found = self.table(name)
         if isinstance(found, Table):
             return found

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from sqlglot.errors import ParseError, TokenError
 
 from table_format.errors import InvalidInputError
+from table_format.parser_messages import described
 
 
 @contextmanager
@@ -18,7 +19,7 @@ def parse_errors_as(error: type[InvalidInputError], what: str, text: str) -> Ite
     except ParseError as found:
         place = found.errors[0] if found.errors else {}
         where = f"(line {place['line']}, column {place['col']})" if place.get("line") else ""
-        message = f"{what} {text!r}: {place.get('description', found)} {where}".rstrip()
+        message = f"{what} {text!r}: {described(place, str(found))} {where}".rstrip()
         raise error(message) from found
     except TokenError as found:
         message = f"{what} {text!r}: a quote or comment is not closed"

@@ -154,6 +154,9 @@ def options_by_key(value: object, argument: str) -> dict[str, str]:
     found: dict[str, str] = {}
     for key, member in value.items():
         name = text(key, f"a key of {argument}")
+        if not isinstance(member, str):
+            advice = f"; write '{member}'" if isinstance(member, int) and len(shown(member)) < _SHOWN else ""
+            raise InvalidOption(name, f"expected a text, found {shown(member)}{advice}")
         try:
             found[name] = text(member, f"{argument}[{name!r}]")
         except InvalidInputError as error:
@@ -191,7 +194,14 @@ def shown(value: object) -> str:
         return f"{type(value).__name__} of {len(value)}, {value[:_SHOWN]!r}..."
     if isinstance(value, str | bytes | int | float):
         return f"{type(value).__name__} {value!r}"
-    return type(value).__name__ if len(written := _written(value)) > _SHOWN else f"{type(value).__name__} {written}"
+    written = _written(value)
+    return _type_name(value) if len(written) > _SHOWN else f"{_type_name(value)} {written}"
+
+
+def _type_name(value: object) -> str:
+    """Return the name of a type; with its package if that is another one, as pyarrow and this library share names."""
+    package = type(value).__module__.partition(".")[0]
+    return type(value).__name__ if package in ("builtins", "table_format") else f"{package}.{type(value).__name__}"
 
 
 def _written(value: object) -> str:

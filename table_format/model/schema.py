@@ -12,11 +12,12 @@ from typing import Final
 
 import pyarrow as pa
 
+from table_format.counted import counted
 from table_format.model import arguments
 from table_format.model.arrow_types import fields_from_arrow
 from table_format.model.column_names import no_such_column
 from table_format.model.types import BigIntType, DataField, TinyIntType
-from table_format.secrets import masked_repr, redact, shown_options
+from table_format.secrets import redact, shown_options
 
 CURRENT_SCHEMA_VERSION: Final = 3
 SCHEMA_VERSION_OF_0_7: Final = 1
@@ -54,7 +55,14 @@ class TableSchema:
     time_millis: int = 0
     version: int = CURRENT_SCHEMA_VERSION
 
-    __repr__ = masked_repr
+    def __repr__(self) -> str:
+        """The schema on one line, with secrets masked.
+
+        >>> from table_format.types import BigIntType
+        >>> TableSchema(3, (DataField(0, "id", BigIntType(nullable=False)),), 0, options={"bucket": "4"})
+        TableSchema(id=3, columns: id BIGINT NOT NULL; options: bucket=4)
+        """
+        return f"TableSchema(id={self.id}, {_shown(self)})"
 
     def __reduce__(self) -> tuple[object, ...]:
         # A mapping proxy cannot be pickled; the other members can.
@@ -162,7 +170,8 @@ class Schema:
     options: Mapping[str, str] = field(default_factory=dict)
     comment: str | None = None
 
-    __repr__ = masked_repr
+    def __repr__(self) -> str:
+        return f"Schema({_shown(self)})"
 
     @classmethod
     def from_arrow(
@@ -188,3 +197,31 @@ class Schema:
             options=arguments.options_by_key(options, "options"),
             comment=arguments.optional_text(comment, "comment"),
         )
+
+
+def columns_text(fields: Sequence[DataField]) -> str:
+    """Return the names and types of columns on one line; of many columns, the first ones.
+
+    >>> from table_format.types import DateType, IntType
+    >>> columns_text((DataField(0, "id", IntType(nullable=False)), DataField(1, "day", DateType())))
+    'id INT NOT NULL, day DATE'
+    """
+    shown = ", ".join(f"{field.name} {field.type}" for field in fields[:_SHOWN_COLUMNS])
+    more = len(fields) - _SHOWN_COLUMNS
+    return shown if more <= 0 else f"{shown}, ... {counted(more, 'more column', 'more columns')}"
+
+
+_SHOWN_COLUMNS: Final = 30
+
+
+def _shown(schema: TableSchema | Schema) -> str:
+    parts = [f"columns: {columns_text(schema.fields)}"]
+    if schema.primary_keys:
+        parts.append(f"primary key: {', '.join(schema.primary_keys)}")
+    if schema.partition_keys:
+        parts.append(f"partitioned by: {', '.join(schema.partition_keys)}")
+    if schema.options:
+        parts.append("options: " + ", ".join(f"{key}={value}" for key, value in shown_options(schema.options).items()))
+    if schema.comment is not None:
+        parts.append(f"comment: {redact(schema.comment)!r}")
+    return "; ".join(parts)

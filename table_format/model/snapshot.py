@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Final
 
-from table_format.secrets import masked_repr
+from table_format.secrets import redact, shown_options
 
 CURRENT_SNAPSHOT_VERSION: Final = 3
 FIRST_SNAPSHOT_ID: Final = 1
@@ -57,7 +58,21 @@ class Snapshot:
     writer_version: str | None = None
     operation: str | None = None
 
-    __repr__ = masked_repr
+    def __repr__(self) -> str:
+        """What a user asks about a snapshot; its other members are the names and sizes of metadata files."""
+        parts = [
+            f"id={self.id}",
+            self.commit_kind.value,
+            f"time={_shown_time(self.time_millis)}",
+            f"total_record_count={self.total_record_count}",
+            f"delta_record_count={self.delta_record_count}",
+            f"schema_id={self.schema_id}",
+            f"commit_user={redact(self.commit_user)!r}",
+            f"commit_identifier={self.commit_identifier}",
+        ]
+        parts += [] if self.watermark is None else [f"watermark={self.watermark}"]
+        parts += [f"properties={shown_options(self.properties)!r}"] if self.properties else []
+        return f"Snapshot({', '.join(parts)})"
 
     def is_same(self, other: Snapshot) -> bool:
         """Return whether both are the same snapshot. After a rollback, ids are reused, but file names never are."""
@@ -75,3 +90,10 @@ class Snapshot:
             self.base_manifest_list: self.base_manifest_list_size,
         }
         return sizes.get(name)
+
+
+def _shown_time(milliseconds: int) -> str:
+    try:
+        return datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat(timespec="milliseconds")
+    except (OverflowError, ValueError, OSError):  # no time in a calendar
+        return str(milliseconds)

@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from pyroaring import FrozenBitMap
 
+from table_format.counted import counted
 from table_format.model.data_file import DataFileMeta
 from table_format.model.manifest import DeletionVectorRange
 
@@ -57,6 +58,10 @@ class DataSplit:
     before_deletion_files: tuple[DeletionFile | None, ...] = ()
     branch: str | None = None
     oldest_snapshot_id: int | None = None
+
+    def __repr__(self) -> str:
+        size = f"{counted(len(self.files), 'file')}, {counted(self.row_count, 'stored row', thousands=True)}"
+        return f"DataSplit(snapshot {self.snapshot_id}, bucket {self.bucket} of {self.total_buckets}, {size})"
 
     @property
     def snapshot_ids(self) -> tuple[int, ...]:

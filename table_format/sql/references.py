@@ -6,7 +6,6 @@ module does not change the text.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,6 +20,7 @@ from sqlglot.dialects.spark import Spark
 from sqlglot.errors import ParseError
 
 from table_format.counted import counted
+from table_format.parser_messages import described
 from table_format.sql.hints import end_of_hints, hints_outside, options_between
 from table_format.sql.pipes import has_pipes, without_unknown_operators
 from table_format.sql.qualifiers import Relation, qualifier_edits, with_own_aliases
@@ -35,7 +35,6 @@ INCREMENTAL_FUNCTIONS: Final = {
     "paimon_incremental_between_timestamp": "incremental-between-timestamp",
 }
 MAX_PARTITION: Final = "max_pt"
-_CLASS: Final = re.compile(r"<class '[\w.]*?(\w+)'>")
 _UNKNOWN_FUNCTIONS: Final = ("paimon_incremental_to_auto_tag",)
 _BEFORE_TABLE: Final = frozenset({"FROM", "JOIN", "INTO", "TABLE", "UPDATE", "USING", ",", "VIEW", "("})
 _DIALECTS: Final[tuple[type[Dialect], ...]] = (Spark, Databricks)
@@ -211,12 +210,7 @@ def _fail(text: str, error: ParseError | None) -> NoReturn:
     highlight = str(place.get("highlight", ""))
     # sqlglot's column is that of the last character.
     offset = sum(len(before) + 1 for before in lines[: line - 1]) + max(column - len(highlight), 0)
-    fail_at(text, offset, _described(place))
-
-
-def _described(place: Mapping[str, object]) -> str:
-    text = str(place.get("description", "cannot be read")).rstrip(".")
-    return _CLASS.sub(r"\1", text)
+    fail_at(text, offset, described(place, "cannot be read"))
 
 
 def _readable(text: str, tokens: Sequence[Token]) -> list[Token]:

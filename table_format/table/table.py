@@ -21,7 +21,7 @@ from table_format.model.arguments import mappings, options_by_key
 from table_format.model.arrow_types import arrow_schema
 from table_format.model.condition import Filter
 from table_format.model.identifier import Identifier
-from table_format.model.schema import TableSchema
+from table_format.model.schema import TableSchema, columns_text
 from table_format.model.snapshot import Snapshot
 from table_format.model.types import DataField, DataType
 from table_format.options.check import check_dynamic
@@ -29,7 +29,7 @@ from table_format.options.declare import Operation
 from table_format.options.scan import MODE, STARTING_POINTS
 from table_format.options.table_options import TableOptions
 from table_format.options.unread import Reader, refuse_unread
-from table_format.secrets import masked_repr
+from table_format.secrets import shown_options
 from table_format.table.changes.change_methods import ChangeMethods
 from table_format.table.facts import TableFacts
 from table_format.table.read.order_by import row_limit
@@ -50,7 +50,9 @@ _STARTING_POINTS = tuple(key for option in STARTING_POINTS for key in option.key
 
 @dataclass(frozen=True, repr=False)
 class Table(ChangeMethods, UpkeepMethods, VerifyMethods, HistoryMethods):
-    """A loaded table; can be pickled. ``dynamic_options`` override the options of the schema.
+    """A loaded table; can be pickled. Get one from ``Catalog.load_table`` or ``Catalog.create_table``.
+
+    ``dynamic_options`` override the options of the schema.
 
     The examples of the methods use this table. Each example starts with a new one.
 
@@ -77,7 +79,22 @@ class Table(ChangeMethods, UpkeepMethods, VerifyMethods, HistoryMethods):
     schema: TableSchema
     dynamic_options: Mapping[str, str] = field(default_factory=dict)
 
-    __repr__ = masked_repr
+    def __repr__(self) -> str:
+        """The name and the schema.
+
+        >>> table.copy({"scan.snapshot-id": "1"})
+        Table(shop.orders, schema 0: id BIGINT NOT NULL, day STRING NOT NULL, state STRING, amount BIGINT; \
+primary key: id, day; partitioned by: day; dynamic options: scan.snapshot-id=1)
+        """
+        parts = [f"{self.identifier}, schema {self.schema.id}: {columns_text(self.schema.fields)}"]
+        if self.schema.primary_keys:
+            parts.append(f"primary key: {', '.join(self.schema.primary_keys)}")
+        if self.schema.partition_keys:
+            parts.append(f"partitioned by: {', '.join(self.schema.partition_keys)}")
+        if self.dynamic_options:
+            given = shown_options(self.dynamic_options)
+            parts.append(f"dynamic options: {', '.join(f'{key}={value}' for key, value in given.items())}")
+        return f"Table({'; '.join(parts)})"
 
     def __reduce__(self) -> tuple[object, ...]:
         return (Table, (self.identifier, self.store, self.schema, dict(self.dynamic_options)))
@@ -225,17 +242,29 @@ class Table(ChangeMethods, UpkeepMethods, VerifyMethods, HistoryMethods):
 
         >>> [(snapshot.id, snapshot.total_record_count) for snapshot in table.snapshots()]
         [(1, 2), (2, 3)]
+
+        Raises:
+            TableNotFound, TableReplaced: the table has been dropped since it was loaded.
         """
-        found = (self.facts.snapshots.find(snapshot_id) for snapshot_id in self.facts.snapshots.ids())
-        return tuple(snapshot for snapshot in found if snapshot is not None)
+        ids = self.facts.snapshots.ids()
+        found = tuple(s for s in map(self.facts.snapshots.find, ids) if s is not None)
+        if not found:
+            require_same_table(self.store)
+        return found
 
     def latest_snapshot(self) -> Snapshot | None:
         """Return the latest snapshot; ``None`` if there is none.
 
         >>> table.latest_snapshot().id
         2
+
+        Raises:
+            TableNotFound, TableReplaced: the table has been dropped since it was loaded.
         """
-        return self.facts.snapshots.latest()
+        found = self.facts.snapshots.latest()
+        if found is None:
+            require_same_table(self.store)
+        return found
 
     # --- writing ----------------------------------------------------------------------------------------------------
 

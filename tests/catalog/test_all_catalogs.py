@@ -135,7 +135,7 @@ def test_keys_given_as_options_move_to_the_schema(warehouse: Warehouse) -> None:
     assert table.schema.primary_keys == ("a", "b")
     assert table.schema.partition_keys == ("b",)
     assert dict(table.schema.options) == {"bucket": "1"}
-    with pytest.raises(InvalidOption, match="'primary-key': is also given in the schema"):
+    with pytest.raises(InvalidOption, match="'primary-key' is also given in the schema"):
         warehouse.catalog.create_table("db.u", Schema(SCHEMA.fields, primary_keys=("a",), options=options))
 
 

@@ -38,10 +38,10 @@ def test_a_warehouse_is_a_path_or_a_file_url(tmp_path: Path, monkeypatch: pytest
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, "'warehouse': is required"),
-        ({"warehouse": "/w", "warehous": "/v"}, "'warehous': is not known to a catalog; did you mean 'warehouse'"),
+        ({}, "'warehouse' is required"),
+        ({"warehouse": "/w", "warehous": "/v"}, "'warehous' is not known to a catalog; did you mean 'warehouse'"),
         ({"warehouse": "/w", "metastore": "file"}, "'metastore': 'file' is not a legal value"),
-        ({"warehouse": "/w", "table-default.bukket": "1"}, "'bukket': is not known"),
+        ({"warehouse": "/w", "table-default.bukket": "1"}, "'bukket' is not known"),
     ],
 )
 def test_wrong_options_are_refused(options: dict[str, str], message: str) -> None:
@@ -127,7 +127,7 @@ def test_options_of_a_catalog_are_known_to_it_alone_and_its_secrets_are_masked(
     shown = catalog.load_table("sys.catalog_options").scan().to_arrow().to_pylist()
     assert {"key": "jdbc.password", "value": "******"} in shown
     assert "hunter2" not in repr(catalog)
-    with pytest.raises(InvalidOption, match=r"'jdbc.password': is not known to a catalog"):
+    with pytest.raises(InvalidOption, match=r"'jdbc.password' is not known to a catalog"):
         load_catalog({"warehouse": str(tmp_path), "jdbc.password": "hunter2"})
 
 
@@ -165,7 +165,7 @@ def test_a_registered_store_keeps_the_tables_of_its_scheme(metastore: Metastore)
     catalog.create_table("db.t", Schema.from_arrow(KEYED)).append(keyed([(1, "a", 1)]))
     assert rows_of(load_catalog(options).load_table("db.t")) == [(1, "a", 1)]
     assert shelves["hunter2"].status("/top/w/db.db/t/schema/schema-0") is not None
-    with pytest.raises(InvalidOption, match=r"'fs\.shelf\.access\.key': is not known to a catalog"):
+    with pytest.raises(InvalidOption, match=r"'fs\.shelf\.access\.key' is not known to a catalog"):
         load_catalog({"warehouse": "/w", "fs.shelf.access.key": "hunter2"})
     with pytest.raises(AlreadyExistsError, match="store 'shelf' already exists"):
         register_store(Store("shelf", open_shelf))

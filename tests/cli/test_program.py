@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 from pyspark.sql import SparkSession
@@ -156,7 +157,50 @@ def test_a_table_is_described(shell: Shell, orders: Callable[..., Table]) -> Non
 def test_wrong_use_is_an_error_of_one_line_with_exit_code_2(shell: Shell) -> None:
     assert "No such command 'sacn'" in shell.error("sacn", code=2)
     assert "'TABLE'" in shell.error("scan", code=2)
+    assert shell.error("files", "shop.t", "-o", "x.xyz", code=2).endswith("add --format. See 'lakehouse files --help'.")
+    assert "lakehouse.toml. See " in run("databases").stderr
     assert "--limt" in shell.error("scan", "shop.orders", "--limt", "1", code=2)
+
+
+@pytest.mark.parametrize("arguments", [[], ["tags"], ["branches"]])
+def test_a_group_without_a_command_shows_its_help(arguments: list[str]) -> None:
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert result.stderr == run(*arguments, "--help").stdout
+
+
+def commands(group: click.Group) -> Iterator[click.Command]:
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        yield command
+        if isinstance(command, click.Group):
+            yield from commands(command)
+
+
+def test_every_command_of_the_help_can_be_imported_and_has_a_help() -> None:
+    names = [command.name for command in commands(lakehouse)]
+    assert names[:2] == ["init", "databases"]
+    assert {"alter", "create", "delete", "fast-forward"} <= set(names)
+    assert all(command.help and len(command.help) > 10 for command in commands(lakehouse))
+
+
+def test_no_line_of_a_help_is_cut_off() -> None:
+    for arguments in ([], ["tags"], ["branches"]):
+        shown = run(*arguments, "--help").stdout.partition("Options:")[2].replace("[ARGS]...", "")
+        assert "..." not in shown, shown
+
+
+@pytest.mark.parametrize("argument", ["--help", "--version"])
+def test_the_help_is_shown_without_the_packages_of_the_library(argument: str) -> None:
+    code = (
+        "import sys\nfrom table_format.cli import main\n"
+        f"sys.argv = ['lakehouse', '{argument}']\n"
+        "try:\n    main()\nfinally:\n    print({'pyarrow', 'numpy', 'sqlglot'} & set(sys.modules))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout.splitlines()[-1] == "set()"
 
 
 def test_a_defect_is_one_line_and_debug_shows_the_traceback(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -41,7 +41,10 @@ def plain(text: str) -> list[str]:
 
 def entries() -> Iterator[tuple[str, str]]:
     """Each command with the first sentence of its help."""
-    for name, command in lakehouse.commands.items():
+    context = click.Context(lakehouse)
+    for name in lakehouse.list_commands(context):
+        command = lakehouse.get_command(context, name)
+        assert command is not None
         if isinstance(command, click.Group):
             yield from ((f"{name} {each}", str(part.help)) for each, part in command.commands.items())
         else:

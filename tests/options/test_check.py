@@ -35,7 +35,7 @@ def _keys(options: dict[str, str]) -> dict[str, str]:
 
 
 def test_an_unknown_key_is_refused_with_what_was_probably_meant() -> None:
-    with pytest.raises(InvalidOption, match=r"option 'buckets': is not known; did you mean 'bucket'") as caught:
+    with pytest.raises(InvalidOption, match=r"option 'buckets' is not known; did you mean 'bucket'") as caught:
         check_creatable(append_table(buckets="4"))
     assert caught.value.key == "buckets"
 
@@ -105,7 +105,7 @@ def test_postponed_buckets_need_a_primary_key() -> None:
 
 
 def test_a_bucketed_append_table_needs_a_bucket_key() -> None:
-    with pytest.raises(InvalidOption, match="option 'bucket-key': is required for an append table"):
+    with pytest.raises(InvalidOption, match="option 'bucket-key' is required for an append table"):
         check_creatable(append_table(bucket="4"))
     check_creatable(append_table(bucket="4", bucket_key="id"))
     with pytest.raises(InvalidOption, match="has no meaning with bucket = -1"):

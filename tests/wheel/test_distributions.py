@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import email
+import re
 import subprocess
 import sys
 import tarfile
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+import table_format
 from tests.support.foreign_project import ROOT, build_sdist
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -51,6 +53,26 @@ def test_the_wheel_has_the_license_the_notice_and_the_command(wheel: Path) -> No
     assert files["licenses/LICENSE"] == (ROOT / "LICENSE").read_text()
     assert files["licenses/NOTICE"] == (ROOT / "NOTICE").read_text()
     assert "lakehouse = table_format.cli:main" in files["entry_points.txt"]
+
+
+def test_the_description_of_the_wheel_has_no_link_or_picture_that_leads_into_the_repository(wheel: Path) -> None:
+    metadata = email.message_from_string(information(wheel)["METADATA"])
+    assert metadata["Description-Content-Type"] == "text/markdown"
+    description = str(metadata.get_payload())
+    assert "# A lakehouse that a Python team can run by itself" in description
+    targets = re.findall(r"\]\(([^)]*)\)", description) + re.findall(r'src="([^"]*)"', description)
+    assert targets
+    assert all(target.startswith(("https://", "#")) for target in targets), targets
+
+
+def test_the_version_of_the_package_is_that_of_the_wheel(wheel: Path) -> None:
+    assert email.message_from_string(information(wheel)["METADATA"])["Version"] == table_format.__version__
+
+
+def test_make_lock_finds_its_dependency_groups() -> None:
+    groups = tomllib.loads((ROOT / "pyproject.toml").read_text())["dependency-groups"]
+    named = re.findall(r"--group (?:pyproject\.toml:)?(\w+)", (ROOT / "Makefile").read_text())
+    assert set(named) == set(groups) == {"dev", "site"}
 
 
 def test_pip_refuses_a_python_that_is_too_old(wheel: Path) -> None:

@@ -62,7 +62,10 @@ def delete_branch(session: Session, table: str, name: str, *, dry_run: bool, yes
 @deleting_options
 @click.pass_obj
 def fast_forward(session: Session, table: str, name: str, *, dry_run: bool, yes: bool) -> None:
-    """Replace the state of a table with that of a branch, and delete later snapshots. Stop other writers first."""
+    """Replace the history with that of a branch.
+
+    Later snapshots of the table are deleted. Stop other writers first.
+    """
     opened = _with_branch(session, table, name)
     latest = session.data_table(f"{table}$branch_{name}").latest_snapshot()
     ahead = [s.id for s in opened.snapshots()]

@@ -53,10 +53,13 @@ def compact(
         report = opened.run_compaction(
             full=full, partitions=partitions_of(partitions), buckets=buckets or None, progress=progress
         )
+    if not report.buckets and not report.snapshots:
+        click.echo(f"Nothing in {table} needs compaction.")
+        return
     before = sum(bucket.files_before for bucket in report.buckets)
     after = sum(bucket.files_after for bucket in report.buckets)
     click.echo(f"{report}: {counted(before, 'file')} became {after}, {_snapshots([s.id for s in report.snapshots])}.")
 
 
 def _snapshots(ids: Sequence[int]) -> str:
-    return f"snapshot {', '.join(map(str, ids))}" if ids else "no snapshot: nothing needed compaction"
+    return f"snapshot {', '.join(map(str, ids))}" if ids else "no snapshot"

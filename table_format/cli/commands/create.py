@@ -10,7 +10,7 @@ import click
 import pyarrow as pa
 
 from table_format import Schema
-from table_format.cli.arguments import names_of, option_option, table_argument
+from table_format.cli.arguments import name_and_type, names_of, option_option, table_argument
 from table_format.cli.input import INPUT_FORMATS, InputFormat, columns_of_file
 from table_format.cli.session import Session
 from table_format.sql.column_types import column_type
@@ -98,8 +98,4 @@ def _with_columns(schema: pa.Schema, columns: Sequence[str]) -> Schema:
 
 
 def _name_and_type(column: str) -> tuple[str, str]:
-    name, colon, text = column.partition(":")
-    if not colon or not name.strip() or not text.strip():
-        message = f"--column: expected NAME:TYPE such as amount:DECIMAL(10,2), found {column!r}."
-        raise click.UsageError(message)
-    return name.strip(), text.strip()
+    return name_and_type("--column", column, "NAME:TYPE such as amount:DECIMAL(10,2)")

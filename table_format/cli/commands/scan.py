@@ -16,6 +16,21 @@ from table_format.counted import counted
 _F = TypeVar("_F", bound=Callable[..., object])
 
 
+def state_options(command: _F) -> _F:
+    """Add the options ``--snapshot``, ``--tag`` and ``--at``, which select a state of the table."""
+    for add in reversed(
+        (
+            click.option("--snapshot", metavar="ID", type=int, help="Read the state at this snapshot."),
+            click.option("--tag", metavar="NAME", help="Read the state at this tag."),
+            click.option(
+                "--at", metavar="TIME", help="Read the state at this local time, such as '2026-01-31 12:00:00'."
+            ),
+        )
+    ):
+        command = add(command)
+    return command
+
+
 def _choice_of_rows(command: _F) -> _F:
     for add in reversed(
         (
@@ -23,11 +38,7 @@ def _choice_of_rows(command: _F) -> _F:
             click.option("--columns", "-c", metavar="NAMES", help="Only these columns, separated by commas."),
             click.option("--order-by", metavar="SQL", help="Sort by these columns before --limit."),
             click.option("--limit", "-n", type=click.IntRange(0), help="Show at most this many rows."),
-            click.option("--snapshot", metavar="ID", type=int, help="Read the state at this snapshot."),
-            click.option("--tag", metavar="NAME", help="Read the state at this tag."),
-            click.option(
-                "--at", metavar="TIME", help="Read the state at this local time, such as '2026-01-31 12:00:00'."
-            ),
+            state_options,
             option_option,
         )
     ):
@@ -60,7 +71,8 @@ def scan(
     A table on standard output shows the first 20 rows, unless --limit is given.
     """
     target = Target.of(format, output)
-    travel = _scan_options(snapshot, tag, at, options)
+    travel = scan_options(snapshot, tag, at, options)
+    _check_order(order_by, limit)
     opened = session.table(table)
     wanted = names_of(columns)
     if isinstance(opened, Table):
@@ -107,13 +119,20 @@ def plan(
     files: bool,
 ) -> None:
     """Explain what a scan would read and what pruning skips. Accepts the arguments of scan."""
-    travel = _scan_options(snapshot, tag, at, options)
+    travel = scan_options(snapshot, tag, at, options)
+    _check_order(order_by, limit)
     opened = session.data_table(table)
     wanted = opened.scan(names_of(columns), filter, travel or None, order_by=order_by, limit=limit)
     click.echo(wanted.plan().explain(row_groups=row_groups, files=files))
 
 
-def _scan_options(
+def _check_order(order_by: str | None, limit: int | None) -> None:
+    if order_by is not None and limit is None:
+        message = "--order-by requires --limit: a scan does not sort all rows."
+        raise click.UsageError(message)
+
+
+def scan_options(
     snapshot: int | None, tag: str | None, at: str | None, options: Sequence[tuple[str, str]]
 ) -> dict[str, str]:
     """Return the options of the scan. At most one of the states may be given."""

@@ -45,6 +45,11 @@ class TagStore:
         names = (tag_name_of(child.name) for child in children if not child.is_directory)
         return sorted(name for name in names if name is not None)
 
+    def known_names(self) -> str:
+        """Return a clause for messages that lists the tags."""
+        names = self.names()
+        return f"the tags are {', '.join(names)}" if names else "the table has no tags"
+
     def load(self, name: str) -> Tag:
         """Return the tag with this name.
 
@@ -207,7 +212,7 @@ class TagStore:
             raise _exists_already(name)
 
     def _not_found(self, name: str) -> TagNotFound:
-        return TagNotFound(f"tag '{name}' does not exist; the tags are {', '.join(self.names()) or 'none'}")
+        return TagNotFound(f"tag '{name}' does not exist; {self.known_names()}")
 
     def _confirm(self, name: str) -> None:
         self._store.io.delete(self._store.paths.tag_notice(name))

@@ -28,7 +28,7 @@ def checked_schema(wanted: object) -> Schema:
         InvalidInputError: a member is invalid; the message names it with the expected and the actual value.
     """
     if not isinstance(wanted, Schema):
-        arguments.refuse("schema", "a Schema", wanted)
+        arguments.refuse("schema", "a Schema (Schema.from_arrow converts an Arrow schema)", wanted)
     fields: object = wanted.fields
     if isinstance(fields, str | bytes | Mapping) or not isinstance(fields, Iterable):
         arguments.refuse("schema.fields", "a sequence of DataFields", fields)
@@ -91,7 +91,7 @@ def _checked_field(field: object) -> DataField:
 
 def _data_type(value: object, argument: str) -> DataType:
     if not isinstance(value, DataType):
-        arguments.refuse(argument, "a DataType", value)
+        arguments.refuse(argument, "a DataType of table_format.types", value)
     _check_readable(value, lambda: parse_type(type_json(value)), argument)
     _check_rows(value, argument)
     return value

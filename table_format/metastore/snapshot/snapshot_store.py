@@ -159,11 +159,9 @@ class SnapshotStore:
             message = f"snapshot {snapshot_id} does not exist: the table has no snapshot yet"
             raise SnapshotNotFound(message)
         if FIRST_SNAPSHOT_ID <= snapshot_id <= latest:
-            message = (
-                f"snapshot {snapshot_id} has been expired; the retained snapshots are {self.earliest_id()} to {latest}"
-            )
+            message = f"snapshot {snapshot_id} has been expired; {_retained(self.earliest_id(), latest)}"
             raise SnapshotExpired(message)
-        message = f"snapshot {snapshot_id} does not exist; the retained snapshots are {self.earliest_id()} to {latest}"
+        message = f"snapshot {snapshot_id} does not exist; {_retained(self.earliest_id(), latest)}"
         raise SnapshotNotFound(message)
 
     def find(self, snapshot_id: int) -> Snapshot | None:
@@ -292,3 +290,9 @@ def last_run(ids: Sequence[int]) -> Sequence[int]:
     while first > 0 and ids[first - 1] == ids[first] - 1:
         first -= 1
     return ids[max(first, 0) :]
+
+
+def _retained(earliest: int | None, latest: int) -> str:
+    if earliest == latest:
+        return f"the only retained snapshot is {latest}"
+    return f"the retained snapshots are {earliest} to {latest}"

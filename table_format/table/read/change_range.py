@@ -45,8 +45,8 @@ def _between(facts: TableFacts, start: str, end: str) -> SnapshotRange | None:
         _check_order(INCREMENTAL_BETWEEN.key, first.id, last.id)
         return SnapshotRange(first.id, last.id, (first, last))
     if not (_is_number(start) and _is_number(end)):
-        message = f"'{start}' and '{end}' are neither two tags nor the ids of two snapshots; the tags are "
-        raise InvalidOption(INCREMENTAL_BETWEEN.key, message + (", ".join(names) or "none"))
+        message = f"'{start}' and '{end}' are neither two tags nor the ids of two snapshots; {tags.known_names()}"
+        raise InvalidOption(INCREMENTAL_BETWEEN.key, message)
     _check_order(INCREMENTAL_BETWEEN.key, int(start), int(end))
     return None if facts.snapshots.latest_id() is None else SnapshotRange(int(start), int(end))
 

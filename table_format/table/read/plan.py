@@ -79,6 +79,11 @@ class Plan:
     indexes: FileIndexes | None = field(default=None, repr=False, compare=False)
     limited: Limited | None = None
 
+    def __repr__(self) -> str:
+        at = "no snapshot" if self.snapshot is None else f"snapshot {self.snapshot.id}"
+        size = f"{counted(len(self.splits), 'split')}, {counted(self.row_count, 'stored row', thousands=True)}"
+        return f"Plan({self.table}, {at}, {size}; print it for an explanation)"
+
     @property
     def predicate(self) -> Predicate | None:
         """The condition that holds for every row of the result."""

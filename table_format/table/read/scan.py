@@ -60,6 +60,18 @@ class Scan(ArrowRows):
     min_level: int | None = None
     limit: RowLimit | None = None
 
+    def __repr__(self) -> str:
+        """The table and what is selected.
+
+        >>> table.scan(["id"], "amount > 15", order_by="amount", limit=5)
+        Scan(shop.orders, columns=id, filter='amount > 15', limit=5)
+        """
+        parts = [self.facts.name]
+        parts += [] if self.columns is None else [f"columns={', '.join(self.columns)}"]
+        parts += [] if self.filter is None else [f"filter={self.filter!r}"]
+        parts += [] if self.limit is None else [f"limit={self.limit.count}"]
+        return f"Scan({', '.join(parts)})"
+
     @cached_property
     def _plan(self) -> Plan:
         return _make_plan(self)

@@ -74,6 +74,9 @@ class StreamScan:
         self._changes: ChangeHistory = changes_of(facts)
         self._empty = state_plan(facts, Starting(None, facts.schema), columns, filter)
 
+    def __repr__(self) -> str:
+        return f"StreamScan({self.facts.name}, next snapshot: {self._next or 'not known yet'})"
+
     @property
     def schema(self) -> pa.Schema:
         """The Arrow schema of the rows: ``rowkind``, then the selected columns."""

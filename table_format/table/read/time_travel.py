@@ -142,7 +142,7 @@ def _version(version: str, facts: TableFacts) -> Snapshot:
         return of_watermark(facts, int(watermark))
     if version.isascii() and version.isdigit():
         return facts.snapshots.load(int(version))
-    message = f"'{version}' is neither a tag nor the id of a snapshot; the tags are {', '.join(tags.names()) or 'none'}"
+    message = f"'{version}' is neither a tag nor the id of a snapshot; {tags.known_names()}"
     raise SnapshotNotFound(message)
 
 

@@ -19,6 +19,7 @@ from table_format.metastore.references.expired_reads import explaining_expiry, r
 from table_format.metastore.schema.table_identity import require_same_table
 from table_format.model.arrow_types import arrow_schema, arrow_type
 from table_format.model.condition import Filter
+from table_format.model.schema import columns_text
 from table_format.model.types import (
     MAX_LENGTH,
     NESTED,
@@ -67,6 +68,9 @@ class MetadataTable(SystemTable):
     rows: Rows
     reads: frozenset[str]
     table: Table
+
+    def __repr__(self) -> str:
+        return f"SystemTable({self.name}: {columns_text(self.columns)})"
 
     @property
     def name(self) -> str:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from table_format.metastore.history.branches import Branch
 from table_format.metastore.history.fast_forward import FastForwardReport
 from table_format.metastore.history.rollback import RollbackReport
 from table_format.metastore.history.rollback_plan import RollbackPlan
+from table_format.metastore.schema.table_identity import require_same_table
 from table_format.model.snapshot import Snapshot
 from table_format.model.tag import Tag
 from table_format.table.facts import HasFacts
 from table_format.table.upkeep import branches as branch_actions
 from table_format.table.upkeep import consumers as consumer_actions
 from table_format.table.upkeep import tags as tag_actions
+
+_T = TypeVar("_T")
 
 
 class HistoryMethods(HasFacts, Protocol):
@@ -27,7 +30,7 @@ class HistoryMethods(HasFacts, Protocol):
         >>> list(table.tags())
         ['january']
         """
-        return tag_actions.tags(self)
+        return _of_existing(self, tag_actions.tags(self))
 
     def create_tag(
         self,
@@ -115,7 +118,7 @@ class HistoryMethods(HasFacts, Protocol):
         >>> list(table.branches())
         ['trial']
         """
-        return branch_actions.branches(self)
+        return _of_existing(self, branch_actions.branches(self))
 
     def create_branch(
         self, name: str, *, tag: str | None = None, snapshot_id: int | None = None, ignore_if_exists: bool = False
@@ -265,7 +268,7 @@ class HistoryMethods(HasFacts, Protocol):
         >>> table.consumers()["report"]
         2
         """
-        return consumer_actions.consumers(self)
+        return _of_existing(self, consumer_actions.consumers(self))
 
     def reset_consumer(self, name: str, next_snapshot_id: int) -> None:
         """Set the next snapshot of a consumer. Create the consumer if it does not exist.
@@ -284,3 +287,10 @@ class HistoryMethods(HasFacts, Protocol):
         >>> table.delete_consumer("report")
         """
         consumer_actions.delete_consumer(self, name)
+
+
+def _of_existing(table: HasFacts, found: Mapping[str, _T]) -> Mapping[str, _T]:
+    """Return what was found; nothing is an answer only if the table still exists."""
+    if not found:
+        require_same_table(table.facts.store)
+    return found

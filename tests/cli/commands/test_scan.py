@@ -184,6 +184,16 @@ def test_a_value_cannot_control_the_terminal(shell: Shell) -> None:
     assert shell("scan", "shop.t").splitlines()[1] == r"[red]a\x1b[31m\n"
 
 
+def test_errors_use_the_words_of_the_command_line(shell: Shell, orders: Callable[..., Table], tmp_path: Path) -> None:
+    orders(1)
+    assert shell.error("scan", "shop.orders", "--filter", "id >") == (
+        "error: filter 'id >': a value is missing beside > (line 1, column 4)"
+    )
+    assert "--order-by requires --limit" in shell.error("scan", "shop.orders", "--order-by", "id", code=2)
+    file = tmp_path / "missing" / "x.csv"
+    assert shell.error("scan", "shop.orders", "-o", str(file)) == f"error: {file}: No such file or directory"
+
+
 def test_a_filter_with_an_unknown_column_names_the_columns(shell: Shell, orders: Callable[..., Table]) -> None:
     orders(1)
     line = shell.error("scan", "shop.orders", "--filter", "amuont > 1")

@@ -68,7 +68,7 @@ def test_a_registered_function_folds_the_columns_that_name_it() -> None:
 
 
 def test_its_options_are_unknown_without_it_and_checked_with_it() -> None:
-    with pytest.raises(InvalidOption, match=r"'fields\.v\.at-least': is not known"):
+    with pytest.raises(InvalidOption, match=r"'fields\.v\.at-least' is not known"):
         large_table(memory_warehouse(), **{"fields.v.at-least": "10"})
     register_function(LATEST_LARGE)
     with pytest.raises(

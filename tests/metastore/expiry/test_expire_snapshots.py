@@ -79,7 +79,7 @@ def test_every_retained_snapshot_stays_readable():
 def test_reading_an_expired_snapshot_says_that_it_expired():
     table = a_history(a_table(**KEYED))
     table.expire(**ALL_BUT_ONE, older_than_ms=table.clock.ms)
-    with pytest.raises(SnapshotExpired, match="snapshot 3 has been expired; the retained snapshots are 9 to 9"):
+    with pytest.raises(SnapshotExpired, match="snapshot 3 has been expired; the only retained snapshot is 9"):
         table.snapshots.load(3)
 
 

@@ -109,9 +109,9 @@ def test_options_of_reads_are_refused_by_a_write(table: Table, option: str, valu
     [("mergeSchema", "write.merge-schema"), ("partitionOverwriteMode", "dynamic-partition-overwrite")],
 )
 def test_a_name_of_another_system_is_refused_with_the_name_here(table: Table, foreign: str, own: str) -> None:
-    with pytest.raises(InvalidOption, match=f"'{foreign.lower()}': is not known; use '{own}'"):
+    with pytest.raises(InvalidOption, match=f"'{foreign.lower()}' is not known; use '{own}'"):
         source(table, **{foreign: "true"}).writer(COLUMNS, overwrite=False)
-    with pytest.raises(InvalidOption, match=f"'{foreign}': is not known; use '{own}'"):
+    with pytest.raises(InvalidOption, match=f"'{foreign}' is not known; use '{own}'"):
         table.scan(options={foreign: "true"})
 
 

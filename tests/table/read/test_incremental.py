@@ -122,7 +122,7 @@ def test_times_stand_for_the_snapshots_before_them(table: Table) -> None:
         ("3,1", "the end, 1, is before the start, 3"),
         ("1", "expected 'start,end'"),
         ("1,2,3", "expected 'start,end'"),
-        ("begin,2", "neither two tags nor the ids of two snapshots; the tags are none"),
+        ("begin,2", "neither two tags nor the ids of two snapshots; the table has no tags"),
     ],
 )
 def test_a_malformed_range_is_refused(table: Table, span: str, message: str) -> None:

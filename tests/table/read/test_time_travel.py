@@ -84,7 +84,7 @@ def test_an_expired_snapshot_says_so_and_its_tag_keeps_it(table: Table) -> None:
     assert len(table.snapshots()) == 3
     report = table.expire_snapshots(retain_max=1, retain_min=1, retain_floor_ms=0)
     assert report.snapshot_ids == (1, 2)
-    with pytest.raises(SnapshotExpired, match="2 has been expired; the retained snapshots are 3 to 3"):
+    with pytest.raises(SnapshotExpired, match="2 has been expired; the only retained snapshot is 3"):
         rows_of(table, options={"scan.snapshot-id": "2"})
     assert [row[0] for row in rows_of(table, options={"scan.tag-name": "first"})] == [1]
     assert [row[0] for row in rows_of(table)] == [1, 2, 3]
