@@ -141,7 +141,7 @@ def test_batches_of_keys_find_what_a_dictionary_would(
 
 def test_a_run_is_not_opened_if_newer_runs_have_all_keys() -> None:
     io = WatchedFileIO()
-    bucket = bucket_of({5: range(0, 60), 4: range(10, 40)}, io=io)
+    bucket = bucket_of({5: range(60), 4: range(10, 40)}, io=io)
     io.opened.clear()
     newer, older = (
         [f.file_name for run in bucket.levels.higher if run.level == at for f in run.files] for at in (4, 5)
