@@ -92,7 +92,8 @@ class Grouped:
     def adds_among(self, ids: RowIds) -> RowIds:
         """Return the row ids without those of retracts."""
         kinds = np.concatenate([part.column(VALUE_KIND.name).to_numpy() for part in self.parts])
-        return ids[kinds[ids] % 2 == 0]
+        found: RowIds = ids[kinds[ids] % 2 == 0]
+        return found
 
     def _is_whole(self, ids: RowIds) -> bool:
         return len(self.parts) == 1 and ids.size == self.parts[0].num_rows

@@ -127,7 +127,7 @@ def test_a_wide_row_repeats_the_job_with_measured_batches(spark: Any) -> None:
 
 
 def _calls_to_java(monkeypatch: pytest.MonkeyPatch, work: Callable[[], object]) -> int:
-    from py4j.java_gateway import GatewayClient
+    from py4j.java_gateway import GatewayClient  # type: ignore[import-untyped]
 
     sent: list[str] = []
     send = GatewayClient.send_command
