@@ -29,10 +29,11 @@ MERGING: dict[str, dict[str, str]] = {
 MERGED_UPSERTS = 3
 
 DYNAMIC = "dynamic buckets"
+COPYING = "copy on write"
 
 MODES: dict[str, dict[str, str]] = {
     "merge on write": {"deletion-vectors.enabled": "true"},
-    "copy on write": {"full-compaction.delta-commits": "1"},
+    COPYING: {"full-compaction.delta-commits": "1"},
     "lookup changelog": {"changelog-producer": "lookup"},
     DYNAMIC: {"bucket": "-1", "dynamic-bucket.target-row-num": "250000"},
 }

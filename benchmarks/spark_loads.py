@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 
 from benchmarks.make_source import make
 from benchmarks.measure import cpu_seconds
-from benchmarks.source import BUCKETS, DYNAMIC, MODES, Source
+from benchmarks.source import BUCKETS, COPYING, DYNAMIC, MODES, Source
 from benchmarks.spark_session import session
 from table_format import Schema
 from table_format.spark import Lake, paimon
@@ -65,6 +65,7 @@ class Loads:
             **{f"load, {way}": Pair(lambda way=way: self._load({"spark.write.exchange": way})) for way in ways},
             "upsert": Pair(lambda: self._upsert("upsert", WRITE_ONLY)),
             **{f"upsert, {mode}": Pair(lambda m=mode: self._upsert(m, MODES[m])) for mode in MODES},
+            f"upsert, {COPYING}, beside plain Spark writing all rows": Pair(self._copy_on_write),
             f"upsert of 2 %, {DYNAMIC}": Pair(lambda: self._upsert("small", MODES[DYNAMIC], rows=self._few)),
             "copy of a merged table": Pair(self._copy),
             f"{MANY_FILES} files": Pair(self._many_files),
@@ -83,6 +84,11 @@ class Loads:
             self._lake.write(self._read(self._source.base), self._filled[mode])
         frame = self._read(self._source.upsert(0)) if rows is None else rows()
         return self._plain(frame), self._into(self._filled[mode], frame)
+
+    def _copy_on_write(self) -> tuple[Work, Work]:
+        """Upsert rows into a copy-on-write table. Plain Spark writes the base rows and the new rows, unsorted."""
+        _, upsert = self._upsert(COPYING, MODES[COPYING])
+        return self._plain(self._read(self._source.base, self._source.upsert(0))), upsert
 
     def _few(self) -> DataFrame:
         """Return 2 % of the base rows, with keys of the whole range."""
@@ -107,8 +113,8 @@ class Loads:
         plain = rows.repartition("p").write.partitionBy("p").mode("overwrite")
         return lambda: plain.parquet(path), self._into(self._filled["many"], rows)
 
-    def _read(self, path: Path) -> DataFrame:
-        return self._lake.spark.read.parquet(str(path))
+    def _read(self, *paths: Path) -> DataFrame:
+        return self._lake.spark.read.parquet(*map(str, paths))
 
     def _path(self) -> str:
         return str(self._scratch / "plain" / str(next(self._numbers)))

@@ -82,6 +82,19 @@ class Grouped:
         ids = self.order[self.starts[wanted]]
         return keys[0] if self._is_whole(ids) else concat_batches(keys).take(ids)
 
+    def keys_of(self, ids: RowIds) -> Int64Array:
+        """Return the number of the key of each of these row ids; keys are numbered in key order."""
+        numbers = np.empty(self.order.size, np.int64)
+        numbers[self.order] = np.repeat(np.arange(self.starts.size), np.diff(np.append(self.starts, self.order.size)))
+        found: Int64Array = numbers[ids]
+        return found
+
+    def adds_among(self, ids: RowIds) -> RowIds:
+        """Return the row ids without those of retracts."""
+        kinds = np.concatenate([part.column(VALUE_KIND.name).to_numpy() for part in self.parts])
+        found: RowIds = ids[kinds[ids] % 2 == 0]
+        return found
+
     def _is_whole(self, ids: RowIds) -> bool:
         return len(self.parts) == 1 and ids.size == self.parts[0].num_rows
 
@@ -118,7 +131,12 @@ class Merged:
     @cached_property
     def before(self) -> pa.RecordBatch:
         """The rows of the keys with a new version, without that version."""
-        return self.versions.take(self.is_before & self.is_updated)
+        return self.versions.rows_at(self.ids_before)
+
+    @property
+    def ids_before(self) -> RowIds:
+        """The row ids of ``before``."""
+        return self.versions.order[self.is_before & self.is_updated]
 
     @cached_property
     def after(self) -> pa.RecordBatch:
@@ -127,9 +145,15 @@ class Merged:
         if not chosen.any():
             return self.versions.parts[0].slice(0, 0)
         if self.spec.engine is None:
-            return self.versions.rows_at(self._last_of(chosen))
+            return self.versions.rows_at(self.ids_after)
         order, repeats = self._chosen(chosen)
         return combine(self.versions.rows, np.flatnonzero(~repeats), self.spec.engine, order=order)
+
+    @property
+    def ids_after(self) -> RowIds:
+        """The row ids of ``after``, if no engine computes new rows."""
+        chosen = self.is_updated & self._is_current
+        return self._last_of(chosen) if chosen.any() else self.versions.order[:0]
 
     @property
     def _is_current(self) -> Mask:
@@ -180,27 +204,63 @@ def changes(merged: Merged, spec: MergeSpec, *, compared: Collection[str] | None
     >>> [tuple(row.values())[:3] for row in changes(merged, spec).to_pylist()]
     [(1, 'a', 3), (2, 'b', 1), (2, 'c', 2), (3, 'd', 0)]
     """
-    before, after = adds(merged.before), adds(merged.after)
+    if merged.spec.engine is not None:
+        return _changes_of_rows(adds(merged.before), adds(merged.after), spec, compared)
+    versions = merged.versions
+    before, after = versions.adds_among(merged.ids_before), versions.adds_among(merged.ids_after)
+    if before.size == 0:
+        return _of_kind(versions.rows_at(after), np.full(after.size, RowKind.INSERT.value, np.int8))
+    if after.size == 0:
+        return _of_kind(versions.rows_at(before), np.full(before.size, RowKind.DELETE.value, np.int8))
+    ids = np.concatenate([before, after])
+    keys = versions.keys_of(ids)
+    order = np.argsort(keys, kind="stable")
+    starts = np.flatnonzero(np.diff(keys[order], prepend=-1))
+    kinds, wanted = _pairs(versions.rows, ids, order, starts, before.size, compared)
+    return _of_kind(versions.rows.take(ids[order[wanted]]), kinds[order[wanted]])
+
+
+def _changes_of_rows(
+    before: pa.RecordBatch, after: pa.RecordBatch, spec: MergeSpec, compared: Collection[str] | None
+) -> pa.RecordBatch:
+    """Return the changes between rows that are not versions, because an engine computed them."""
     if before.num_rows == 0:
         return _of_kind(after, np.full(after.num_rows, RowKind.INSERT.value, np.int8))
     if after.num_rows == 0:
         return _of_kind(before, np.full(before.num_rows, RowKind.DELETE.value, np.int8))
     order, starts = grouped([before, after], _by_key(spec))
     rows = concat_batches([before, after])
-    kinds = np.full(rows.num_rows, RowKind.DELETE.value, np.int8)
-    kinds[before.num_rows :] = RowKind.INSERT.value
+    kinds, wanted = _pairs(rows, np.arange(rows.num_rows), order, starts, before.num_rows, compared)
+    return _of_kind(rows, kinds).take(order[wanted])
+
+
+def _pairs(
+    rows: pa.RecordBatch,
+    ids: RowIds,
+    order: RowIds,
+    starts: RowIds,
+    count_before: int,
+    compared: Collection[str] | None,
+) -> tuple[npt.NDArray[np.int8], Mask]:
+    """Return the kind of each of the rows ``ids``, and which of them, in the given order, are changes.
+
+    The first ``count_before`` are previous rows. ``starts`` are the starts of the keys in the order.
+    """
+    kinds = np.full(ids.size, RowKind.DELETE.value, np.int8)
+    kinds[count_before:] = RowKind.INSERT.value
     updated = starts[np.diff(np.append(starts, order.size)) == 2]
     old, new = order[updated], order[updated + 1]
     kinds[old], kinds[new] = RowKind.UPDATE_BEFORE.value, RowKind.UPDATE_AFTER.value
-    wanted = np.ones(rows.num_rows, np.bool_)
+    wanted = np.ones(order.size, np.bool_)
     if compared is not None:
-        same = _same_rows(rows, old, new, compared)
-        wanted[old[same]] = wanted[new[same]] = False
-    return _of_kind(rows, kinds).take(order[wanted[order]])
+        same = updated[_same_rows(rows, ids[old], ids[new], compared)]
+        wanted[same] = wanted[same + 1] = False
+    return kinds, wanted
 
 
 def _same_rows(rows: pa.RecordBatch, old: RowIds, new: RowIds, compared: Collection[str]) -> npt.NDArray[np.bool_]:
-    before, after = rows.take(old), rows.take(new)
+    values = rows.select(list(compared))
+    before, after = values.take(old), values.take(new)
     same = np.ones(old.size, np.bool_)
     for name in compared:
         same &= equal_values(before.column(name), after.column(name))

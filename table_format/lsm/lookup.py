@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Final
 
 import numpy as np
@@ -77,20 +77,15 @@ class Lookup:
         self._bucket = bucket
         self._key_columns = bucket.schema.trimmed_primary_keys
         self._deletions = deletions
+        self._key_files = key_files
+        self._key_range = key_range
+        self._fields = fields
         self._files: list[DataFileMeta] = []
         spans = [key_range(file) for file in key_files]
-        chosen = [(run, files) for run in runs if (files := _overlapping_files(run.files, spans, key_range))]
-        overlapping = [file for _, files in chosen for file in files]
-        self._key_filter = KeyFilter.of(bucket, key_files, overlapping, key_range) if overlapping else None
+        self._older = [files for run in runs if (files := _overlapping_files(run.files, spans, key_range))]
         self._span = KeySpan.of(bucket.schema.field(self._key_columns[0]), key_files, key_range)
-        rows = batch_rows_of(overlapping, fields, side_by_side=max(len(chosen), 1))
-        self._cursors = [RunCursor(self._walk(files, fields, rows), self._key_columns) for _, files in chosen]
+        self._cursors: list[RunCursor] = []
         self._by_key = MergeSpec(self._key_columns, by_sequence_number=False)
-
-    @property
-    def is_exhausted(self) -> bool:
-        """Whether no more rows can be found."""
-        return all(cursor.is_exhausted for cursor in self._cursors)
 
     def find(self, keys: pa.RecordBatch) -> LookupResult | None:
         """Return the newest older row of each of these keys that has one; ``None`` if there is no such row.
@@ -98,26 +93,40 @@ class Lookup:
         Raises:
             CorruptionError: a file is missing or damaged.
         """
-        if keys.num_rows == 0 or self.is_exhausted:
+        if keys.num_rows == 0:
             return None
         bound = sorted_keys(keys, self._key_columns).key(keys.num_rows - 1)
         missing = keys.select(list(self._key_columns))
         pieces: list[pa.RecordBatch] = []
-        for cursor in self._cursors:
-            found = []
-            while not cursor.is_exhausted and (part := cursor.take_up_to(bound)) is not None:
+        for at in range(len(self._older)):
+            if not missing.num_rows:
+                break
+            cursor, found = self._cursor(at), []
+            # Later keys are higher, so the rows that are not read now are skipped later.
+            while missing.num_rows and not cursor.is_exhausted and (part := cursor.take_up_to(bound)) is not None:
                 rows, left = self._matching(part, missing)
                 found.extend(rows)
                 missing = missing if left is None else missing.filter(pa.array(left))
             pieces.extend(found)
         return self._in_order(pieces) if pieces else None
 
+    def _cursor(self, at: int) -> RunCursor:
+        """Return the position in an older run. A run is not read before a key is looked for in it."""
+        if at == len(self._cursors):
+            overlapping = [file for files in self._older for file in files]
+            rows = batch_rows_of(overlapping, self._fields, side_by_side=len(self._older))
+            self._cursors.append(RunCursor(self._walk(self._older[at], self._fields, rows), self._key_columns))
+        return self._cursors[at]
+
+    @cached_property
+    def _key_filter(self) -> KeyFilter | None:
+        overlapping = [file for files in self._older for file in files]
+        return KeyFilter.of(self._bucket, self._key_files, overlapping, self._key_range)
+
     def _matching(
         self, part: pa.RecordBatch, keys: pa.RecordBatch
     ) -> tuple[list[pa.RecordBatch], npt.NDArray[np.bool_] | None]:
         """Return the rows with one of the keys, and the keys that are not yet found, if they have changed."""
-        if keys.num_rows == 0:
-            return [], None
         rows, answered = self._pairs(part, keys)
         if rows.size == 0:
             return [], None

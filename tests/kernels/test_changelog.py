@@ -64,3 +64,16 @@ def test_of_several_higher_versions_the_lowest_stands_for_all() -> None:
     merged = merge_onto(versions, versions.lowest_above_0(), versions.any_of_key(versions.levels == 0), spec)
     assert shown(merged.rows) == [("+I", 1, "old"), ("+I", 2, "old")]
     assert shown(changes(merged, spec)) == [("-U", 1, "old"), ("+U", 1, "old")]
+
+
+def test_changes_are_taken_from_the_versions_without_other_copies() -> None:
+    old, new = part((A, 1, "a", 5), (A, 2, "b", 5)), part((D, 1, "a", 0), (A, 2, "c", 0), (A, 3, "d", 0))
+    merged = of_full_compaction(old, new, top=5)
+    assert shown(changes(merged, SPEC)) == [("-D", 1, "a"), ("-U", 2, "b"), ("+U", 2, "c"), ("+I", 3, "d")]
+    assert not vars(merged).keys() & {"before", "after"}
+
+
+def test_a_retract_among_the_previous_rows_is_not_a_row() -> None:
+    old, new = part((D, 1, "a", 5), (A, 2, "b", 5)), part((A, 1, "x", 0), (D, 2, "b", 0), (D, 3, "c", 0))
+    merged = of_full_compaction(old, new, top=5)
+    assert shown(changes(merged, SPEC)) == [("+I", 1, "x"), ("-D", 2, "b")]

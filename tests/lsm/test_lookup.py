@@ -26,9 +26,13 @@ INDEXED = {"file-index.bloom-filter.columns": "k", "file-index.bloom-filter.k.it
 FIELDS = (SEQUENCE_NUMBER, VALUE_KIND, *SCHEMA.fields)
 
 
-def bucket_of(levels: dict[int, Sequence[int]], options: dict[str, str] | None = None) -> Bucket:
+def bucket_of(
+    levels: dict[int, Sequence[int]], options: dict[str, str] | None = None, io: MemoryFileIO | None = None
+) -> Bucket:
     """A bucket with these keys on these levels, and a file on level 0 with every key."""
     bucket = Bucket(options or {})
+    if io is not None:
+        bucket.store = replace(bucket.store, io=io)
     for level, keys in sorted(levels.items(), reverse=True):
         if keys:
             message = bucket.write(*((A, k, f"{level}:{k}", level) for k in keys))
@@ -133,6 +137,25 @@ def test_batches_of_keys_find_what_a_dictionary_would(
     for start in range(0, len(wanted), size):
         found += shown(search.find(keys(wanted[start : start + size])))
     assert found == [(key, expected[key]) for key in wanted if key in expected]
+
+
+def test_a_run_is_not_opened_if_newer_runs_have_all_keys() -> None:
+    io = WatchedFileIO()
+    bucket = bucket_of({5: range(60), 4: range(10, 40)}, io=io)
+    io.opened.clear()
+    newer, older = (
+        [f.file_name for run in bucket.levels.higher if run.level == at for f in run.files] for at in (4, 5)
+    )
+    search = lookup(bucket)
+    assert io.opened == set()
+    for keys in ([], [12, 20], [30]):
+        found = search.find(batch_of([(A, k, "new", 0) for k in keys]))
+        assert (found.rows.column("v").to_pylist() if found else []) == [f"4:{k}" for k in keys]
+    assert set(newer) <= io.opened
+    assert not set(older) & io.opened
+    found = search.find(batch_of([(A, k, "new", 0) for k in (39, 45)]))
+    assert found is not None
+    assert found.rows.column("v").to_pylist() == ["4:39", "5:45"]
 
 
 def test_files_that_can_hold_none_of_the_keys_are_not_opened() -> None:

@@ -13,13 +13,12 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from pyspark.errors import PySparkException
-from pyspark.sql import functions as F
 from pyspark.sql.types import (
     AnsiIntervalType,
     BooleanType,
@@ -33,8 +32,9 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from table_format.spark.names import column
+from table_format.spark.names import quoted
 from table_format.spark.tasks.code_shipping import is_connect
+from table_format.spark.write.named_rows import plain_names
 from table_format.spark.write.sizes import has_python
 
 if TYPE_CHECKING:
@@ -106,7 +106,16 @@ def shown_bound(frame: DataFrame) -> str:
 def _bound(frame: DataFrame) -> RowBound | None:
     spark = frame.sparkSession
     can_be_apart = not is_connect(spark) or hasattr(spark, "cloneSession")
-    return bound_of(frame.schema, spark.conf.getAll) if can_be_apart and not _has_python(frame) else None
+    return bound_of(frame.schema, _settings(spark)) if can_be_apart and not _has_python(frame) else None
+
+
+def _settings(spark: SparkSession) -> Mapping[str, str]:
+    """Return the limits of batches that are set."""
+    if is_connect(spark):
+        return spark.conf.getAll
+    # ``getAll`` of a classic session makes several calls for each setting.
+    found = {key: spark.conf.get(key, None) for key in (MAX_BYTES, MAX_ROWS)}
+    return {key: value for key, value in found.items() if value is not None}
 
 
 def bound_of(schema: StructType, settings: Mapping[str, str]) -> RowBound | None:
@@ -134,15 +143,31 @@ def with_test_of_width(frame: DataFrame, bound: RowBound) -> DataFrame:
     if not bound.strings:
         return frame
     # By position, because Spark does not distinguish names that differ only in case.
-    plain = frame.toDF(*(f"c{number}" for number in range(len(frame.columns))))
-    names = dict(zip(frame.columns, plain.columns, strict=True))
-    width = F.lit(0).cast("bigint")
-    for name in bound.strings:
-        width = width + F.coalesce(F.octet_length(column(names[name])), F.lit(0))
-    first = names[bound.strings[0]]
+    plain = plain_names(len(frame.columns))
+    renamed = frame if frame.columns == plain else frame.toDF(*plain)
+    return renamed.selectExpr(*_tested_columns(frame.schema, plain, bound))
+
+
+def _tested_columns(schema: StructType, plain: Sequence[str], bound: RowBound) -> list[str]:
+    """Return the columns as SQL: Spark parses them in one call, and each ``Column`` object would cost several calls."""
+    strings = [name for name, field in zip(plain, schema, strict=True) if field.name in bound.strings]
+    first = plain.index(strings[0])
+    width = _sum([f"coalesce(octet_length({name}), 0L)" for name in strings])
     # A column, not a condition: Spark would also apply a condition to rows that joins and filters drop.
-    tested = F.when(width > bound.width, F.raise_error(F.lit(_WIDE_ROW))).otherwise(column(first))
-    return plain.withColumn(first, tested.cast(plain.schema[first].dataType)).toDF(*frame.columns)
+    test = f"CASE WHEN {width} > {bound.width}L THEN raise_error('{_WIDE_ROW}') ELSE {plain[first]} END"
+    columns = list(plain)
+    columns[first] = f"CAST({test} AS {schema[first].dataType.simpleString()})"
+    return [f"{column} AS {quoted(name)}" for column, name in zip(columns, schema.names, strict=True)]
+
+
+def _sum(terms: Sequence[str]) -> str:
+    """Return the sum as SQL, in pairs: Spark's parser needs stack space for each level.
+
+    >>> _sum(["a", "b", "c"])
+    '(a + (b + c))'
+    """
+    half = len(terms) // 2
+    return terms[0] if half == 0 else f"({_sum(terms[:half])} + {_sum(terms[half:])})"
 
 
 def _is_narrow(kind: DataType) -> bool:

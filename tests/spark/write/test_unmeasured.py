@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -26,6 +26,7 @@ from table_format.spark.write.unmeasured import (
     UNMEASURED,
     bound_of,
     in_unmeasured_batches,
+    with_test_of_width,
 )
 from tests.spark.lakes import TestLake
 
@@ -122,6 +123,51 @@ def test_a_wide_row_repeats_the_job_with_measured_batches(spark: Any) -> None:
         return sum(_row_counts(rows))
 
     assert in_unmeasured_batches(wide, work) == 30
+    assert seen == [UNMEASURED, None]
+
+
+def _calls_to_java(monkeypatch: pytest.MonkeyPatch, work: Callable[[], object]) -> int:
+    from py4j.java_gateway import GatewayClient  # type: ignore[import-untyped]
+
+    sent: list[str] = []
+    send = GatewayClient.send_command
+
+    def counted(client: Any, command: str, *arguments: Any, **named: Any) -> Any:
+        # Python frees its references to Java objects at any time.
+        sent.extend([] if command.startswith("m") else [command])
+        return send(client, command, *arguments, **named)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(GatewayClient, "send_command", counted)
+        work()
+    return len(sent)
+
+
+@pytest.mark.spark
+def test_the_test_of_width_costs_the_same_calls_for_any_number_of_strings(
+    spark: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def calls(strings: int) -> int:
+        kinds = ["string"] * strings + ["int"] * (8 - strings)
+        frame = spark.createDataFrame([], ", ".join(f"c{at} {kind}" for at, kind in enumerate(kinds)))
+        bound = bound_of(frame.schema, {})
+        assert bound is not None
+        return _calls_to_java(monkeypatch, lambda: with_test_of_width(frame, bound))
+
+    assert calls(2) == calls(7) < 40
+
+
+@pytest.mark.spark
+def test_the_width_of_a_row_is_that_of_all_its_strings(spark: Any) -> None:
+    values = [f"repeat('x', 700) AS `s.{at}`" for at in range(200)]
+    wide = spark.range(1).selectExpr("CAST(NULL AS string) AS `S.1`", *values)
+    seen: list[object] = []
+
+    def work(rows: Any) -> list[int]:
+        seen.append(spark.sparkContext.getLocalProperty(MAX_BYTES))
+        return [len(value or "") for value in rows.collect()[0]]
+
+    assert in_unmeasured_batches(wide, work) == [0] + [700] * 200
     assert seen == [UNMEASURED, None]
 
 
