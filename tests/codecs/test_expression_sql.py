@@ -127,7 +127,7 @@ def test_values_are_those_of_sql(text: str, expected: list[Any]) -> None:
         ("NOT t.i", InvalidExpression, "expected a condition, which is TRUE or FALSE"),
         ("SUBSTRING(s, 0)", InvalidExpression, "expected a start of at least 1"),
         ("SUBSTRING(s, x)", InvalidExpression, "the same for all rows"),
-        ("t.i +", InvalidExpression, "Required keyword"),
+        ("t.i +", InvalidExpression, r"a value is missing beside \+"),
         ("t.i; s", InvalidExpression, "one value"),
         ("'open", InvalidExpression, "not closed"),
         ("", InvalidExpression, "one value"),

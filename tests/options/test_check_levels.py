@@ -23,7 +23,7 @@ def table(options: dict[str, str]) -> TableSchema:
     [
         ({"num-levels": "2147483647"}, "'num-levels' = '2147483647' .* this version supports 2 to 10000"),
         ({"num-levels": "10001"}, "this version supports 2 to 10000"),
-        ({TRIGGER: "2147483647"}, f"'{TRIGGER}': is 2147483647 and would make 2147483648 levels, more than 10000"),
+        ({TRIGGER: "2147483647"}, f"'{TRIGGER}' is 2147483647 and would make 2147483648 levels, more than 10000"),
         ({TRIGGER: "10000"}, "give 'num-levels' as well"),
         ({"dynamic-bucket.assigner-parallelism": "2147483647", "bucket": "-1"}, "supports 1 to 32768"),
         ({"file.format.per.level": "6:avro"}, "'file.format.per.level': there is no level 6: the levels are 0 to 5"),

@@ -154,7 +154,7 @@ def test_the_splits_are_read_by_themselves(table: Table) -> None:
 def test_a_table_without_row_tracking_has_no_such_table() -> None:
     warehouse = memory_warehouse()
     warehouse.table()
-    with pytest.raises(InvalidOption, match=r"'row-tracking.enabled': is not 'true' for db\.t; its rows have no ids"):
+    with pytest.raises(InvalidOption, match=r"'row-tracking.enabled' is not 'true' for db\.t; its rows have no ids"):
         warehouse.catalog.load_table("db.t$row_tracking")
 
 
