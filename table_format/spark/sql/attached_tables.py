@@ -6,12 +6,13 @@ An entry is a table ``USING paimon`` without rows. The metadata of a column cont
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING
 
 from pyspark.errors import AnalysisException
 
 from table_format.catalog.protocol import Catalog
-from table_format.errors import AlreadyExistsError
+from table_format.errors import AlreadyExistsError, UnsupportedFeature
 from table_format.spark.names import quoted
 from table_format.spark.source.entries import entry_schema, is_entry
 from table_format.spark.types import spark_schema
@@ -25,18 +26,19 @@ _PROVIDER = "paimon"
 
 
 def attach(spark: SparkSession, catalog: Catalog, database: str) -> tuple[str, ...]:
-    """Update the entries of the session catalog to the tables of a database. Return the names of the tables.
+    """Update the entries of the session catalog to the tables of a database. Return the names of the entries.
 
-    Entries of dropped tables are removed, and entries of changed tables are replaced.
+    Entries of dropped tables are removed, and entries of changed tables are replaced. A table with a column of a type
+    that Spark does not have gets no entry, and a warning names it.
 
     Raises:
         DatabaseNotFound: the database does not exist.
         AlreadyExistsError: the session catalog has another table with the same name.
     """
     names = catalog.list_tables(database)
+    wanted = {name: schema for name in names if (schema := _entry_schema(catalog, database, name)) is not None}
     spark.sql(f"CREATE DATABASE IF NOT EXISTS {quoted(database)}")
     present = {entry.name: _entry(spark, database, entry.name) for entry in spark.catalog.listTables(database)}
-    wanted = {name: _entry_schema(catalog, database, name) for name in names}
     for name, entry in present.items():
         if entry is not None and wanted.get(name) != entry:
             spark.sql(f"DROP TABLE {quoted(database)}.{quoted(name)}")
@@ -44,7 +46,7 @@ def attach(spark: SparkSession, catalog: Catalog, database: str) -> tuple[str, .
         check_free(spark, database, name)
         if present.get(name) != schema:
             spark.catalog.createTable(f"{quoted(database)}.{quoted(name)}", source=_PROVIDER, schema=schema)
-    return names
+    return tuple(wanted)
 
 
 def check_free(spark: SparkSession, database: str, name: str) -> None:
@@ -62,7 +64,12 @@ def _entry_schema(catalog: Catalog, database: str, name: str) -> StructType | No
     opened = catalog.load_any(f"{database}.{name}")
     if not isinstance(opened, Table):
         return None
-    return entry_schema(spark_schema(opened.schema.fields), opened.store.paths.root)
+    try:
+        shown = spark_schema(opened.schema.fields)
+    except UnsupportedFeature as error:
+        warnings.warn(f"'{database}.{name}' has no entry in Spark's catalog: {error}", stacklevel=4)
+        return None
+    return entry_schema(shown, opened.store.paths.root)
 
 
 def _entry(spark: SparkSession, database: str, name: str) -> StructType | None:

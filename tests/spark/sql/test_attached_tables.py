@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from pyspark.sql.types import IntegerType, StructField, StructType
 
+from table_format import Schema
 from table_format.errors import AlreadyExistsError, DatabaseNotFound
 from tests.spark.lakes import TestLake
 
@@ -54,6 +56,14 @@ def test_statements_that_create_change_and_drop_tables_update_entries(attached: 
     assert entries(attached) == ["x"]
     attached.lake.sql("DROP DATABASE shop CASCADE")
     assert not attached.spark.catalog.databaseExists("shop")
+
+
+def test_a_table_with_a_type_that_spark_lacks_gets_no_entry(attached: TestLake) -> None:
+    schema = Schema.from_arrow(pa.schema([("at", pa.time32("ms"))]), options={"bucket": "-1"})
+    attached.lake.catalog.create_table("shop.clock", schema)
+    with pytest.warns(UserWarning, match=r"'shop\.clock' has no entry in Spark's catalog: column 'at'"):
+        assert attached.lake.attach("shop") == ("t",)
+    assert entries(attached) == ["t"]
 
 
 def test_attaching_again_applies_changes_of_other_programs(attached: TestLake) -> None:
