@@ -54,7 +54,8 @@ def ordered_type(given: spark_types.DataType, wanted: spark_types.DataType) -> s
 
     Structs with other names, apart from case, stay as they are.
 
-    >>> given, wanted = (spark_types.StructType.fromDDL(ddl) for ddl in ("B int, a long", "a int, b int"))
+    >>> given = spark_types.StructType().add("B", "integer").add("a", "long")
+    >>> wanted = spark_types.StructType().add("a", "integer").add("b", "integer")
     >>> ordered_type(given, wanted).simpleString()
     'struct<a:bigint,b:int>'
     """
