@@ -104,7 +104,8 @@ class Lake:
     def attach(self, database: str) -> tuple[str, ...]:
         """Make the tables of a database visible to plain ``spark.sql`` and ``spark.table``. Return their names.
 
-        Spark's session catalog gets a database of this name with an entry for each table. This lake updates the
+        Spark's session catalog gets a database of this name with an entry for each table. Tables with a column of a
+        type that Spark does not have get no entry; a warning names them. This lake updates the
         entries when it creates, changes or drops tables by SQL; call ``attach`` again after other changes. Spark's
         SELECT, INSERT INTO and INSERT OVERWRITE work on them like ``format("paimon")``. For all other statements, use
         ``sql``.
