@@ -105,10 +105,9 @@ class Lake:
         """Make the tables of a database visible to plain ``spark.sql`` and ``spark.table``. Return their names.
 
         Spark's session catalog gets a database of this name with an entry for each table. Tables with a column of a
-        type that Spark does not have get no entry; a warning names them. This lake updates the
-        entries when it creates, changes or drops tables by SQL; call ``attach`` again after other changes. Spark's
-        SELECT, INSERT INTO and INSERT OVERWRITE work on them like ``format("paimon")``. For all other statements, use
-        ``sql``.
+        type that Spark does not have get no entry; a warning names them. This lake updates the entries when it creates,
+        changes or drops tables by SQL; call ``attach`` again after other changes. Spark's SELECT, INSERT INTO and
+        INSERT OVERWRITE work on them like ``format("paimon")``. For all other statements, use ``sql``.
 
         Raises:
             DatabaseNotFound: the database does not exist.
