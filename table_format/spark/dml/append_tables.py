@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import functions as F
 
 from table_format.counted import counted
@@ -21,15 +22,17 @@ from table_format.model.arrow_calls import concat_batches
 from table_format.model.arrow_types import arrow_schema
 from table_format.model.commit import CommitMessage
 from table_format.model.data_file import DataFileMeta, FileSource
+from table_format.model.snapshot import Snapshot
 from table_format.options.bucket_mode import Unaware, is_bucketed
 from table_format.options.declare import Operation
-from table_format.spark.dml.changed_rows import DELETED, INSERTED, KIND, UPDATED, Shape
+from table_format.spark.dml.changed_rows import DELETED, INSERTED, KIND, UPDATED, Shape, Statistics
 from table_format.spark.read.numbered_rows import FILE, POSITION
 from table_format.spark.read.task_groups import parallelism
 from table_format.spark.tasks.arrow_rows import frame_of_rows
 from table_format.spark.tasks.task_inputs import TaskInputs
 from table_format.spark.tasks.task_results import RESULT_DDL, gather, messages_of_all, result_of
 from table_format.spark.tasks.worker import Batches, map_in_workers
+from table_format.spark.write.few_rows import FEW_BYTES, is_light, write_few
 from table_format.spark.write.frames import write_frame
 from table_format.table.changes.append_rows import AppendBucket, append_buckets, deletion_message
 from table_format.table.changes.append_tables import in_place, numbered_rows
@@ -61,12 +64,11 @@ class _Piece:
 
 
 def write_by_file(
-    changes: DataFrame, shape: Shape, plans: Sequence[Plan], touched: Mapping[str, int], new_rows: int, commit_user: str
+    changes: DataFrame, shape: Shape, found: Statistics, plans: Sequence[Plan], base: Snapshot | None, commit_user: str
 ) -> tuple[CommitMessage, ...]:
-    """Write the changes and return the messages. If this fails, no files are left.
+    """Write the changes of rows of the snapshot ``base`` and return the messages. If this fails, no files are left.
 
-    ``touched`` holds the files with deleted or changed rows, and the number of these rows. ``new_rows`` is the number
-    of inserted or updated rows.
+    The driver writes few rows itself, and rewrites small files. ``plans`` has the files that were read.
 
     Raises:
         InvalidData: a value does not fit its column.
@@ -77,19 +79,25 @@ def write_by_file(
     uses_vectors = facts.options.deletion_vectors.enabled
     placing = {*facts.schema.partition_keys, *facts.schema.bucket_keys}
     stays = not uses_vectors and not (shape.assigned & placing)
+    new_rows = found.counts.inserted + found.counts.updated
     messages: list[CommitMessage] = []
     with DeletingOnFailure(lambda: facts.delete_message_files(messages)):
-        if touched:
-            pieces = _pieces(facts, plans, touched, uses_vectors=uses_vectors)
-            messages.extend(_changed_files(changes, shape, pieces, uses_vectors=uses_vectors, stays=stays))
+        if found.files:
+            pieces = _pieces(facts, plans, found.files, uses_vectors=uses_vectors)
+            rewritten = 0 if uses_vectors else sum(f.file_size for p in pieces for f in p.bucket.candidates)
+            job = _files_changed_here if found.are_few and rewritten <= FEW_BYTES else _files_changed_by_tasks
+            messages.extend(job(changes, shape, pieces, uses_vectors=uses_vectors, stays=stays))
         if new_rows:
             is_new = F.col(KIND) == INSERTED if stays else F.col(KIND).isin(INSERTED, UPDATED)
             rows = changes.where(is_new).select(*shape.values).toDF(*facts.schema.field_names)
-            if isinstance(facts.bucket_mode, Unaware):
-                # Each task writes a file. The number of tasks of a scan depends on the table, not on the number of
-                # changes.
-                rows = rows.coalesce(1 + new_rows // _NEW_ROWS_OF_TASK)
-            written = write_frame(rows, facts, commit_user=commit_user)
+            if found.are_few and is_light(facts, base):
+                written = write_few(rows, facts, commit_user=commit_user)
+            else:
+                if isinstance(facts.bucket_mode, Unaware):
+                    # Each task writes a file. The number of tasks of a scan depends on the table, not on the number of
+                    # changes.
+                    rows = rows.coalesce(1 + new_rows // _NEW_ROWS_OF_TASK)
+                written = write_frame(rows, facts, commit_user=commit_user)
             messages.extend(replace(message, rewrites=True) for message in written)
     return tuple(messages)
 
@@ -146,7 +154,27 @@ def _restricted(bucket: AppendBucket, files: Sequence[DataFileMeta], *, uses_vec
     return replace(bucket, candidates=tuple(files), deletions=deletions, live=live)
 
 
-def _changed_files(
+def _files_changed_here(
+    changes: DataFrame, shape: Shape, pieces: Sequence[_Piece], *, uses_vectors: bool, stays: bool
+) -> tuple[CommitMessage, ...]:
+    """Collect the changed rows, and change their files in this process."""
+    rows = _changed_rows(changes, shape, stays=stays).toArrow()
+    names, works = zip(
+        *((f.file_name, n) for n, piece in enumerate(pieces) for f in piece.bucket.candidates), strict=True
+    )
+    work = pa.array(works, pa.int32()).take(pc.index_in(rows[FILE].combine_chunks(), pa.array(names)))
+    placed = rows.add_column(0, _WORK, work).sort_by([(name, "ascending") for name in (_WORK, FILE, POSITION)])
+    buckets = [piece.bucket for piece in pieces]
+    batches = iter(placed.combine_chunks().to_batches())
+    return tuple(_change_files(shape.facts, buckets.__getitem__, batches, uses_vectors=uses_vectors, stays=stays))
+
+
+def _changed_rows(changes: DataFrame, shape: Shape, *, stays: bool) -> DataFrame:
+    columns = [KIND, *shape.values] if stays and shape.with_rows else [KIND]
+    return changes.where(F.col(KIND).isin(UPDATED, DELETED)).select(FILE, POSITION, *columns)
+
+
+def _files_changed_by_tasks(
     changes: DataFrame, shape: Shape, pieces: Sequence[_Piece], *, uses_vectors: bool, stays: bool
 ) -> tuple[CommitMessage, ...]:
     facts = shape.facts
@@ -158,10 +186,9 @@ def _changed_files(
     ]
     names, works, numbers = zip(*listed, strict=True)
     table = pa.table({FILE: pa.array(names), _WORK: pa.array(works, pa.int32()), _TASK: pa.array(numbers, pa.int32())})
-    rows = changes.where(F.col(KIND).isin(UPDATED, DELETED))
-    columns = [KIND, *shape.values] if stays and shape.with_rows else [KIND]
+    rows = _changed_rows(changes, shape, stays=stays)
     places = frame_of_rows(spark, table, f"{FILE} string, {_WORK} int, {_TASK} int")
-    routed = rows.join(F.broadcast(places), FILE).select(_TASK, _WORK, FILE, POSITION, *columns)
+    routed = rows.join(F.broadcast(places), FILE).select(_TASK, _WORK, *rows.columns)
     routed = routed.repartitionById(tasks, _TASK).drop(_TASK).sortWithinPartitions(_WORK, FILE, POSITION)
     inputs = TaskInputs.of([_Shipped.of(piece.bucket) for piece in pieces])
     write = _file_changer(facts, inputs, uses_vectors=uses_vectors, stays=stays)
@@ -175,7 +202,7 @@ def _tasks(pieces: Sequence[_Piece], cores: int, *, uses_vectors: bool) -> int:
     return min(len(pieces), 4 * max(cores, 1))
 
 
-# --- inside the tasks -------------------------------------------------------------------------------------------------
+# --- inside the tasks, or the driver ----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,19 +236,30 @@ def _file_changer(
     task.
     """
 
-    def work(batches: Batches) -> Sequence[CommitMessage]:
-        messages: list[CommitMessage] = []
-        with DeletingOnFailure(lambda: facts.delete_message_files(messages)):
-            for number, files in groupby(_by_file(batches), key=lambda found: found[0]):
-                bucket = inputs[number].bucket(facts)
-                rows = ((name, found) for _, name, found in files)
-                messages.append(_marked(bucket, rows) if uses_vectors else _rewritten(facts, bucket, rows, stays=stays))
-        return messages
+    def bucket_of(number: int) -> AppendBucket:
+        return inputs[number].bucket(facts)
 
     def write(batches: Batches) -> Batches:
-        yield result_of(lambda: work(batches))
+        yield result_of(lambda: _change_files(facts, bucket_of, batches, uses_vectors=uses_vectors, stays=stays))
 
     return write
+
+
+def _change_files(
+    facts: TableFacts,
+    bucket_of: Callable[[int], AppendBucket],
+    batches: Batches,
+    *,
+    uses_vectors: bool,
+    stays: bool,
+) -> Sequence[CommitMessage]:
+    messages: list[CommitMessage] = []
+    with DeletingOnFailure(lambda: facts.delete_message_files(messages)):
+        for number, files in groupby(_by_file(batches), key=lambda found: found[0]):
+            bucket = bucket_of(number)
+            rows = ((name, found) for _, name, found in files)
+            messages.append(_marked(bucket, rows) if uses_vectors else _rewritten(facts, bucket, rows, stays=stays))
+    return messages
 
 
 _FileRows = Iterator[tuple[str, pa.RecordBatch]]

@@ -15,12 +15,15 @@ from pyspark.errors import PySparkException
 from pyspark.sql import functions as F
 
 from table_format.errors import InvalidData
+from table_format.model.types import ArrayType, BytesType, MapType, MultisetType, RowType, TextType
 from table_format.options.merge import MergeEngine
 from table_format.options.stream import ChangelogProducer
 from table_format.spark.dml.clauses import BoundClause, first_that_holds, named
 from table_format.spark.dml.store_assignment import stored
 from table_format.spark.read.numbered_rows import FILE, POSITION
 from table_format.spark.types import spark_type
+from table_format.spark.write.few_rows import are_few
+from table_format.spark.write.sizes import WIDEST_VALUE, lengths_of
 from table_format.table.changes.row_changes import RowChanges
 from table_format.table.facts import TableFacts
 
@@ -214,43 +217,73 @@ class Statistics:
     most_matches: int
     nulled: int
     lowered: int
+    width: int | None
+    """The total size of their values in bytes; ``None`` if the table has nested columns."""
 
-    def plus(self, other: Statistics) -> Statistics:
-        """Return the sum of both. A file may occur in both."""
-        a, b = self.counts, other.counts
-        counts = RowChanges(a.inserted + b.inserted, a.updated + b.updated, a.deleted + b.deleted)
-        files = {name: self.files.get(name, 0) + other.files.get(name, 0) for name in {**self.files, **other.files}}
-        most = max(self.most_matches, other.most_matches)
-        return Statistics(counts, files, most, self.nulled + other.nulled, self.lowered + other.lowered)
+    @property
+    def are_few(self) -> bool:
+        """Whether the driver may collect the changed rows."""
+        counts = self.counts
+        return are_few(counts.inserted + counts.updated + counts.deleted, self.width)
 
 
-NOTHING: Final = Statistics(RowChanges(), {}, 0, 0, 0)
+NOTHING: Final = Statistics(RowChanges(), {}, 0, 0, 0, 0)
 
 
 def statistics_of(changes: DataFrame, shape: Shape, *, may_repeat: bool = False) -> Statistics:
-    """Evaluate and persist a frame of changes, count the rows, and look for duplicate rows of the table.
+    """Evaluate a frame of changes, count the rows, and look for several changes of one row of the table.
 
     Raises:
         InvalidData: a value does not fit its column.
     """
-    counted = {"inserted": INSERTED, "updated": UPDATED, "deleted": DELETED}
-    sums = [F.count_if(F.col(KIND) == kind).alias(name) for name, kind in counted.items()]
-    sums += [F.count_if(F.col(name) & (F.col(KIND) == UPDATED)).alias(name) for name in (NULLED, LOWERED)]
-    groups = [] if shape.is_keyed else [FILE]
-    most = F.lit(1).alias("most")
+    # Text, because each function and operator of a ``Column`` is a call to the JVM.
+    width = _width_of(shape)
+    sums = {
+        "inserted": f"count_if({KIND} = {INSERTED})",
+        "updated": f"count_if({KIND} = {UPDATED})",
+        "deleted": f"count_if({KIND} = {DELETED})",
+        "nulled": f"count_if({NULLED} AND {KIND} = {UPDATED})",
+        "lowered": f"count_if({LOWERED} AND {KIND} = {UPDATED})",
+        "width": f"sum(CASE WHEN {KIND} IS NOT NULL THEN {width or '0L'} END)",
+    }
+    most = "1"
     if may_repeat:
-        changes = changes.groupBy(*shape.identity).agg(F.count(F.lit(1)).alias("most"), *sums)
-        sums = [F.sum(name).alias(name) for name in (*counted, NULLED, LOWERED)]
-        most = F.max("most").alias("most")
+        matches = F.expr(f"count_if({KIND} IS NULL OR {KIND} <> {INSERTED}) AS most")
+        changes = changes.groupBy(*shape.identity).agg(matches, *_named(sums))
+        sums = {name: f"sum({name})" for name in sums}
+        most = "max(most)"
+    groups = [] if shape.is_keyed else [FILE]
     with explaining_values():
-        found = changes.groupBy(*groups).agg(most, *sums).collect()
-    total = NOTHING
-    for row in found:
-        counts = RowChanges(row["inserted"] or 0, row["updated"] or 0, row["deleted"] or 0)
-        touched = counts.updated + counts.deleted
-        files = {row[FILE]: touched} if groups and touched else {}
-        total = total.plus(Statistics(counts, files, row["most"] or 0, row[NULLED] or 0, row[LOWERED] or 0))
-    return total
+        found = changes.groupBy(*groups).agg(F.expr(f"{most} AS most"), *_named(sums)).collect()
+    total = {name: sum(row[name] or 0 for row in found) for name in sums}
+    touched = {row[FILE]: row["updated"] + row["deleted"] for row in found} if groups else {}
+    return Statistics(
+        RowChanges(total["inserted"], total["updated"], total["deleted"]),
+        {name: rows for name, rows in touched.items() if rows},
+        max((row["most"] or 0 for row in found), default=0),
+        total["nulled"],
+        total["lowered"],
+        None if width is None else total["width"],
+    )
+
+
+def _named(expressions: Mapping[str, str]) -> list[Column]:
+    return [F.expr(f"{text} AS {name}") for name, text in expressions.items()]
+
+
+def _width_of(shape: Shape) -> str | None:
+    """Return the size of the values of a row as SQL; ``None`` if only Spark knows it."""
+    types = [field.type for field in shape.facts.schema.fields]
+    if any(isinstance(type_, ArrayType | MapType | MultisetType | RowType) for type_ in types):
+        return None
+    wide = [
+        name
+        for names in (shape.values, shape.before)
+        for name, type_ in zip(names, types, strict=False)
+        if isinstance(type_, TextType | BytesType)
+    ]
+    fixed = f"{WIDEST_VALUE * len(shape.columns)}L"
+    return f"({fixed} + {lengths_of(wide)})" if wide else fixed
 
 
 @contextmanager

@@ -12,9 +12,9 @@ from table_format.metastore.commit.key_places import snapshot_identity
 from table_format.model.commit import CommitMessage
 from table_format.model.row_kind import ROW_KIND_COLUMN, RowKind
 from table_format.model.snapshot import Snapshot
-from table_format.spark.dml.changed_rows import DELETED, INSERTED, KIND, UPDATED, Shape
+from table_format.spark.dml.changed_rows import DELETED, INSERTED, KIND, UPDATED, Shape, Statistics
+from table_format.spark.write.few_rows import is_light, write_few
 from table_format.spark.write.frames import write_frame
-from table_format.table.changes.row_changes import RowChanges
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -23,13 +23,14 @@ _TEXTS = {UPDATED: RowKind.UPDATE_AFTER.text, DELETED: RowKind.DELETE.text, INSE
 
 
 def write_by_key(
-    changes: DataFrame, shape: Shape, counts: RowChanges, base: Snapshot | None, commit_user: str
+    changes: DataFrame, shape: Shape, found: Statistics, base: Snapshot | None, commit_user: str
 ) -> tuple[CommitMessage, ...]:
-    """Write the changes of rows of the snapshot ``base``, and return the messages.
+    """Write the changes of rows of the snapshot ``base``, and return the messages. The driver writes few rows itself.
 
     Raises:
         InvalidData: a value does not fit its column. No files are left.
     """
+    counts = found.counts
     if not counts.inserted + counts.updated + counts.deleted:
         return ()
     facts = shape.facts
@@ -52,7 +53,8 @@ def write_by_key(
         rows = rows.select(*columns)
     else:
         rows = rows.withColumnRenamed(KIND, kind_column)
-    messages = write_frame(rows, facts, commit_user=commit_user)
+    write = write_few if found.are_few and is_light(facts, base) else write_frame
+    messages = write(rows, facts, commit_user=commit_user)
     identity = snapshot_identity(base)
     return tuple(replace(message, rows_base=identity, numbers_base=None, rewrites=True) for message in messages)
 

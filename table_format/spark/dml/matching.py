@@ -142,8 +142,20 @@ def _side(named_column: tuple[str, str], relations: Relations) -> tuple[str, str
     return ("source", of_source) if of_source is not None and of_target is None else None
 
 
-def bounds_of(source: DataFrame, columns: StructType, matching: Matching, schema: TableSchema) -> Predicate | None:
-    """Return a condition for all rows of the table that can match a row of the source. Counts the rows of the source.
+@dataclass(frozen=True, slots=True)
+class SourceKeys:
+    """What the match columns of a source tell about a MERGE.
+
+    Every row of the table that can match a row of the source fulfills ``bounds``. If the rows ``are_distinct``, no row
+    of the table matches two of them.
+    """
+
+    bounds: Predicate | None
+    are_distinct: bool
+
+
+def source_keys(source: DataFrame, columns: StructType, matching: Matching, schema: TableSchema) -> SourceKeys:
+    """Evaluate the match columns of a source.
 
     Columns whose types differ from those of the source are left out, because Spark chooses the type of the comparison.
     """
@@ -154,18 +166,26 @@ def bounds_of(source: DataFrame, columns: StructType, matching: Matching, schema
         and spark_type(schema.field(name).type) == columns[other].dataType
     ]
     if not pairs:
-        return None
-    ends = [f(column(other)).alias(f"{end}{n}") for n, (_, other) in enumerate(pairs) for end, f in _ENDS]
-    found = source.agg(F.count(F.lit(1)).alias("rows"), *ends).toArrow()
-    rows = found["rows"][0].as_py()
-    if rows == 0:
-        return Literal(value=False)
-    if rows <= _MAX_LISTED_KEYS:
-        listed = source.select(*(column(other).alias(f"k{n}") for n, (_, other) in enumerate(pairs))).toArrow()
-        return And(tuple(_one_of(field, listed[f"k{n}"]) for n, (field, _) in enumerate(pairs)))
-    return And(
-        tuple(p for n, (field, _) in enumerate(pairs) for p in _between(field, found[f"min{n}"], found[f"max{n}"]))
+        return SourceKeys(None, are_distinct=False)
+    keys = source.select(*(column(other).alias(f"k{n}") for n, (_, other) in enumerate(pairs)))
+    listed = keys.limit(_MAX_LISTED_KEYS + 1).toArrow()
+    if listed.num_rows <= _MAX_LISTED_KEYS:
+        bounds = And(tuple(_one_of(field, listed[f"k{n}"]) for n, (field, _) in enumerate(pairs)))
+        return SourceKeys(bounds if listed.num_rows else Literal(value=False), _are_distinct(listed))
+    ends = [f(f"k{n}").alias(f"{end}{n}") for n in range(len(pairs)) for end, f in _ENDS]
+    found = keys.agg(*ends).toArrow()
+    return SourceKeys(
+        And(
+            tuple(p for n, (field, _) in enumerate(pairs) for p in _between(field, found[f"min{n}"], found[f"max{n}"]))
+        ),
+        are_distinct=False,
     )
+
+
+def _are_distinct(keys: pa.Table) -> bool:
+    """Return whether no two keys are equal. A key with a null equals none."""
+    whole = keys.drop_null()
+    return whole.group_by(whole.column_names).aggregate([]).num_rows == whole.num_rows
 
 
 _ENDS: Final = (("min", F.min), ("max", F.max))

@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F
@@ -21,6 +22,7 @@ from table_format.model.snapshot import Snapshot
 from table_format.options.bucket_mode import CrossPartition
 from table_format.spark.dml.append_tables import write_by_file
 from table_format.spark.dml.changed_rows import (
+    KIND,
     NOTHING,
     SOURCE_ROW,
     Shape,
@@ -39,7 +41,7 @@ from table_format.spark.dml.clauses import (
     mentions,
 )
 from table_format.spark.dml.keyed_tables import write_by_key
-from table_format.spark.dml.matching import Matching, MatchOn, Relations, bounds_of, matching_of
+from table_format.spark.dml.matching import Matching, MatchOn, Relations, matching_of, source_keys
 from table_format.spark.dml.merge_clauses import bound_clause, texts_of
 from table_format.spark.dml.merged_schema import check_held, columns_to_hold
 from table_format.spark.dml.target import TargetScan, check_names, latest_target, target_frame
@@ -208,18 +210,16 @@ def _merged(
     """Evaluate the changes of all clauses: matching rows, rows of the table that match none, and new rows."""
     relations = merge.relations
     found: list[DataFrame] = []
-    total = NOTHING
     pairs: DataFrame | None = None
+    may_repeat = bool(merge.matched)
     if merge.matched or merge.not_matched:
         with explaining_values():
-            bounds = bounds_of(source, source.schema, merge.matching, merge.facts.schema)
-        near = target_frame(replace(target, bounds=bounds)).alias(relations.target)
+            keys = source_keys(source, source.schema, merge.matching, merge.facts.schema)
+        may_repeat = may_repeat and not keys.are_distinct
+        near = target_frame(replace(target, bounds=keys.bounds)).alias(relations.target)
         rows = near.join(_sent_to_all(source).alias(relations.source), merge.matching.condition, "inner")
         if merge.matched:
             pairs = kept.keep(changes_of(rows, relations.target, merge.matched, shape, [SOURCE_ROW]))
-            total = statistics_of(pairs, shape, may_repeat=True)
-            if total.most_matches > 1:
-                raise _ambiguous(merge, pairs, source, shape, total.most_matches)
             found.append(pairs)
         else:
             pairs = rows.select(column(SOURCE_ROW))
@@ -227,14 +227,13 @@ def _merged(
         whole = target_frame(target).alias(relations.target)
         rest = whole.join(_sent_to_all(source).alias(relations.source), merge.matching.condition, "left_anti")
         changes = changes_of(rest, relations.target, merge.not_matched_by_source, shape)
-        changes = kept.keep(changes.where("__dml_kind IS NOT NULL"))
-        total = total.plus(statistics_of(changes, shape))
-        found.append(changes)
+        found.append(kept.keep(changes.where(f"{KIND} IS NOT NULL")))
     if merge.not_matched and pairs is not None:
         new = source.join(pairs.select(SOURCE_ROW), SOURCE_ROW, "left_anti").alias(relations.source)
-        changes = kept.keep(insertions_of(new, merge.not_matched, shape))
-        total = total.plus(statistics_of(changes, shape))
-        found.append(changes)
+        found.append(kept.keep(insertions_of(new, merge.not_matched, shape)))
+    total = statistics_of(_together(found, shape), shape, may_repeat=may_repeat)
+    if total.most_matches > 1 and pairs is not None:
+        raise _ambiguous(merge, pairs, source, shape, total.most_matches)
     return found, total
 
 
@@ -349,12 +348,15 @@ def _written(
     counts = found.counts
     if not counts.inserted + counts.updated + counts.deleted:
         return ()
-    changes = frames[0].select(*shape.columns)
-    for frame in frames[1:]:
-        changes = changes.unionByName(frame.select(*shape.columns))
+    changes = _together(frames, shape)
     if shape.is_keyed:
-        return write_by_key(changes, shape, counts, base, commit_user)
-    return write_by_file(changes, shape, target.plans, found.files, counts.inserted + counts.updated, commit_user)
+        return write_by_key(changes, shape, found, base, commit_user)
+    return write_by_file(changes, shape, found, target.plans, base, commit_user)
+
+
+def _together(frames: Sequence[DataFrame], shape: Shape) -> DataFrame:
+    first, *others = (frame.select(*shape.columns) for frame in frames)
+    return reduce(lambda all_, frame: all_.unionByName(frame), others, first)
 
 
 def _warn(facts: TableFacts, operation: str, noted: Statistics) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -23,6 +24,9 @@ TASK_BYTES: Final = 32 << 20
 """The minimum input of a writing task by Spark's estimate, once every core has a task. A Python task costs 50 ms, so
 few rows of a table with many buckets are written by few tasks, each of which writes many buckets.
 """
+
+WIDEST_VALUE: Final = 16
+"""The maximum bytes of a value of fixed width: a decimal."""
 
 _ROW_BYTES: Final = 64
 """The assumed size of a row of a table if only the row count is known."""
@@ -121,6 +125,19 @@ def has_python(spark: SparkSession, plan: JavaObject) -> bool:
     jvm: JavaObject = spark._jvm
     pattern = jvm.org.apache.spark.sql.catalyst.trees.TreePattern.PYTHON_UDF()
     return bool(plan.queryExecution().analyzed().containsPattern(pattern))
+
+
+def lengths_of(columns: Sequence[str]) -> str:
+    """Return the total length of some strings of a row as SQL, in bytes. The names are plain.
+
+    >>> lengths_of(["c0", "c1"])
+    '(coalesce(octet_length(c0), 0L) + coalesce(octet_length(c1), 0L))'
+    """
+    # In pairs, because Spark's parser needs stack space for each level.
+    half = len(columns) // 2
+    if half == 0:
+        return f"coalesce(octet_length({columns[0]}), 0L)"
+    return f"({lengths_of(columns[:half])} + {lengths_of(columns[half:])})"
 
 
 def _table_bytes(frame: DataFrame) -> int:

@@ -35,7 +35,7 @@ from pyspark.sql.types import (
 from table_format.spark.names import quoted
 from table_format.spark.tasks.code_shipping import is_connect
 from table_format.spark.write.named_rows import plain_names
-from table_format.spark.write.sizes import has_python
+from table_format.spark.write.sizes import WIDEST_VALUE, has_python, lengths_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -59,9 +59,6 @@ ROWS_WITH_STRINGS: Final = 2_000
 
 _LEAST_WIDTH: Final = 8 << 10
 """If the maximum width would be smaller, Spark's limit stays, because too many jobs would be repeated."""
-
-_WIDEST_VALUE: Final = 16
-"""The maximum bytes of a value of fixed width: a decimal."""
 
 _WIDE_ROW: Final = "a row is too wide for a batch that is bounded by rows"
 
@@ -132,7 +129,7 @@ def bound_of(schema: StructType, settings: Mapping[str, str]) -> RowBound | None
         return None
     default = ROWS_WITH_STRINGS if strings else 10_000
     rows = int(settings.get(MAX_ROWS, default))
-    width = BATCH_BYTES // rows - _WIDEST_VALUE * len(types) if rows > 0 else 0
+    width = BATCH_BYTES // rows - WIDEST_VALUE * len(types) if rows > 0 else 0
     if width < (_LEAST_WIDTH if strings else 0) or rows <= 0:
         return None
     return RowBound(rows if strings and MAX_ROWS not in settings else None, strings, width)
@@ -152,22 +149,11 @@ def _tested_columns(schema: StructType, plain: Sequence[str], bound: RowBound) -
     """Return the columns as SQL: Spark parses them in one call, and each ``Column`` object would cost several calls."""
     strings = [name for name, field in zip(plain, schema, strict=True) if field.name in bound.strings]
     first = plain.index(strings[0])
-    width = _sum([f"coalesce(octet_length({name}), 0L)" for name in strings])
     # A column, not a condition: Spark would also apply a condition to rows that joins and filters drop.
-    test = f"CASE WHEN {width} > {bound.width}L THEN raise_error('{_WIDE_ROW}') ELSE {plain[first]} END"
+    test = f"CASE WHEN {lengths_of(strings)} > {bound.width}L THEN raise_error('{_WIDE_ROW}') ELSE {plain[first]} END"
     columns = list(plain)
     columns[first] = f"CAST({test} AS {schema[first].dataType.simpleString()})"
     return [f"{column} AS {quoted(name)}" for column, name in zip(columns, schema.names, strict=True)]
-
-
-def _sum(terms: Sequence[str]) -> str:
-    """Return the sum as SQL, in pairs: Spark's parser needs stack space for each level.
-
-    >>> _sum(["a", "b", "c"])
-    '(a + (b + c))'
-    """
-    half = len(terms) // 2
-    return terms[0] if half == 0 else f"({_sum(terms[:half])} + {_sum(terms[half:])})"
 
 
 def _is_narrow(kind: DataType) -> bool:
