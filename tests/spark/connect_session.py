@@ -108,12 +108,15 @@ def main(warehouse: Path) -> None:
         print("too large", error)
     print("marked", lake.update("s.a", {"n": "n + 1"}, "id = 2").updated, sorted(lake.table("s.a").collect()))
     numbered = spark.range(0, 5000, 1, 1).selectExpr("id", "'x' AS v")
-    print("batches", in_unmeasured_batches(numbered, row_counts), MAX_BYTES in spark.conf.getAll, row_counts(numbered))
+    with bounds_of({"SMALL_BYTES": 0}):
+        batches = in_unmeasured_batches(numbered, row_counts)
+    print("batches", batches, MAX_BYTES in spark.conf.getAll, in_unmeasured_batches(numbered, row_counts))
     for way in ("shuffle", "storage", "none"):
         rows = numbered.selectExpr("id", f"'{way}' AS v")
         lake.write(rows, "s.t", parallelism=2, options={"spark.write.exchange": way})
         print(way, lake.table("s.t").groupBy("v").count().collect())
-    lake.write(spark.range(3).selectExpr("id", "repeat('w', 300000) AS v"), "s.t")
+    with bounds_of({"SMALL_BYTES": 0}):
+        lake.write(spark.range(3).selectExpr("id", "repeat('w', 300000) AS v"), "s.t")
     print("wide", lake.table("s.t").where("length(v) = 300000").count())
     print("absent", *absent_rows(lake))
     print("streamed", *streamed(lake, warehouse.parent / "checkpoint"))

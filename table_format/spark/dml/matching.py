@@ -174,12 +174,8 @@ def source_keys(source: DataFrame, columns: StructType, matching: Matching, sche
         return SourceKeys(bounds if listed.num_rows else Literal(value=False), _are_distinct(listed))
     ends = [f(f"k{n}").alias(f"{end}{n}") for n in range(len(pairs)) for end, f in _ENDS]
     found = keys.agg(*ends).toArrow()
-    return SourceKeys(
-        And(
-            tuple(p for n, (field, _) in enumerate(pairs) for p in _between(field, found[f"min{n}"], found[f"max{n}"]))
-        ),
-        are_distinct=False,
-    )
+    ranges = (_between(field, found[f"min{n}"], found[f"max{n}"]) for n, (field, _) in enumerate(pairs))
+    return SourceKeys(And(tuple(test for tests in ranges for test in tests)), are_distinct=False)
 
 
 def _are_distinct(keys: pa.Table) -> bool:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from table_format.model.commit import CommitMessage
 from table_format.model.snapshot import Snapshot
-from table_format.options.bucket_mode import CrossPartition
+from table_format.options.bucket_mode import CrossPartition, Postponed, Unaware
 from table_format.spark.tasks.table_work import write_rows
 from table_format.spark.write.frames import check_frame
 from table_format.spark.write.named_rows import NamedRows
@@ -49,7 +49,9 @@ def are_few(rows: int, bytes_: int | None) -> bool:
 
 def is_light(facts: TableFacts, base: Snapshot | None) -> bool:
     """Return whether a write of few rows to the table is little work, with all that it compacts and looks up."""
-    if base is None or (facts.options.compaction.write_only and not isinstance(facts.bucket_mode, CrossPartition)):
+    mode = facts.bucket_mode
+    leaves_files = facts.options.compaction.write_only or isinstance(mode, Unaware | Postponed)
+    if base is None or (leaves_files and not isinstance(mode, CrossPartition)):
         return True
     if base.total_record_count is None or base.total_record_count > _LIGHT_ROWS:
         return False

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from table_format.options.bucket_mode import Fixed
 from table_format.spark.read.jvm_plans import JavaObject, class_name
@@ -78,14 +80,14 @@ def shuffle_partitions(frame: DataFrame) -> int:
     return int(frame.sparkSession.conf.get("spark.sql.shuffle.partitions") or 0)
 
 
-def is_shared(frame: DataFrame, parallelism: int | None, small_bytes: int = SMALL_BYTES) -> bool:
+def is_shared(frame: DataFrame, parallelism: int | None, small_bytes: int | None = None) -> bool:
     """Return whether several tasks assign the places of keys. ``parallelism`` is the request of the caller."""
     return not is_small(frame, small_bytes) if parallelism is None else parallelism != 1
 
 
-def is_small(frame: DataFrame, small_bytes: int = SMALL_BYTES) -> bool:
-    """Return whether Spark expects a DataFrame to be smaller. A Connect client has no estimate."""
-    return _why_one(frame, expected_bytes(frame), small_bytes) is not None
+def is_small(frame: DataFrame, small_bytes: int | None = None) -> bool:
+    """Return whether Spark expects a DataFrame to be smaller."""
+    return _why_one(frame, expected_bytes(frame), SMALL_BYTES if small_bytes is None else small_bytes) is not None
 
 
 def _why_one(frame: DataFrame, size: int | None, small_bytes: int) -> str | None:
@@ -108,9 +110,10 @@ def _is_of_one_task(frame: DataFrame) -> bool:
 
 
 def expected_bytes(frame: DataFrame) -> int | None:
-    """Return the size of a DataFrame by Spark's estimate; ``None`` on Connect."""
+    """Return the size of a DataFrame by Spark's estimate; ``None`` if it is unknown."""
     if is_connect(frame.sparkSession):
-        return None
+        # Of rows that tasks of this library merge, Spark sees only the numbers of these tasks.
+        return None if has_python_on_connect(frame) else _explained_bytes(frame)
     size = int(frame._jdf.queryExecution().optimizedPlan().stats().sizeInBytes())
     # If tasks of this library merge rows, Spark sees only the numbers of these tasks.
     return max(size, _table_bytes(frame)) if size < SMALL_CROSS_PARTITION_BYTES and _has_python(frame) else size
@@ -125,6 +128,37 @@ def has_python(spark: SparkSession, plan: JavaObject) -> bool:
     jvm: JavaObject = spark._jvm
     pattern = jvm.org.apache.spark.sql.catalyst.trees.TreePattern.PYTHON_UDF()
     return bool(plan.queryExecution().analyzed().containsPattern(pattern))
+
+
+def has_python_on_connect(frame: DataFrame) -> bool:
+    """Return whether the plan of a Connect session contains Python functions.
+
+    Every Python function of a plan contains its Python version. Another text may contain it too, which only costs
+    speed.
+    """
+    plan: Any = cast("Any", frame)._plan
+    version = f"{sys.version_info.major}.{sys.version_info.minor}".encode()
+    return version in plan.to_proto(frame.sparkSession.client).SerializeToString()
+
+
+def _explained_bytes(frame: DataFrame) -> int | None:
+    """Return Spark's estimate for a DataFrame of Connect, which only the text of its plan shows."""
+    size = bytes_in_plan(cast("Any", frame)._explain_string(mode="cost"))
+    return None if size is None or size > _UNKNOWN_BYTES else size
+
+
+def bytes_in_plan(text: str) -> int | None:
+    """Return the estimated size of the result, from the text of a plan with costs; ``None`` if it has none.
+
+    >>> bytes_in_plan("Project [id], Statistics(sizeInBytes=1.5 KiB)\\n+- Range, Statistics(sizeInBytes=8.0 EiB)")
+    1536
+    """
+    found = _SIZE.search(text)
+    return None if found is None else int(float(found.group(1)) * 1024 ** _UNITS.index(found.group(2)))
+
+
+_SIZE: Final = re.compile(r"Statistics\(sizeInBytes=([\d.]+(?:E\+\d+)?) (\w+)")
+_UNITS: Final = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 
 
 def lengths_of(columns: Sequence[str]) -> str:

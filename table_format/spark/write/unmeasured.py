@@ -6,13 +6,13 @@ limit applies. The DataFrame therefore gets an additional test, which reads only
 too wide stops the job, and the job is repeated with Spark's own limit.
 
 In a classic session, the limit is a local property of this thread: tasks read it like a setting, other threads do not
-see it, and a setting of the user takes precedence. On Connect, the job runs in a clone of the session.
+see it, and a setting of the user takes precedence. On Connect, a large job runs in a clone of the session. A small one
+does not: the tasks of a new session start new Python processes, which takes seconds.
 """
 
 from __future__ import annotations
 
 import logging
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ from pyspark.sql.types import (
 from table_format.spark.names import quoted
 from table_format.spark.tasks.code_shipping import is_connect
 from table_format.spark.write.named_rows import plain_names
-from table_format.spark.write.sizes import WIDEST_VALUE, has_python, lengths_of
+from table_format.spark.write.sizes import WIDEST_VALUE, has_python, has_python_on_connect, is_small, lengths_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -102,8 +102,9 @@ def shown_bound(frame: DataFrame) -> str:
 
 def _bound(frame: DataFrame) -> RowBound | None:
     spark = frame.sparkSession
-    can_be_apart = not is_connect(spark) or hasattr(spark, "cloneSession")
-    return bound_of(frame.schema, _settings(spark)) if can_be_apart and not _has_python(frame) else None
+    if is_connect(spark) and (not hasattr(spark, "cloneSession") or is_small(frame)):
+        return None
+    return None if _has_python(frame) else bound_of(frame.schema, _settings(spark))
 
 
 def _settings(spark: SparkSession) -> Mapping[str, str]:
@@ -189,16 +190,8 @@ def _has_python(frame: DataFrame) -> bool:
     Functions with which this library reads a table do not count: the DataFrame of a table is not planned yet.
     """
     if is_connect(frame.sparkSession):
-        return _has_python_on_connect(frame)
+        return has_python_on_connect(frame)
     return has_python(frame.sparkSession, getattr(frame, "_plain", frame)._jdf)
-
-
-def _has_python_on_connect(frame: DataFrame) -> bool:
-    plan: Any = cast("Any", frame)._plan
-    # Every Python function of a plan contains its Python version. Another text may contain it too, which only costs
-    # speed.
-    version = f"{sys.version_info.major}.{sys.version_info.minor}".encode()
-    return version in plan.to_proto(frame.sparkSession.client).SerializeToString()
 
 
 # --- sessions of Connect ----------------------------------------------------------------------------------------------

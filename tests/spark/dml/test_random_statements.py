@@ -10,6 +10,7 @@ import pytest
 
 from table_format import Delete, Insert, Update
 from table_format.errors import InvalidData
+from tests.queries.bounds import WRITTEN_IN_DRIVER, bounds_of
 from tests.spark.lakes import TestLake
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("interpreted")]
@@ -52,13 +53,13 @@ def test_random_statements_give_the_same_table_with_and_without_spark(
             lake.table(name).append(pa.Table.from_pylist(some, schema=SCHEMA))
     for number in range(STATEMENTS):
         statement, arguments = chance.choice([deletion, update, merge, merge])(chance, keyed=bool(keys))
-        found = {name: outcome(lake, name, statement, arguments) for name in ("t", "u")}
+        found = {name: outcome(chance, lake, name, statement, arguments) for name in ("t", "u")}
         assert found["t"] == found["u"], (number, statement, arguments)
         assert lake.rows("t") == lake.rows("u"), (number, statement, arguments)
     assert lake.table("t").verify(depth="rows").errors == ()
 
 
-def outcome(lake: TestLake, name: str, statement: str, arguments: dict[str, Any]) -> Any:
+def outcome(chance: random.Random, lake: TestLake, name: str, statement: str, arguments: dict[str, Any]) -> Any:
     """Return the result of a statement. Spark runs it on ``t``, a single process on ``u``."""
     given = dict(arguments)
     source = given.pop("source", None)
@@ -68,7 +69,8 @@ def outcome(lake: TestLake, name: str, statement: str, arguments: dict[str, Any]
             changed = getattr(lake.table(name), statement)(*first, **given)
         else:
             frames = [lake.spark.createDataFrame(rows) for rows in first]
-            changed = getattr(lake.lake, statement)(f"s.{name}", *frames, **given)
+            with bounds_of({WRITTEN_IN_DRIVER: chance.choice([0, 100_000])}):
+                changed = getattr(lake.lake, statement)(f"s.{name}", *frames, **given)
     except InvalidData as error:
         if "rows of the source match the row with" not in str(error):
             raise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
@@ -16,6 +17,7 @@ from table_format.model.schema_change import AddColumn, AlterColumnType, RenameC
 from table_format.model.types import BigIntType, IntType
 from table_format.spark.dml import statements
 from table_format.spark.dml.target import TargetScan, latest_target, target_frame
+from tests.queries.bounds import WRITTEN_IN_DRIVER, bounds_of
 from tests.spark.lakes import TestLake
 
 pytestmark = pytest.mark.spark
@@ -33,6 +35,13 @@ KINDS: list[Any] = [
 ]
 
 
+@pytest.fixture(params=["written in the driver", "written by tasks"])
+def each_writer(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Few rows, as in all tests, are written in the driver; here also as many rows are."""
+    with bounds_of({} if request.param == "written in the driver" else {WRITTEN_IN_DRIVER: 0}):
+        yield
+
+
 def filled(lake: TestLake, keys: tuple[str, ...], options: dict[str, str], rows: Any = None) -> TestLake:
     lake.create(schema=ROWS, primary_keys=keys, **options)
     given = rows if rows is not None else [(i, f"v{i}", i * 10) for i in range(6)]
@@ -41,6 +50,7 @@ def filled(lake: TestLake, keys: tuple[str, ...], options: dict[str, str], rows:
     return lake
 
 
+@pytest.mark.usefixtures("each_writer")
 @pytest.mark.parametrize(("keys", "options"), KINDS)
 def test_rows_are_deleted_updated_and_merged(lake: TestLake, keys: tuple[str, ...], options: dict[str, str]) -> None:
     filled(lake, keys, options)
@@ -93,6 +103,7 @@ def test_two_source_rows_for_one_table_row_are_refused_without_a_change(
     assert lake.lake.merge("s.t", source, on="t.id = s.id", when_not_matched=Insert()).inserted == 1
 
 
+@pytest.mark.usefixtures("each_writer")
 @pytest.mark.parametrize(("keys", "options"), [KINDS[0], KINDS[3]])
 def test_a_number_that_does_not_fit_its_column_is_refused_without_a_change(
     lake: TestLake, keys: tuple[str, ...], options: dict[str, str]
@@ -261,6 +272,7 @@ def test_a_merge_into_an_empty_table_inserts_rows(lake: TestLake) -> None:
         assert len(lake.rows(name)) == 2 - len(keys)
 
 
+@pytest.mark.usefixtures("each_writer")
 def test_an_updated_row_moves_to_its_new_partition_and_other_rows_keep_their_order(lake: TestLake) -> None:
     schema = pa.schema([*ROWS, ("p", pa.string())])
     lake.create(schema=schema, primary_keys=(), partition_keys=("p",))
@@ -280,6 +292,7 @@ def test_statements_change_files_that_spark_cannot_read(lake: TestLake, options:
     assert lake.rows() == [(2, "v2", 21), (3, "v3", 31), (4, "v4", 40), (5, "v5", 50)]
 
 
+@pytest.mark.usefixtures("each_writer")
 @pytest.mark.parametrize("options", [{}, MARKS], ids=str)
 def test_columns_with_unusual_names_and_files_with_older_schemas(lake: TestLake, options: dict[str, str]) -> None:
     schema = pa.schema([("a.b", pa.int64()), ("c`d", pa.string()), ("n", pa.int32())])
@@ -294,6 +307,7 @@ def test_columns_with_unusual_names_and_files_with_older_schemas(lake: TestLake,
     assert lake.rows()[0] == (1, "s", 1, 1)
 
 
+@pytest.mark.usefixtures("each_writer")
 def test_the_input_changelog_contains_the_old_rows(lake: TestLake) -> None:
     filled(lake, ("id",), {"changelog-producer": "input"})
     since = lake.table().facts.snapshots.latest_id()
@@ -311,6 +325,7 @@ def test_the_input_changelog_contains_the_old_rows(lake: TestLake) -> None:
     ]
 
 
+@pytest.mark.usefixtures("each_writer")
 def test_values_of_all_spark_types_are_preserved(lake: TestLake) -> None:
     schema = pa.schema(
         [
