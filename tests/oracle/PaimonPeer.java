@@ -89,6 +89,9 @@ public class PaimonPeer {
     private static final JsonNodeFactory NODES = JsonNodeFactory.withExactBigDecimals(true);
     private static final Map<String, Catalog> CATALOGS = new HashMap<>();
 
+    /** One for all requests: each makes a directory, which only {@code close} deletes. */
+    private static final IOManager SPILL = IOManager.create(System.getProperty("java.io.tmpdir"));
+
     public static void main(String[] arguments) throws Exception {
         PrintStream answers = new PrintStream(System.out, true, StandardCharsets.UTF_8);
         System.setOut(System.err);
@@ -104,6 +107,7 @@ public class PaimonPeer {
             }
             answers.println(JSON.writeValueAsString(answer));
         }
+        SPILL.close();
     }
 
     private static String describe(Throwable failure) {
@@ -262,8 +266,7 @@ public class PaimonPeer {
         for (Split split : builder.newScan().plan().splits()) {
             files += ((DataSplit) split).dataFiles().size();
             raw += ((DataSplit) split).rawConvertible() ? 1 : 0;
-            IOManager spill = IOManager.create(System.getProperty("java.io.tmpdir"));
-            TableRead read = builder.newRead().withIOManager(spill);
+            TableRead read = builder.newRead().withIOManager(SPILL);
             try (RecordReaderIterator<InternalRow> records =
                     new RecordReaderIterator<>((filters ? read.executeFilter() : read).createReader(split))) {
                 while (records.hasNext()) {
@@ -382,9 +385,8 @@ public class PaimonPeer {
 
     private static void addChanges(ReadBuilder builder, List<Split> splits, ArrayNode rows) throws Exception {
         for (Split split : splits) {
-            IOManager spill = IOManager.create(System.getProperty("java.io.tmpdir"));
             try (RecordReaderIterator<InternalRow> records =
-                    new RecordReaderIterator<>(builder.newRead().withIOManager(spill).createReader(split))) {
+                    new RecordReaderIterator<>(builder.newRead().withIOManager(SPILL).createReader(split))) {
                 while (records.hasNext()) {
                     InternalRow row = records.next();
                     ArrayNode change = rows.addArray();
@@ -399,10 +401,9 @@ public class PaimonPeer {
         FileStoreTable table = table(request);
         BatchWriteBuilder builder = table.newBatchWriteBuilder();
         try (BatchTableWrite write = builder.newWrite(); BatchTableCommit commit = builder.newCommit()) {
-            IOManager spill = IOManager.create(System.getProperty("java.io.tmpdir"));
-            write.withIOManager(spill);
+            write.withIOManager(SPILL);
             if (table.schema().crossPartitionUpdate()) {
-                writeAcrossPartitions(table, request.get("rows"), write, spill);
+                writeAcrossPartitions(table, request.get("rows"), write);
                 commit.commit(write.prepareCommit());
                 return NODES.objectNode();
             }
@@ -438,9 +439,9 @@ public class PaimonPeer {
 
     /** Rows of a table whose keys may change their partition, as a job with one task places them. */
     private static void writeAcrossPartitions(
-            FileStoreTable table, JsonNode rows, BatchTableWrite write, IOManager spill) throws Exception {
+            FileStoreTable table, JsonNode rows, BatchTableWrite write) throws Exception {
         try (GlobalIndexAssigner assigner = new GlobalIndexAssigner(table)) {
-            assigner.open(1 << 20, spill, 1, 0, (row, bucket) -> {
+            assigner.open(1 << 20, SPILL, 1, 0, (row, bucket) -> {
                 try {
                     write.write(row, bucket);
                 } catch (Exception failure) {
@@ -551,7 +552,7 @@ public class PaimonPeer {
             buckets.put(file.partition().hashCode() + "/" + file.bucket() + "/" + file.partition(), file);
         }
         try (BatchTableWrite write = builder.newWrite(); BatchTableCommit commit = builder.newCommit()) {
-            write.withIOManager(IOManager.create(System.getProperty("java.io.tmpdir")));
+            write.withIOManager(SPILL);
             for (ManifestEntry bucket : buckets.values()) {
                 write.compact(bucket.partition(), bucket.bucket(), full);
             }
