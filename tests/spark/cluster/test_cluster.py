@@ -6,6 +6,8 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,30 +25,46 @@ HUSH = canary("cluster")
 pytestmark = pytest.mark.spark
 
 
-def job(module: str, directory: Path, **environment: str) -> tuple[dict[str, Any], str]:
+@dataclass(frozen=True)
+class Cluster:
+    address: str
+    logs: Path
+    bare: Path
+    """A Python without the library."""
+    empty: Path
+    """A Python without packages."""
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    directory = tmp_path_factory.mktemp("cluster")
+    bare, empty = bare_python(directory / "bare"), empty_python(directory / "empty")
+    with StandaloneCluster(directory / "logs", workers=2, python=bare) as started:
+        yield Cluster(started.address, directory / "logs", bare, empty)
+
+
+def job(cluster: Cluster, module: str, directory: Path, **environment: str) -> tuple[dict[str, Any], str]:
     """Run a module as a driver on a cluster. Return its result and its output."""
     for name in ("events", "warehouse"):
         (directory / name).mkdir()
-    bare, empty = bare_python(directory / "bare"), empty_python(directory / "empty")
-    with StandaloneCluster(directory / "cluster", workers=2, python=bare) as cluster:
-        own = {
-            "PYTHONPATH": str(ROOT),
-            "PYSPARK_PYTHON": "python3",
-            "SHOP_SECRET_KEY": HUSH,
-            "EMPTY_PYTHON": str(empty),
-            "SPARK_LOCAL_DIRS": str(directory / "driver"),
-            "SPARK_SUBMIT_OPTS": java_options(),
-            **environment,
-        }
-        done = subprocess.run(
-            [sys.executable, "-m", f"tests.spark.cluster.{module}", cluster.address, directory],
-            cwd=ROOT,
-            env=cleaned(dict(os.environ), bare) | own,
-            capture_output=True,
-            text=True,
-            timeout=600,
-            check=False,
-        )
+    own = {
+        "PYTHONPATH": str(ROOT),
+        "PYSPARK_PYTHON": "python3",
+        "SHOP_SECRET_KEY": HUSH,
+        "EMPTY_PYTHON": str(cluster.empty),
+        "SPARK_LOCAL_DIRS": str(directory / "driver"),
+        "SPARK_SUBMIT_OPTS": java_options(),
+        **environment,
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", f"tests.spark.cluster.{module}", cluster.address, directory],
+        cwd=ROOT,
+        env=cleaned(dict(os.environ), cluster.bare) | own,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
     said = done.stdout + done.stderr
     assert done.returncode == 0, said[-6000:]
     [line] = [line for line in done.stdout.splitlines() if line.startswith("FACTS ")]
@@ -61,8 +79,10 @@ def check_places(facts: dict[str, Any]) -> None:
     assert len({executor for _, executor in facts["places"]}) == 2
 
 
-def test_a_cluster_that_shares_only_the_warehouse_writes_reads_merges_and_compacts(tmp_path: Path) -> None:
-    facts, said = job("job", tmp_path)
+def test_a_cluster_that_shares_only_the_warehouse_writes_reads_merges_and_compacts(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    facts, said = job(cluster, "job", tmp_path)
     check_places(facts)
     assert facts["merged"] == [ROWS, sum(range(ROWS)) - 2 * sum(range(100))]
     # The row of id 0 is deleted, 19 are changed, one is new.
@@ -79,14 +99,14 @@ def test_a_cluster_that_shares_only_the_warehouse_writes_reads_merges_and_compac
     # Neither plans, nor the logs of master, workers and executors, nor the history of events show a credential.
     assert not leaks(said + facts["plan"], HUSH)
     assert any(path.stat().st_size for path in (tmp_path / "events").rglob("*") if path.is_file())
-    for name in ("events", "cluster", "warehouse"):
-        assert not leaks_in(tmp_path / name, HUSH)
+    for place in (tmp_path / "events", tmp_path / "warehouse", cluster.logs):
+        assert not leaks_in(place, HUSH)
 
 
 @needs_connect
-def test_a_connect_client_writes_reads_and_merges_on_a_cluster(tmp_path: Path) -> None:
+def test_a_connect_client_writes_reads_and_merges_on_a_cluster(cluster: Cluster, tmp_path: Path) -> None:
     # The server takes a free port instead of the one port, which another test may hold.
-    facts, _ = job("connect_job", tmp_path, SPARK_TESTING="1")
+    facts, _ = job(cluster, "connect_job", tmp_path, SPARK_TESTING="1")
     assert facts["session"].startswith("pyspark.sql.connect")
     check_places(facts)
     assert facts["read"] == [ROWS - 10, sum(range(10, ROWS))]
