@@ -72,19 +72,19 @@ class LookingIO:
 
 
 class _NotedClock:
-    """The clock of the store; nobody waits while he only looks."""
+    """The clock of the store. Who waits while he only looks, as beside a wrong hint, waits on his own time."""
 
     def __init__(self, looking: LookingIO) -> None:
         self._looking = looking
+        self._waited_ms = 0
 
     def now_ms(self) -> int:
-        return self._looking.now_ms()
+        return self._looking.now_ms() + self._waited_ms
 
     local_now_ms = monotonic_ms = now_ms
 
     def sleep_ms(self, duration_ms: int) -> None:
-        message = f"a check waits for {duration_ms} ms"
-        raise AssertionError(message)
+        self._waited_ms += duration_ms
 
 
 class _Asked:
