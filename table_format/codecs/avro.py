@@ -295,6 +295,10 @@ class Cursor:
             BadEncoding: the number does not fit into 64 bits.
             Truncated: the bytes end inside the number.
         """
+        if self.at < len(self.data) and (byte := self.data[self.at]) < 0x80:
+            # Nearly all numbers of a header and a block have one byte.
+            self.at += 1
+            return (byte >> 1) ^ -(byte & 1)
         value = 0
         for shift in range(0, 7 * _MAX_VARINT_BYTES, 7):
             byte = self.take(1)[0]
