@@ -15,7 +15,7 @@ from typing import Any, Final, cast
 
 import fastavro
 
-from table_format.codecs.avro_schema import reading_schema
+from table_format.codecs.avro_schema import block_of, block_schema, reading_schema, records_of
 from table_format.codecs.block_compression import avro_codec, compress, decompress, largest_expansion
 from table_format.errors import BadEncoding, LimitExceeded, Truncated
 from table_format.limits import (
@@ -39,16 +39,16 @@ _MAX_VARINT_BYTES: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class ContainerSchema:
-    """A schema for writing: its text for the header, and the parsed schema of an array of its records."""
+    """A schema for writing: its text for the header, and the parsed ``block_schema`` of its records."""
 
     text: bytes
-    array: Any
+    block: Any
 
     @classmethod
     def of(cls, schema: Mapping[str, object]) -> ContainerSchema:
         """Parse a record schema once, for all files."""
         text = json.dumps(schema, separators=(",", ":")).encode()
-        return cls(text, fastavro.parse_schema({"type": "array", "items": json.loads(text)}))
+        return cls(text, block_schema(json.loads(text)))
 
 
 def write_container(schema: ContainerSchema, records: Sequence[Mapping[str, object]], *, compression: str) -> bytes:
@@ -107,7 +107,7 @@ def _encode_blocks(schema: ContainerSchema, records: Sequence[Mapping[str, objec
 
 def _items(schema: ContainerSchema, records: Sequence[Mapping[str, object]]) -> bytes:
     out = BytesIO()
-    fastavro.schemaless_writer(out, schema.array, records)
+    fastavro.schemaless_writer(out, schema.block, block_of(records))
     # The array consists of its count, the items, and a zero; the block is only the items.
     return out.getvalue()[len(long_bytes(len(records))) : -1]
 
@@ -134,18 +134,18 @@ def read_container(
     """
     container = open_container(data, schema, path=path, max_records=max_records, allowance=allowance)
     for count, block in container.blocks:
-        yield from decode_block(container.array, block, count, path)
+        yield from decode_block(container.schema, block, count, path)
 
 
 @dataclass(frozen=True, slots=True)
 class OpenContainer:
     """A container whose header has been read and checked.
 
-    ``array`` is the parsed schema of an array of its records. ``blocks`` yields the record count and the decompressed
+    ``schema`` is the parsed schema of its blocks. ``blocks`` yields the record count and the decompressed
     content of each block; it reads them one by one, and raises the same errors as ``read_container``.
     """
 
-    array: Any
+    schema: Any
     blocks: Iterator[tuple[int, bytes]]
 
 
@@ -163,9 +163,9 @@ def open_container(
         raise LimitExceeded(path, message)
     cursor = Cursor(data, path)
     header = read_header(cursor)
-    array = reading_schema(header.schema, schema.text, path=path)
+    parsed = reading_schema(header.schema, schema.text, path=path)
     most = MIN_ENTRIES_ALLOWANCE + len(data) if max_records is None else max_records
-    return OpenContainer(array, _blocks(cursor, header, most, allowance))
+    return OpenContainer(parsed, _blocks(cursor, header, most, allowance))
 
 
 def _blocks(cursor: Cursor, header: ContainerHeader, most: int, allowance: int) -> Iterator[tuple[int, bytes]]:
@@ -233,8 +233,8 @@ def container_header(schema: bytes, codec: str, sync: bytes) -> bytes:
     return b"".join([*parts, b"\0", sync])
 
 
-def decode_block(array: Any, block: bytes, count: int, path: str) -> list[dict[str, Any]]:  # noqa: ANN401
-    """Return the records of one decompressed block; ``array`` comes from ``reading_schema``.
+def decode_block(schema: Any, block: bytes, count: int, path: str) -> list[dict[str, Any]]:  # noqa: ANN401
+    """Return the records of one decompressed block; ``schema`` comes from ``reading_schema``.
 
     Raises:
         BadEncoding: the block does not contain exactly ``count`` records.
@@ -248,7 +248,7 @@ def decode_block(array: Any, block: bytes, count: int, path: str) -> list[dict[s
         return []
     framed = BytesIO(b"".join((long_bytes(count), block, b"\0")))
     try:
-        records = cast("list[dict[str, Any]]", fastavro.schemaless_reader(framed, array, None))
+        records = cast("list[dict[str, Any]]", records_of(fastavro.schemaless_reader(framed, schema, None)))
     except (EOFError, ValueError, IndexError, KeyError, TypeError, OverflowError) as e:
         message = f"a block of {len(block)} bytes does not contain the {count} records that it declares: {e!r}"
         raise BadEncoding(path, message) from e
@@ -295,6 +295,10 @@ class Cursor:
             BadEncoding: the number does not fit into 64 bits.
             Truncated: the bytes end inside the number.
         """
+        if self.at < len(self.data) and (byte := self.data[self.at]) < 0x80:
+            # Nearly all numbers of a header and a block have one byte.
+            self.at += 1
+            return (byte >> 1) ^ -(byte & 1)
         value = 0
         for shift in range(0, 7 * _MAX_VARINT_BYTES, 7):
             byte = self.take(1)[0]

@@ -6,7 +6,7 @@ decodes to more than n values. Logical types are dropped: timestamps remain inte
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final, NoReturn
 
@@ -22,10 +22,36 @@ _SHORTEST_NAME: Final = 2
 """Names up to this length may differ in one letter without being a damaged form of each other."""
 
 _WHERE: Final = "header entry avro.schema"
+_RECORDS: Final = "records"
+
+
+def block_schema(record: Any) -> Any:  # noqa: ANN401 - neither a schema nor a parsed one has a type
+    """Return the parsed schema of a block: a record whose only field is the array of the block's records.
+
+    A record adds no bytes to its fields. fastavro parses the schema of a bare array again for each block, which takes
+    longer than to read a small block.
+    """
+    records = {"name": _RECORDS, "type": {"type": "array", "items": record}}
+    return fastavro.parse_schema({"type": "record", "name": "block", "fields": [records]})
+
+
+def block_of(records: Sequence[Mapping[str, object]]) -> dict[str, object]:
+    """Return the value of ``block_schema`` that contains these records."""
+    return {_RECORDS: records}
+
+
+def records_of(block: Any) -> Any:  # noqa: ANN401
+    """Return the records in a value of ``block_schema``."""
+    return block[_RECORDS]
+
+
+def record_schema(block: Any) -> Any:  # noqa: ANN401
+    """Return the schema of the records in a parsed ``block_schema``."""
+    return block["fields"][0]["type"]["items"]
 
 
 def reading_schema(text: bytes, expected: bytes, *, path: str) -> Any:  # noqa: ANN401 - a parsed schema has no type
-    """Return the parsed schema of an array of records; ``text`` is the schema in the header of a container.
+    """Return the parsed ``block_schema`` of a file; ``text`` is the schema in the header of a container.
 
     Requires ``expected`` to be the schema of the expected records; its non-nullable fields must be present.
 
@@ -34,7 +60,7 @@ def reading_schema(text: bytes, expected: bytes, *, path: str) -> Any:  # noqa: 
         LimitExceeded: the schema is larger than any valid schema.
     """
     try:
-        return _array_of(text, expected)
+        return _block_schema_of(text, expected)
     except LimitExceeded as e:
         raise LimitExceeded(path, str(e)) from e
     except BadEncoding as e:
@@ -42,11 +68,11 @@ def reading_schema(text: bytes, expected: bytes, *, path: str) -> Any:  # noqa: 
 
 
 @lru_cache(maxsize=64)
-def _array_of(text: bytes, expected: bytes) -> Any:  # noqa: ANN401
+def _block_schema_of(text: bytes, expected: bytes) -> Any:  # noqa: ANN401
     found, wanted = _rebuilt(text), _rebuilt(expected)
     _check(found, wanted, "the record")
     try:
-        return fastavro.parse_schema({"type": "array", "items": found})
+        return block_schema(found)
     except (SchemaParseException, ValueError, TypeError, KeyError) as e:
         message = f"expected an Avro schema, found one that does not parse: {e}"
         raise BadEncoding(_WHERE, message) from e

@@ -24,6 +24,7 @@ from table_format.codecs.avro_columns import (
     Spans,
     read_columns,
 )
+from table_format.codecs.avro_schema import record_schema
 from table_format.codecs.columnar_manifest import is_columnar
 from table_format.codecs.file_names import is_safe_file_name
 from table_format.codecs.manifest_avro import MANIFEST, MANIFEST_VERSION, decode_manifest, is_bucket
@@ -163,7 +164,7 @@ def decode_manifest_columns(data: bytes, *, path: str, entries: int | None = Non
 
 def _in_columns(data: bytes, schema: ContainerSchema, path: str, most: int | None) -> ManifestColumns:
     container = open_container(data, schema, path=path, max_records=most)
-    found = read_columns(container.array["items"], container.blocks, _BEGINNINGS)
+    found = read_columns(record_schema(container.schema), container.blocks, _BEGINNINGS)
     if found.count == 0:
         return ManifestColumns.of(())
     source = _Source.of(found)

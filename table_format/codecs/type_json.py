@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Final, NoReturn
 
 from table_format.errors import InvalidSchema, UnsupportedFeature
@@ -175,6 +176,7 @@ def _parse_nested(value: Mapping[str, object]) -> DataType:
     return _refuse_unknown(text)
 
 
+@lru_cache(maxsize=1024)  # a schema repeats a few types, and each opened table reads one
 def _parse_scalar(text: str) -> DataType:
     match = _SCALAR.fullmatch(text)
     if match is None:

@@ -26,8 +26,9 @@ def read_file(io: FileIO, path: str, *, size: int | None = None) -> bytes:
         BadEncoding: the path is a directory, a pipe or something else that is not a file.
     """
     try:
-        with refusing_special_files(path):
-            data = io.read(path)
+        data = io.read(path)
+    except (UnexpectedKind, IsADirectoryError) as error:
+        raise _special(path, error) from error
     except FileTooLarge as error:
         data = _read_large(io, path, error.size, announced=size)
     if size is not None:
@@ -75,7 +76,11 @@ def refusing_special_files(path: str) -> Iterator[None]:
     try:
         yield
     except (UnexpectedKind, IsADirectoryError) as error:
-        raise BadEncoding(path, f"{error.strerror}; move it out of the table") from error
+        raise _special(path, error) from error
+
+
+def _special(path: str, error: OSError) -> BadEncoding:
+    return BadEncoding(path, f"{error.strerror}; move it out of the table")
 
 
 def _read_large(io: FileIO, path: str, size: int, *, announced: int | None) -> bytes:

@@ -76,7 +76,9 @@ class Option(Generic[T]):
         Raises:
             InvalidOption: the text is not a valid value.
         """
-        for key in self.keys:
+        if self.key in options:
+            return parse_value(self.key, self.parser, options[self.key])
+        for key in self.fallback_keys:
             if key in options:
                 return parse_value(key, self.parser, options[key])
         return self.default

@@ -13,6 +13,7 @@ from table_format.io.memory import MemoryFileIO
 from table_format.model.identifier import Identifier
 from tests.corruption.sweep import Outcome, Target, damage_in_every_way, flips, random_damages, truncations
 from tests.corruption.targets import data_files, worlds
+from tests.support.decoded_once import decoded_once
 
 WORLDS = list(worlds())
 CASES = [
@@ -20,6 +21,13 @@ CASES = [
     for store, identifier, targets in WORLDS
     for target in targets
 ]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _decoded_once() -> Iterator[None]:
+    """The undamaged files beside the damaged one are the same in each of thousands of reads."""
+    with decoded_once():
+        yield
 
 
 @pytest.mark.parametrize("ways", [truncations, flips])

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import pairwise
 
 from table_format.codecs.manifest_avro import decode_manifest, decode_manifest_list
@@ -53,6 +54,16 @@ def replay(entries: Iterable[ManifestEntry], files: dict[FileIdentifier, Manifes
             raise Violation(f"I7 {where} removes {entry.file.file_name}, which is not alive")
 
 
+@lru_cache(2048)
+def _manifests_in(data: bytes, path: str) -> tuple[ManifestFileMeta, ...]:
+    return tuple(decode_manifest_list(data, path=path))
+
+
+@lru_cache(2048)
+def _entries_in(data: bytes, path: str) -> tuple[ManifestEntry, ...]:
+    return tuple(decode_manifest(data, path=path))
+
+
 class StateReader:
     """Derives the state of a new snapshot from the store and the state before."""
 
@@ -95,12 +106,12 @@ class StateReader:
 
     def _entries(self, list_name: str, size: int | None, where: str) -> tuple[list[ManifestEntry], set[str]]:
         path = PATHS.manifest(list_name)
-        metas = decode_manifest_list(self._sized(path, size, where), path=path)
+        metas = _manifests_in(self._sized(path, size, where), path)
         entries, paths = [], {path}
         for meta in metas:
             manifest_path = PATHS.manifest(meta.file_name)
             paths.add(manifest_path)
-            found = decode_manifest(self._sized(manifest_path, meta.file_size, where), path=manifest_path)
+            found = _entries_in(self._sized(manifest_path, meta.file_size, where), manifest_path)
             _check_meta(meta, found, where)
             entries += found
         return entries, paths

@@ -26,7 +26,9 @@ from table_format.metastore.expiry import tag_deletion
 from table_format.metastore.expiry.branch_needs import BranchHistory, needs_of
 from table_format.metastore.references.tag_store import TagStore
 from table_format.metastore.snapshot.snapshot_store import SnapshotStore
-from table_format.runtime import Runtime, SystemIds, SystemRandomness
+from tests.simulation import drawn
+from tests.simulation.drawn import drawn_runtime
+from tests.simulation.remembered import Remembered
 from tests.simulation.test_every_call import StillClock
 from tests.support.reachable import Reachable, files_below
 
@@ -46,8 +48,7 @@ Store = MemoryFileIO
 
 
 def opened(memory: Store, name: str = "db.t") -> Table:
-    runtime = Runtime(memory._clock, SystemRandomness(), SystemIds())
-    catalog = load_catalog({"warehouse": "/w"}, file_io=memory, runtime=runtime)
+    catalog = load_catalog({"warehouse": "/w"}, file_io=memory, runtime=drawn_runtime(memory, memory._clock))
     assert isinstance(catalog, FileSystemCatalog)
     table = catalog.load_table(name)
     assert isinstance(table, Table)
@@ -71,7 +72,7 @@ def history(options: tuple[tuple[str, str], ...]) -> Store:
     The snapshots retained are the last four; all rows have been compacted since the first tag.
     """
     memory = MemoryFileIO(StillClock())
-    catalog = load_catalog({"warehouse": "/w"}, file_io=memory, runtime=Runtime(memory._clock))
+    catalog = load_catalog({"warehouse": "/w"}, file_io=memory, runtime=drawn_runtime(memory, memory._clock))
     assert isinstance(catalog, FileSystemCatalog)
     catalog.create_database("db")
     schema = Schema.from_arrow(SCHEMA, ["k", "p"], ["p"], {**OPTIONS, "write-only": "true", **dict(options)})
@@ -101,10 +102,7 @@ def history(options: tuple[tuple[str, str], ...]) -> Store:
 def copied(memory: Store) -> Store:
     clock = StillClock()
     clock.ms = memory._clock.now_ms()
-    copy = MemoryFileIO(clock)
-    copy._files = dict(memory._files)
-    copy._directories = {directory: set(names) for directory, names in memory._directories.items()}
-    return copy
+    return drawn.copied(memory, clock)
 
 
 def commit_with_upkeep(table: Table) -> None:
@@ -157,13 +155,19 @@ def keys(table: Table) -> tuple[int, ...]:
     return tuple(sorted(table.scan().to_arrow(threads=1).column("k").to_pylist()))
 
 
+@Remembered
+def keys_of(store: Any, name: str = "db.t") -> tuple[int, ...]:
+    """The keys in a table, by its name."""
+    return keys(opened(store, name))
+
+
 @cache
 def undamaged(name: str, options: tuple[tuple[str, str], ...]) -> Undamaged:
     memory = copied(history(options))
     before = Reachable(opened(memory)).needed
     OPERATIONS[name](opened(memory))
     after = Reachable(opened(memory)).needed & set(files_below(memory, "/w/db.db/t"))
-    return Undamaged(frozenset(before & after), keys(opened(memory)))
+    return Undamaged(frozenset(before & after), keys_of(memory))
 
 
 def hints(memory: Store) -> list[str]:
@@ -205,7 +209,7 @@ def try_wrong_hints(options: tuple[tuple[str, str], ...], operations: Mapping[st
                 operation(opened(memory))
                 expected = undamaged(name, options)
                 check_alive(memory, expected, beside=path, what=what)
-                assert keys(opened(memory)) == expected.rows, what
+                assert keys_of(memory) == expected.rows, what
                 trials += 1
     return trials
 
@@ -299,7 +303,7 @@ def test_a_notice_of_a_dead_expiry_deletes_nothing_and_hides_nothing() -> None:
             operation(opened(memory))
             expected = undamaged(name, ())
             check_alive(memory, expected, beside="", what=f"{name} beside a notice of {end}")
-            assert keys(opened(memory)) == expected.rows
+            assert keys_of(memory) == expected.rows
 
 
 # --- mutants: hints are believed again ------------------------------------------------------------------------------

@@ -10,8 +10,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from copy import deepcopy
 from dataclasses import dataclass, field
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -20,8 +20,10 @@ from table_format import Delete, Insert, Schema, Table, Update, load_catalog
 from table_format.errors import TableFormatError
 from table_format.io.memory import MemoryFileIO
 from table_format.model.schema_change import SetOption
-from table_format.runtime import Runtime, SystemIds, SystemRandomness
+from table_format.runtime import Runtime
+from tests.simulation.drawn import copied, drawn_runtime
 from tests.simulation.failing_io import Crash, Mode, OneFailure
+from tests.simulation.remembered import Remembered
 from tests.support.reachable import check_files
 
 SCHEMA = pa.schema(
@@ -188,7 +190,9 @@ OPERATIONS = [
         "rewrite of indexes",
         lambda t: t.rewrite_file_index(),
         BEFORE,
-        prepare=lambda t: load_catalog({"warehouse": "/w"}, file_io=t.store.io, runtime=runtime()).alter_table(
+        prepare=lambda t: load_catalog(
+            {"warehouse": "/w"}, file_io=t.store.io, runtime=runtime(t.store.io)
+        ).alter_table(
             "db.t",
             [SetOption("file-index.bitmap.columns", "v"), SetOption("file-index.in-manifest-threshold", "1 b")],
         ),
@@ -200,7 +204,7 @@ OPERATIONS = [
 def world(operation: Operation) -> MemoryFileIO:
     """A store with one table that has some snapshots."""
     memory = MemoryFileIO(StillClock())
-    catalog = load_catalog({"warehouse": "/w"}, file_io=memory, runtime=runtime())
+    catalog = load_catalog({"warehouse": "/w"}, file_io=memory, runtime=runtime(memory))
     catalog.create_database("db")
     options = {
         "manifest.merge-min-count": "3",
@@ -220,31 +224,46 @@ def world(operation: Operation) -> MemoryFileIO:
     return memory
 
 
-def runtime() -> Runtime:
-    return Runtime(StillClock(), SystemRandomness(), SystemIds())
+def runtime(store: Any) -> Runtime:
+    return drawn_runtime(store, StillClock())
 
 
-def opened(store: MemoryFileIO | OneFailure) -> Table:
-    table = load_catalog({"warehouse": "/w"}, file_io=store, runtime=runtime()).load_table("db.t")
+def opened(store: Any) -> Table:
+    table = load_catalog({"warehouse": "/w"}, file_io=store, runtime=runtime(store)).load_table("db.t")
     assert isinstance(table, Table)
     return table
 
 
+@Remembered
+def rows_of(store: Any) -> tuple[tuple[int, str, int], ...]:
+    found = opened(store).scan().to_arrow(threads=1).to_pylist()
+    return tuple(sorted((row["k"], row["p"], row["v"]) for row in found))
+
+
 def state(memory: MemoryFileIO) -> State:
     """The rows, read from the files; a missing file is an error."""
-    found = opened(memory).scan().to_arrow(threads=1).to_pylist()
-    return sorted((row["k"], row["p"], row["v"]) for row in found)
+    return list(rows_of(memory))
+
+
+@Remembered
+def snapshots_of(store: Any) -> tuple[int, ...]:
+    return tuple(snapshot.id for snapshot in opened(store).snapshots())
+
+
+@Remembered
+def read_snapshot(store: Any, snapshot_id: int) -> None:
+    opened(store).scan(options={"scan.snapshot-id": str(snapshot_id)}).to_arrow(threads=1)
 
 
 def check_every_snapshot(memory: MemoryFileIO) -> None:
-    table = opened(memory)
-    for snapshot in table.snapshots():
-        table.scan(options={"scan.snapshot-id": str(snapshot.id)}).to_arrow(threads=1)
+    for snapshot_id in snapshots_of(memory):
+        read_snapshot(memory, snapshot_id)
 
 
-def check_changelog(memory: MemoryFileIO) -> None:
+@Remembered
+def check_changelog(store: Any) -> None:
     """The changelog from the first snapshot on leads to the current rows."""
-    table = opened(memory)
+    table = opened(store)
     stream = table.stream(options={"scan.mode": "from-snapshot", "scan.snapshot-id": "1"})
     found: dict[tuple[int, str], int] = {}
     while (plan := stream.next_plan()) is not None:
@@ -253,14 +272,18 @@ def check_changelog(memory: MemoryFileIO) -> None:
                 found[row["k"], row["p"]] = row["v"]
             else:
                 del found[row["k"], row["p"]]
-    assert sorted((k, p, v) for (k, p), v in found.items()) == state(memory)
+    assert sorted((k, p, v) for (k, p), v in found.items()) == list(rows_of(store))
+
+
+@Remembered
+def check_reachable(store: Any) -> None:
+    check_files(opened(store))
 
 
 def check_orphans(memory: MemoryFileIO) -> None:
     """Cleaning leaves nothing that nothing reaches, and takes nothing else."""
-    table = opened(memory)
-    table.remove_orphan_files(older_than_ms=FUTURE, nobody_else_writes=True)
-    check_files(table)
+    opened(memory).remove_orphan_files(older_than_ms=FUTURE, nobody_else_writes=True)
+    check_reachable(memory)
     assert not hidden_files(memory, "/w")
 
 
@@ -306,7 +329,4 @@ def trials(operation: Operation, mode: Mode, *, changes_only: bool = False, step
 
 
 def copy_of(memory: MemoryFileIO) -> MemoryFileIO:
-    copy = MemoryFileIO(StillClock())
-    copy._files = deepcopy(memory._files)
-    copy._directories = deepcopy(memory._directories)
-    return copy
+    return copied(memory, StillClock())

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -23,8 +24,9 @@ from table_format.metastore.references.snapshot_files import metadata_names, wit
 from table_format.metastore.references.tag_store import TagStore
 from table_format.model.schema_change import AddColumn
 from table_format.model.types import IntType
-from table_format.runtime import Runtime, SystemIds, SystemRandomness
+from tests.simulation.drawn import drawn_runtime
 from tests.simulation.failing_io import Crash, Mode, OneFailure
+from tests.simulation.remembered import Remembered
 from tests.simulation.test_every_call import StillClock, copy_of
 
 SCHEMA = pa.schema([pa.field("k", pa.int64(), nullable=False), ("v", pa.int64())])
@@ -34,14 +36,13 @@ def row(key: int, value: int) -> pa.Table:
     return pa.table({"k": [key], "v": [value]}, schema=SCHEMA)
 
 
-def catalog_on(store: MemoryFileIO | OneFailure) -> FileSystemCatalog:
-    runtime = Runtime(StillClock(), SystemRandomness(), SystemIds())
-    catalog = load_catalog({"warehouse": "/w"}, file_io=store, runtime=runtime)
+def catalog_on(store: Any) -> FileSystemCatalog:
+    catalog = load_catalog({"warehouse": "/w"}, file_io=store, runtime=drawn_runtime(store, StillClock()))
     assert isinstance(catalog, FileSystemCatalog)
     return catalog
 
 
-def opened(store: MemoryFileIO | OneFailure, name: str = "db.t") -> Table:
+def opened(store: Any, name: str = "db.t") -> Table:
     table = catalog_on(store).load_table(name)
     assert isinstance(table, Table)
     return table
@@ -180,10 +181,20 @@ def keys(table: Table) -> tuple[int, ...]:
     return tuple(sorted(table.scan(columns=["k"]).to_arrow(threads=1).column("k").to_pylist()))
 
 
+@Remembered
+def keys_of(store: Any) -> tuple[int, ...]:
+    return keys(opened(store))
+
+
 def check_everything_is_there(memory: MemoryFileIO, *, except_tags: Sequence[str] = ()) -> None:
     """Every file that a snapshot or tag of any branch needs."""
-    for name in ("db.t", *(f"db.t$branch_{b}" for b in branch_names(opened(memory).store))):
-        facts = opened(memory, name).facts
+    check_what_is_needed(memory, tuple(except_tags))
+
+
+@Remembered
+def check_what_is_needed(store: Any, except_tags: tuple[str, ...]) -> None:
+    for name in ("db.t", *(f"db.t$branch_{b}" for b in branch_names(opened(store).store))):
+        facts = opened(store, name).facts
         kept = max((notice.end for notice in facts.snapshots.notices.all()), default=0)
         states = [facts.snapshots.load(i) for i in facts.snapshots.ids() if i >= kept]
         states += [tag.snapshot for n, tag in TagStore(facts.store).all().items() if n not in except_tags]
@@ -191,7 +202,7 @@ def check_everything_is_there(memory: MemoryFileIO, *, except_tags: Sequence[str
             metadata_names(without_changelog(state), facts.manifests)
             for entry in facts.live_files(state).entries:
                 path = facts.store.paths.data_file("", entry.bucket, entry.file)
-                assert memory.status(path) is not None, f"{name}, snapshot {state.id}: {path}"
+                assert store.status(path) is not None, f"{name}, snapshot {state.id}: {path}"
 
 
 @pytest.mark.parametrize("mode", [Mode.ERROR_BEFORE, Mode.ERROR_AFTER, Mode.CRASH_AFTER])
@@ -205,11 +216,11 @@ def test_an_operation_on_history_survives_the_failure_of_any_one_call(operation:
         store = OneFailure(memory, number, mode, changes_only=mode is not Mode.ERROR_BEFORE)
         with suppress(Crash, OSError, TableFormatError):
             operation.run(opened(store))
-        assert keys(opened(memory)) in operation.between, f"after call {number}"
+        assert keys_of(memory) in operation.between, f"after call {number}"
         check_everything_is_there(memory, except_tags=operation.ends)
         with suppress(AlreadyExistsError, NotFoundError):  # it took effect, and only its answer was lost
             operation.run(opened(memory))
-        assert keys(opened(memory)) == operation.after, f"repeated after call {number}"
+        assert keys_of(memory) == operation.after, f"repeated after call {number}"
         check_everything_is_there(memory)
         if store.calls <= number:
             break

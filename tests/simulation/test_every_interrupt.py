@@ -15,6 +15,7 @@ import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
+from typing import Any
 
 import pytest
 
@@ -24,6 +25,7 @@ from table_format.io.memory import MemoryFileIO
 from table_format.metastore.commit.publications import Publications
 from tests.simulation import test_every_call_of_history as history
 from tests.simulation.interrupting_io import Interrupting, Strike
+from tests.simulation.remembered import Remembered
 from tests.simulation.test_every_call import (
     BEFORE,
     OPERATIONS,
@@ -34,6 +36,7 @@ from tests.simulation.test_every_call import (
     check_orphans,
     copy_of,
     opened,
+    read_snapshot,
     rows,
     state,
     world,
@@ -134,12 +137,16 @@ def interrupted_run(operation: Operation, store: Interrupting, chosen: Sequence[
     return table
 
 
+@Remembered
+def kept_snapshots(store: Any) -> tuple[int, ...]:
+    table = opened(store)
+    return tuple(s.id for s in table.snapshots() if not table.facts.snapshots.is_expiring(s.id))
+
+
 def check_kept_snapshots(memory: MemoryFileIO) -> None:
     """Every snapshot can be read, but those that an expiry has announced to delete."""
-    table = opened(memory)
-    for snapshot in table.snapshots():
-        if not table.facts.snapshots.is_expiring(snapshot.id):
-            table.scan(options={"scan.snapshot-id": str(snapshot.id)}).to_arrow(threads=1)
+    for snapshot_id in kept_snapshots(memory):
+        read_snapshot(memory, snapshot_id)
 
 
 def check_lives_on(operation: Operation, start: MemoryFileIO, chosen: Sequence[Strike], kind: int) -> bool:
@@ -203,11 +210,11 @@ def test_an_operation_on_history_survives_an_interrupt_at_any_call(operation: hi
         memory = copy_of(start)
         store = Interrupting(memory)
         table = run(store, (strike,), number)
-        assert history.keys(history.opened(memory)) in operation.between, store.struck
+        assert history.keys_of(memory) in operation.between, store.struck
         history.check_everything_is_there(memory, except_tags=operation.ends)
         with suppress(AlreadyExistsError, NotFoundError):  # it took effect before the interrupt
             operation.run(table)
-        assert history.keys(history.opened(memory)) == operation.after, store.struck
+        assert history.keys_of(memory) == operation.after, store.struck
         history.check_everything_is_there(memory)
 
 

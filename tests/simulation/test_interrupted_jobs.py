@@ -96,7 +96,7 @@ TABLES = [
 
 def new_table(kind: Kind) -> MemoryFileIO:
     memory = MemoryFileIO(StillClock())
-    catalog = load_catalog({"warehouse": "/w"}, file_io=memory, runtime=runtime())
+    catalog = load_catalog({"warehouse": "/w"}, file_io=memory, runtime=runtime(memory))
     catalog.create_database("db")
     catalog.create_table("db.t", Schema.from_arrow(SCHEMA, kind.keys, ["p"], kind.options))
     return memory

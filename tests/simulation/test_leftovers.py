@@ -20,7 +20,6 @@ from table_format.io.paths import base_name, sibling, temporary_name
 from tests.simulation import test_every_call as on_rows
 from tests.simulation import test_every_call_of_history as on_history
 from tests.simulation.failing_io import Crash, Mode, OneFailure
-from tests.support.reachable import check_files
 
 FUTURE = 1 << 60
 
@@ -84,10 +83,9 @@ def test_cleaning_finds_whatever_a_death_within_a_call_leaves(case: Case) -> Non
             break
         with suppress(AlreadyExistsError, NotFoundError):  # it had taken effect
             case.run(on_history.opened(memory))
-        table = on_history.opened(memory)
-        table.remove_orphan_files(older_than_ms=FUTURE, nobody_else_writes=True)
+        on_history.opened(memory).remove_orphan_files(older_than_ms=FUTURE, nobody_else_writes=True)
         try:
-            check_files(table)
+            on_rows.check_reachable(memory)
             assert [*hidden_below(memory, "/w")] == []
         except AssertionError as error:
             error.add_note(f"death within call {number}")

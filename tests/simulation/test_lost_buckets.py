@@ -27,6 +27,7 @@ from tests.simulation.test_every_call import (
     Operation,
     State,
     check_every_snapshot,
+    check_reachable,
     copy_of,
     opened,
     rows,
@@ -35,7 +36,6 @@ from tests.simulation.test_every_call import (
 )
 from tests.support.compaction import AtOnce
 from tests.support.dynamic_buckets import assert_sound
-from tests.support.reachable import check_files
 
 MARKS = {"deletion-vectors.enabled": "true"}
 LOOKUP = {"changelog-producer": "lookup"}
@@ -130,7 +130,7 @@ def test_a_compaction_drops_what_another_took_and_goes_on(keyed: bool, options: 
         assert "p=b" in {bucket.partition for bucket in report.buckets}
         lost.extend(report.dropped)
         check_every_snapshot(memory)
-        check_files(opened(memory))
+        check_reachable(memory)
         assert [row for row in settled(memory) if row[0] != 7] == expected
 
     openings = before_every_opening(start, run, take_away)
@@ -164,7 +164,7 @@ def test_a_stream_of_writes_gives_its_compactions_up(options: dict[str, str], be
             commit.commit(write.write(batch), identifier=number)
         commit.commit(write.finish(), identifier=4)
         check_every_snapshot(memory)
-        check_files(opened(memory))
+        check_reachable(memory)
         opened(memory).compact(full=True)
         assert [row for row in state(memory) if row[0] != 7] == expected
 
@@ -199,7 +199,7 @@ def test_sorting_leaves_partitions_that_another_took(options: dict[str, str]) ->
         (snapshot,) = table.compact(order_by=["v"])
         assert snapshot.commit_user not in {s.commit_user for s in opened(start).snapshots()}
         check_every_snapshot(memory)
-        check_files(opened(memory))
+        check_reachable(memory)
         assert [row for row in state(memory) if row[0] != 7] == state(start)
 
     assert before_every_opening(start, run, take_away) > 3
@@ -213,7 +213,7 @@ def test_sorting_is_refused_when_another_took_all_of_it() -> None:
         store.begin()
         with suppress(ConflictError):
             table.compact(order_by=["v"])
-        check_files(opened(memory))
+        check_reachable(memory)
         assert [row for row in state(memory) if row[0] != 7] == state(start)
 
     assert before_every_opening(start, run, lambda memory: take_away(memory, "ab")) > 3
@@ -242,7 +242,7 @@ def test_what_is_done_as_a_whole_is_a_conflict(options: dict[str, str], work: Ca
         except ConflictError:
             refused += 1
         check_every_snapshot(memory)
-        check_files(opened(memory))
+        check_reachable(memory)
         assert [row for row in state(memory) if row[0] != 7] == state(start)
         if options.get("bucket") == "-1":
             assert_sound(opened(memory))

@@ -21,6 +21,7 @@ from table_format.metastore.history import rollback as going_back
 from table_format.metastore.references.completeness import missing_file
 from table_format.metastore.references.tag_store import TagStore
 from tests.simulation.failing_io import Crash, Mode, OneFailure
+from tests.simulation.remembered import Remembered
 from tests.simulation.test_damaged_history import (
     SOON,
     Store,
@@ -30,6 +31,7 @@ from tests.simulation.test_damaged_history import (
     expire,
     history,
     keys,
+    keys_of,
     opened,
     rows,
 )
@@ -94,28 +96,50 @@ class OvertakenAndDead(OneFailure):
         return super()._call(verb, *arguments)
 
 
+@Remembered
+def tables(store: Any) -> tuple[str, ...]:
+    """The table and its branches."""
+    return ("db.t", *(f"db.t$branch_{branch}" for branch in opened(store).branches()))
+
+
+@Remembered
+def promises(store: Any, name: str) -> tuple[int | str, ...] | None:
+    """Snapshots that no expiry has begun to delete, and tags that nobody deletes.
+
+    ``None`` for a branch that nobody may rely on: its creation was not finished.
+    """
+    facts = opened(store, name).facts
+    tags = TagStore(facts.store)
+    if name != "db.t" and tags.names_being_deleted():
+        return None
+    snapshots = (id_ for id_ in facts.snapshots.listed_ids() if not facts.snapshots.is_expiring(id_))
+    return (*snapshots, *(tag for tag in tags.all() if not tags.is_being_deleted(tag)))
+
+
+@Remembered
+def lacks(store: Any, name: str, promised: int | str) -> str | None:
+    """The first file that a snapshot or tag lacks."""
+    facts = opened(store, name).facts
+    kept = promised if isinstance(promised, int) else TagStore(facts.store).all()[promised].snapshot
+    return missing_file(facts.store, facts.snapshots.load(kept) if isinstance(kept, int) else kept)
+
+
 def check_all_is_there(memory: Store, what: str) -> None:
     """Every snapshot that no expiry has begun to delete, and every tag that nobody deletes, of every branch."""
-    main = opened(memory)
-    for name in ("db.t", *(f"db.t$branch_{branch}" for branch in main.branches())):
-        facts = opened(memory, name).facts
-        tags = TagStore(facts.store)
-        if name != "db.t" and tags.names_being_deleted():
-            continue  # a branch that nobody may rely on: its creation was not finished
-        for snapshot_id in facts.snapshots.listed_ids():
-            if not facts.snapshots.is_expiring(snapshot_id):
-                assert missing_file(facts.store, facts.snapshots.load(snapshot_id)) is None, what
-        for tag_name, tag in tags.all().items():
-            if not tags.is_being_deleted(tag_name):
-                assert missing_file(facts.store, tag.snapshot) is None, f"{what}: tag {tag_name}"
-        keys(opened(memory, name))
+    for name in tables(memory):
+        promised = promises(memory, name)
+        if promised is None:
+            continue
+        for each in promised:
+            assert lacks(memory, name, each) is None, f"{what}: {each} of {name}"
+        keys_of(memory, name)
 
 
 def try_every_change(start: Store, rewrite: str, then: str, mode: Mode, step: int) -> int:
     """Let the change die at every change of the store; the number of trials."""
     intact = copied(start)
     REWRITES[rewrite](opened(intact))
-    ends = keys(opened(intact))
+    ends = keys_of(intact)
     number = trials = 0
     while True:
         memory = copied(start)
@@ -135,7 +159,7 @@ def try_every_change(start: Store, rewrite: str, then: str, mode: Mode, step: in
         with suppress(AlreadyExistsError, NotFoundError):  # it had taken effect
             REWRITES[rewrite](opened(memory))
             if then == "nobody":
-                assert keys(opened(memory)) == ends, what
+                assert keys_of(memory) == ends, what
         check_all_is_there(memory, f"{what}, and again")
         trials += 1
         if store.calls <= number and not died:
@@ -233,7 +257,7 @@ def test_a_tag_is_gone_back_to_also_where_its_id_was_used_again() -> None:
     memory.create(table.store.paths.tag("again"), data)
     if missing_file(table.store, new) is None:
         opened(memory).rollback_to("again")
-        assert keys(opened(memory)) == was
+        assert keys_of(memory) == was
 
 
 # --- mutants ---------------------------------------------------------------------------------------------------------

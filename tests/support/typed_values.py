@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 
 import pyarrow as pa
@@ -83,6 +84,7 @@ TYPES: st.SearchStrategy[DataType] = st.recursive(
 )
 
 
+@lru_cache(1024)
 def values_of_type(data_type: DataType) -> st.SearchStrategy[Any]:
     """Values as Arrow takes them, timestamps as numbers; null now and then where it may be."""
     values = _values(data_type)

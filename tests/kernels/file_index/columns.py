@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cache, lru_cache
 from typing import Any
 
 import pyarrow as pa
@@ -90,6 +91,7 @@ def is_held(index: str, data_type: DataType, value: Any) -> bool:
     return bit_slices_hold(value, data_type)
 
 
+@lru_cache(1024)
 def column_values(data_type: DataType) -> st.SearchStrategy[list[Any]]:
     """Values with repetitions, extremes and nulls; timestamps as numbers."""
     values = values_of_type(data_type)
@@ -133,11 +135,17 @@ def leaves(name: str, data_type: DataType, column: pa.Array) -> st.SearchStrateg
     )
 
 
+@cache
+def types_of(index: str, *, more: bool = False) -> st.SearchStrategy[DataType]:
+    """Types that the index supports."""
+    types = SCALARS | st.sampled_from(MORE_TYPES) if more else SCALARS
+    return types.filter(INDEX_TYPES[index].declaration.supports)
+
+
 @st.composite
 def indexed_column(draw: st.DrawFn, index: str) -> tuple[DataType, pa.Array, bytes]:
     """A column of a type that the index supports, and its index."""
-    supports = INDEX_TYPES[index].declaration.supports
-    data_type = draw((SCALARS | st.sampled_from(MORE_TYPES)).filter(supports))
+    data_type = draw(types_of(index, more=True))
     values = [value for value in draw(column_values(data_type)) if is_held(index, data_type, value)]
     column = pa.array(values, arrow_type(data_type), from_pandas=False)
     return data_type, column, built(index, data_type, column, draw(st.sampled_from(SMALL[index])))
@@ -150,7 +158,7 @@ def indexed_columns(draw: st.DrawFn) -> tuple[Indexed, Predicate]:
     fields, columns, readers, parts = [], [], {}, []
     for number, name in enumerate("ab"):
         index = draw(st.sampled_from(ROW_INDEXES))
-        data_type = draw(SCALARS.filter(INDEX_TYPES[index].declaration.supports))
+        data_type = draw(types_of(index))
         others = [other for other in INDEX_TYPES if INDEX_TYPES[other].declaration.supports(data_type)]
         chosen = {index, draw(st.sampled_from(others))}
         pool = [None, *draw(st.lists(values_of_type(data_type), max_size=6))]

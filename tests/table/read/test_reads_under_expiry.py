@@ -7,9 +7,8 @@ none of the snapshots.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from copy import deepcopy
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -31,15 +30,23 @@ from table_format.errors import (
 )
 from table_format.io.memory import MemoryFileIO
 from table_format.model.bucket_id import BucketId
-from table_format.runtime import Runtime, SystemIds, SystemRandomness
 from table_format.table.upkeep.other_buckets import other_buckets_due
+from tests.simulation.drawn import copied, drawn_runtime
 from tests.simulation.failing_io import OneFailure
+from tests.simulation.remembered import Remembered
 from tests.simulation.test_every_call import STEP, StillClock
 from tests.support.acting_io import ActingIO
+from tests.support.decoded_once import decoded_once
 
 SCHEMA = pa.schema([pa.field("k", pa.int64(), nullable=False), ("v", pa.int64())])
 BEFORE = {1: 10, 2: 21, 3: 30, 4: 40}
 AFTER = {k: v + 1 for k, v in BEFORE.items()}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _decoded_once() -> Iterator[None]:
+    with decoded_once():
+        yield
 
 
 def rows(values: Mapping[int, int]) -> pa.Table:
@@ -47,8 +54,7 @@ def rows(values: Mapping[int, int]) -> pa.Table:
 
 
 def opened(store: Any, name: str = "db.t") -> Any:
-    runtime = Runtime(StillClock(), SystemRandomness(), SystemIds())
-    catalog = load_catalog({"warehouse": "/w"}, file_io=store, runtime=runtime)
+    catalog = load_catalog({"warehouse": "/w"}, file_io=store, runtime=drawn_runtime(store, StillClock()))
     assert isinstance(catalog, FileSystemCatalog)
     return catalog.load_table(name)
 
@@ -87,8 +93,7 @@ def let_tag_go_and_expire(memory: MemoryFileIO) -> None:
 def make(options: Mapping[str, str], *, keyed: bool) -> MemoryFileIO:
     """Four snapshots of rows and what compactions add to them; the second has a tag."""
     memory = MemoryFileIO(StillClock())
-    runtime = Runtime(StillClock(), SystemRandomness(), SystemIds())
-    catalog = load_catalog({"warehouse": "/w"}, file_io=memory, runtime=runtime)
+    catalog = load_catalog({"warehouse": "/w"}, file_io=memory, runtime=drawn_runtime(memory, StillClock()))
     catalog.create_database("db")
     keys = ["k"] if keyed else []
     given = {"bucket": "1", **options} if keyed else dict(options)
@@ -121,6 +126,11 @@ def state(found: pa.Table) -> dict[int, int]:
 
 def scanned(table: Table, **options: str) -> dict[int, int]:
     return state(table.scan(options=options or None).to_arrow(threads=1))
+
+
+@Remembered
+def has_rows(store: Any) -> bool:
+    return bool(scanned(opened(store)))
 
 
 def streamed(table: Table, **options: str) -> None:
@@ -183,14 +193,12 @@ class Seen:
 
 def snapshot_of(memory: MemoryFileIO) -> MemoryFileIO:
     """A copy that shares the files, which never change."""
-    copy = MemoryFileIO(StillClock())
-    take(copy, memory)
-    return copy
+    return copied(memory, StillClock())
 
 
 def take(memory: MemoryFileIO, other: MemoryFileIO) -> None:
-    memory._files = dict(other._files)
-    memory._directories = deepcopy(other._directories)
+    copy = snapshot_of(other)
+    memory._files, memory._directories = copy._files, copy._directories
 
 
 def try_every_call(
@@ -225,7 +233,7 @@ def try_every_call(
         if store.calls <= number:
             return seen
         if changes:
-            assert scanned(opened(memory))
+            assert has_rows(memory)
         seen.trials += 1
         number += STEP if changes else 1
 
@@ -291,8 +299,7 @@ def test_a_change_whose_base_was_expired_is_done_again_or_refused(kind: str, act
 
 def test_postponed_rows_of_commits_that_an_expiry_deletes_get_their_buckets() -> None:
     memory = MemoryFileIO(StillClock())
-    runtime = Runtime(StillClock(), SystemRandomness(), SystemIds())
-    catalog = load_catalog({"warehouse": "/w"}, file_io=memory, runtime=runtime)
+    catalog = load_catalog({"warehouse": "/w"}, file_io=memory, runtime=drawn_runtime(memory, StillClock()))
     catalog.create_database("db")
     catalog.create_table("db.t", Schema.from_arrow(SCHEMA, primary_keys=["k"], options={"bucket": "-2"}))
     for key, value in BEFORE.items():
