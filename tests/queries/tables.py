@@ -137,7 +137,7 @@ class _Maker:
             return options | {"ignore-delete": "true", "changelog-producer": "lookup"}
         if engine in ("partial-update", "aggregation"):
             options["ignore-delete"] = "true"
-        elif chance.random() < 0.3 and "s" not in keys:
+        elif chance.random() < 0.3 and "s" not in keys and not crosses:
             options["sequence.field"] = DIVISOR
         if engine == "aggregation":
             options["fields.z.aggregate-function"] = chance.choice(("sum", "max", "last_value", "last_non_null_value"))
