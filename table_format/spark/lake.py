@@ -35,7 +35,7 @@ from table_format.spark.sessions import prepare_session
 from table_format.spark.sql.attached_tables import attach
 from table_format.spark.sql.run import run_script
 from table_format.spark.sql.session import SqlSession, SqlState
-from table_format.spark.stream.frames import OutputMode, start_query, streaming_frame
+from table_format.spark.stream.frames import OutputMode, require_same_target, start_query, streaming_frame
 from table_format.spark.stream.streamed import streamed
 from table_format.spark.system import system_frame
 from table_format.spark.table_writer import TableWriter
@@ -301,7 +301,8 @@ class Lake:
 
         ``append`` and ``update`` upsert on a primary key table, like ``write``; ``complete`` replaces all rows.
         ``checkpoint`` is the checkpoint directory of the query. ``trigger`` holds the arguments of Spark's
-        ``trigger``. ``options`` are dynamic options.
+        ``trigger``. ``options`` are dynamic options. The query stops if the table is dropped, even if it is created
+        again.
 
         >>> lake.write_stream(
         ...     rows, "shop.totals", checkpoint="/checkpoints/totals", trigger={"availableNow": True}
@@ -321,6 +322,7 @@ class Lake:
         given = {**(options or {}), **whole}
 
         def write(batch: DataFrame, number: int, commit_user: str) -> None:
+            require_same_target(table.facts)
             self.write(batch, name, mode, commit_user=commit_user, identifier=number, options=given)
 
         return start_query(

@@ -21,7 +21,7 @@ from table_format.model.types import (
     TextType,
 )
 from tests.queries.conditions import random_condition
-from tests.queries.tables import DIVISOR, RandomTable
+from tests.queries.tables import DIVISOR, TWIN, RandomTable
 
 _JOINS: Final = ("inner", "left", "right", "full", "left_semi", "left_anti")
 
@@ -145,8 +145,10 @@ class _Chain:
     def _condition(self) -> str:
         chance = self._chance
         if self._may_divide and chance.random() < 0.25:
+            inferred = (f"{DIVISOR} = {TWIN} AND 10 / {TWIN} > 1", f"10 % {TWIN} = 0 AND {TWIN} = {DIVISOR}")
             return chance.choice(
                 (
+                    *(inferred if any(c.name == TWIN for c in self._columns) else ()),
                     f"10 / {DIVISOR} > 4",
                     f"10 % {DIVISOR} = 0",
                     f"{DIVISOR} IS NULL OR assert_true({DIVISOR} <> 0) IS NULL",

@@ -12,11 +12,18 @@ from tests.support.shared_classes import QUICK as QUICK_JAVA
 CASE: Final = "spark.sql.caseSensitive"
 BATCH_ROWS: Final = "spark.sql.execution.arrow.maxRecordsPerBatch"
 _RULES: Final = (
+    "BooleanSimplification",
+    "CollapseProject",
     "ColumnPruning",
-    "PushDownPredicates",
     "CombineFilters",
     "ConstantFolding",
+    "EliminateOuterJoin",
     "InferFiltersFromConstraints",
+    "LimitPushDown",
+    "PushDownPredicates",
+    "PushExtraPredicateThroughJoin",
+    "RemoveNoopOperators",
+    "SimplifyCasts",
 )
 _CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
     "spark.sql.ansi.enabled": ("true", "true", "false"),

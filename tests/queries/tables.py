@@ -35,6 +35,8 @@ from tests.queries.values import KEY_TYPES, PARTITION_TYPES, VALUE_TYPES, random
 DATABASE: Final = "q"
 DIVISOR: Final = "z"
 """A column whose value 0 no live row has in the end, if the table is ``clean``."""
+TWIN: Final = "y"
+"""A column that is never 0: what is said of both columns, Spark infers for ``DIVISOR``."""
 _ODD_NAMES: Final = ("p.art", "ke`y", "va lue", "größe", "__bucket__", "c0", "__task__", "_tmp_metadata_row_index")
 _MANY: Final = 210
 
@@ -103,7 +105,7 @@ class _Maker:
             # Without the partition in its key a key may change its partition.
             if self._is_keyed and chance.random() < 0.85:
                 keys.insert(0, "part")
-        types.append((DIVISOR, IntType()))
+        types += [(DIVISOR, IntType()), (TWIN, IntType())]
         types += [(f"v{n}", chance.choice(VALUE_TYPES)) for n in range(chance.randrange(1, 6))]
         if chance.random() < 0.5:
             types.append(("s", VarCharType()))
@@ -135,7 +137,7 @@ class _Maker:
             return options | {"ignore-delete": "true", "changelog-producer": "lookup"}
         if engine in ("partial-update", "aggregation"):
             options["ignore-delete"] = "true"
-        elif chance.random() < 0.3 and "s" not in keys:
+        elif chance.random() < 0.3 and "s" not in keys and not crosses:
             options["sequence.field"] = DIVISOR
         if engine == "aggregation":
             options["fields.z.aggregate-function"] = chance.choice(("sum", "max", "last_value", "last_non_null_value"))
@@ -198,7 +200,7 @@ class _Maker:
     def _alter(self, table: Table) -> None:
         chance = self._chance
         schema = table.schema
-        fixed = {*schema.primary_keys, *schema.partition_keys, DIVISOR, *schema.bucket_keys}
+        fixed = {*schema.primary_keys, *schema.partition_keys, DIVISOR, TWIN, *schema.bucket_keys}
         free = [f for f in schema.fields if f.name not in fixed]
         self._added += 1
         kind = chance.choice(("add", "add", "rename", "widen", "drop"))
@@ -254,6 +256,8 @@ def random_rows(
 def _one(f: DataField, known: Sequence[Any], keys: Sequence[str], chance: Random) -> Any:
     if f.name == DIVISOR:
         return chance.choice((0, 0, 1, 2, 3, None))
+    if f.name == TWIN:
+        return chance.choice((1, 2, 3, None))
     if f.name in keys and known and chance.random() < 0.6:
         return chance.choice(known)
     return random_value(f.type, chance)

@@ -161,6 +161,9 @@ def needs_of(spark: SparkSession, template: JavaObject, scans: Scans) -> Sequenc
     if _is_template(analyzed, scans) or _PRUNING in (spark.conf.get(_EXCLUDED_RULES, "") or ""):
         # Without that rule, columns that another rule removed may reappear when more operations are added.
         return everything
+    if analyzed.isStreaming():
+        # Spark optimizes the plan of a streaming query only for each of its micro-batches.
+        return everything
     # The current time would be earlier here than when the query runs.
     takes_conditions = not analyzed.containsPattern(_Jvm.of(spark).current_time)
     found: dict[_Key, Need] = {}

@@ -113,8 +113,8 @@ def without_deleted_rows(
 ) -> DataFrame:
     """Return the rows of a DataFrame with these columns, over exactly these files, that no vector marks.
 
-    The vectors are sent with the tasks as a constant array, and one condition tests each row. Conditions of the user
-    follow it. With a join, Spark might evaluate them first, for deleted rows too, where they may fail.
+    The vectors are sent with the tasks as a constant array, and one condition tests each row. With a join, Spark might
+    evaluate conditions of the user first, for deleted rows too, where they may fail. Put the result behind a barrier.
     """
     keys = [found.file.file_size for found in files]
     key = metadata_member(rows, "file_size", columns)
@@ -129,6 +129,15 @@ def without_deleted_rows(
     place = f"cast(pmod({key_name}, {places}) AS int)"
     test = _is_kept(words_name, place, key_name, position_name)
     return rows.select("*", *(value.alias(name) for value, name in added)).where(test).drop(*names)
+
+
+def behind_barrier(rows: DataFrame) -> DataFrame:
+    """Return the same rows. Spark evaluates no later condition before those of this DataFrame.
+
+    Spark adds conditions that it infers, such as ``10 / b > 1`` from ``a = b AND 10 / a > 1``, in front of all others
+    of a filter. It does not push conditions below a sample, and this sample has all rows.
+    """
+    return rows.sample(withReplacement=False, fraction=1.0, seed=0)
 
 
 def metadata_member(rows: DataFrame, member: str, columns: Sequence[str]) -> Column:

@@ -80,16 +80,23 @@ def pruned_frame(
     planned.note(facts.store, plan)
     if note is not None and choice is not None:
         note(f"{facts.name}: files to merge are read with {choice}")
-    native = read_native(spark, division, plan)
-    # A condition on the key skips files whose rows supersede others; rows that it excludes must not reach the user.
-    on_key = plan.pruning.row_group_condition(merged=True) if plan.schema.is_primary_key_table else None
-    for test in (on_key, tested):
-        if native is not None and test is not None:
-            native = native.where(condition(test, plan.schema.fields))
+    native = read_native(spark, division, plan, live=_live(plan))
+    if native is not None and tested is not None:
+        native = native.where(condition(tested, plan.schema.fields))
     if native is not None and not division.python:
         return native
     merged = _merged(spark, facts, plan, division.python)
     return merged if native is None else native.union(merged)
+
+
+def _live(plan: Plan) -> Predicate | None:
+    """Return the condition that superseded rows may not meet, because it skips the files whose rows supersede them."""
+    if not plan.schema.is_primary_key_table:
+        return None
+    on_key = plan.pruning.row_group_condition(merged=True)
+    # All rows of a partition are superseded by rows of the same partition.
+    is_of_partitions = on_key is None or columns_of(on_key) <= frozenset(plan.schema.partition_keys)
+    return None if is_of_partitions else on_key
 
 
 def no_rows(spark: SparkSession, schema: StructType) -> DataFrame:

@@ -20,6 +20,7 @@ from pyspark.sql import functions as F
 from table_format.indexes.deletion_vectors import vectors_of
 from table_format.io.paths import extension_of
 from table_format.model.data_file import DataFileMeta
+from table_format.model.predicate import Predicate, columns_of, conjunction, conjuncts
 from table_format.model.schema import TableSchema
 from table_format.model.split import DataSplit, SplitContent
 from table_format.model.types import (
@@ -33,10 +34,12 @@ from table_format.model.types import (
     VarCharType,
 )
 from table_format.spark.names import quoted
+from table_format.spark.read.conditions import condition
 from table_format.spark.read.deletion_vectors import (
     DeletionVectorBudget,
     FileWithDeletedRows,
     RowMask,
+    behind_barrier,
     metadata_member,
     scans_of,
     without_deleted_rows,
@@ -199,20 +202,39 @@ def _only(split: DataSplit, wanted: Sequence[int]) -> DataSplit:
 
 
 def read_native(
-    spark: SparkSession, division: Division, plan: Plan, metadata: Mapping[str, str] | None = None
+    spark: SparkSession,
+    division: Division,
+    plan: Plan,
+    metadata: Mapping[str, str] | None = None,
+    *,
+    live: Predicate | None = None,
 ) -> DataFrame | None:
     """Return all files that Spark can read as one DataFrame with the columns of the plan; ``None`` if there are none.
 
-    ``metadata`` are additional columns by name: fields of ``_metadata`` of Spark's reader.
+    ``metadata`` are additional columns by name: fields of ``_metadata`` of Spark's reader. Rows that do not meet
+    ``live`` may be superseded, and are left out. Conditions of the user are evaluated on no such row.
     """
     more = metadata or {}
-    frames = [_frame(spark, plan.schemas[i], paths, plan.fields, more) for i, paths in sorted(division.whole.items())]
-    frames += [
-        _frame(spark, plan.schemas[i], [file.path for file in scan], plan.fields, more, scan)
-        for i, files in sorted(division.with_deletions.items())
-        for scan in scans_of(files)
-    ]
+    frames = []
+    for i, paths in sorted(division.whole.items()):
+        rows = _frame(spark, plan.schemas[i], paths, plan.fields, more)
+        frames.append(rows if live is None else _live_rows(rows, plan, live))
+    for i, files in sorted(division.with_deletions.items()):
+        for scan in scans_of(files):
+            rows = _frame(spark, plan.schemas[i], [file.path for file in scan], plan.fields, more, scan)
+            frames.append(_live_rows(rows, plan, live))
     return reduce(lambda left, right: left.union(right), frames) if frames else None
+
+
+def _live_rows(rows: DataFrame, plan: Plan, live: Predicate | None) -> DataFrame:
+    """Return the rows that meet ``live``, without some that do not meet the filter of the plan, behind a barrier.
+
+    Spark passes conditions of the user to its reader only if they are in the filter of the plan, which cannot fail.
+    """
+    shown = frozenset(field.name for field in plan.fields)
+    filters = (part for part in conjuncts(plan.predicate) if columns_of(part) <= shown)
+    tested = conjunction(tuple(dict.fromkeys((*conjuncts(live), *filters))))
+    return behind_barrier(rows if tested is None else rows.where(condition(tested, plan.schema.fields)))
 
 
 def _frame(

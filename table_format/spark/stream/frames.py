@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Final, Literal, get_args
 
 from pyspark.sql.types import StructType
 
-from table_format.errors import InvalidInputError, UnsupportedFeature
+from table_format.errors import InvalidInputError, TableReplaced, UnsupportedFeature
+from table_format.metastore.schema.table_identity import require_same_table
 from table_format.model.identifier import branch_suffix
 from table_format.spark.stream.commit_users import CHECKPOINT, user_of
 from table_format.spark.stream.shown import with_row_kind
 from table_format.spark.tasks.code_shipping import is_connect
 from table_format.spark.types import spark_schema
+from table_format.table.facts import TableFacts
 from table_format.table.rows.row_kinds import ROW_KIND
 from table_format.table.table import Table
 
@@ -83,6 +85,23 @@ def start_query(
         write(batch, number, user_of(query_id))
 
     return writer.foreachBatch(write_batch).start()
+
+
+def require_same_target(facts: TableFacts) -> None:
+    """Refuse to write to a table that replaced the target of a query, because it lacks the rows written before.
+
+    Raises:
+        TableReplaced: the table was dropped and created again.
+        TableNotFound: the table was dropped.
+    """
+    try:
+        require_same_table(facts.store)
+    except TableReplaced as error:
+        message = (
+            f"{facts.name}: the table was dropped and created again while a streaming query wrote to it, so it lacks "
+            "the rows of earlier micro-batches; start the query with a new checkpoint"
+        )
+        raise TableReplaced(message) from error
 
 
 def _path(table: Table) -> str:

@@ -35,7 +35,7 @@ CHANGES: Final = "changes"
 QUERIES: Final = (CHANGES, "rows")
 PER_SESSION: Final = 9
 KEYS: Final = 40
-LIFE_S: Final = 300.0
+LIFE_S: Final = 900.0
 """A session that takes longer is assumed to hang."""
 
 

@@ -88,12 +88,14 @@ def python_processes() -> Iterator[tuple[int, str]]:
 
 
 def kill_one(chance: random.Random) -> str:
-    """Kill one of Spark's Python processes. Return what it did."""
+    """Kill one of Spark's Python processes, as soon as there is one. Return what it did."""
+    began = time.monotonic()
     kinds: dict[str, list[int]] = {}
-    for process, kind in python_processes():
-        kinds.setdefault(kind, []).append(process)
-    if not kinds:
-        return "nothing"
+    while not kinds:
+        if time.monotonic() - began > START_S:
+            return "nothing"
+        for process, kind in python_processes():
+            kinds.setdefault(kind, []).append(process)
     # What opens the data source lives as long as the session; most kills are for what runs a query.
     of_queries = [kind for kind in sorted(kinds) if not kind.endswith(ONCE)]
     kind = chance.choice(of_queries if of_queries and chance.random() < 0.9 else sorted(kinds))

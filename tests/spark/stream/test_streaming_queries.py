@@ -141,3 +141,37 @@ def test_one_task_reads_and_writes_a_small_micro_batch(lake: TestLake, tmp_path:
         "exchange: shuffle, 1 writing task (one task produces all rows)",
         "exchange: storage, 2 writing tasks (the table is in a file system)",
     ]
+
+
+def test_a_table_may_be_either_side_of_a_join_with_a_stream(lake: TestLake, tmp_path: Path) -> None:
+    for name in ("s", "dimension"):
+        lake.create(name)
+    lake.write([(1, "a"), (2, "b"), (3, "c")], name="s")
+    lake.write([(1, "one"), (2, "two")], name="dimension")
+    rows, dimension = lake.lake.read_stream("s.s"), lake.lake.table("s.dimension").where("v <> 'two'")
+    rows.createOrReplaceTempView("streamed_rows")
+    text = "SELECT t.id, t.v FROM s.dimension AS t JOIN streamed_rows AS r ON t.id = r.id WHERE t.v <> 'two'"
+    joined = {
+        "left": dimension.join(rows.select("id"), "id"),
+        "right": rows.select("id").join(dimension, "id"),
+        "sql": lake.lake.sql(text),
+    }
+    for way, frame in joined.items():
+        lake.create(way)
+        checkpoint = str(tmp_path / way)
+        finished(lake.lake.write_stream(frame, f"s.{way}", checkpoint=checkpoint, trigger={"availableNow": True}))
+        assert lake.rows(way) == [(1, "one")]
+
+
+def test_a_query_stops_if_its_target_was_created_again(lake: TestLake, tmp_path: Path) -> None:
+    for name in ("s", "d"):
+        lake.create(name)
+    lake.write([(1, "a")], name="s")
+    running = lake.lake.write_stream(lake.lake.read_stream("s.s"), "s.d", checkpoint=str(tmp_path / "c"))
+    running.processAllAvailable()
+    lake.lake.catalog.drop_table("s.d")
+    lake.create("d")
+    lake.write([(2, "a")], name="s")
+    with pytest.raises(StreamingQueryException, match=r"s\.d: the table was dropped and created again.*new checkpoint"):
+        running.awaitTermination(120)
+    assert lake.rows("d") == []
