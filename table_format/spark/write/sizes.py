@@ -33,6 +33,10 @@ WIDEST_VALUE: Final = 16
 _ROW_BYTES: Final = 64
 """The assumed size of a row of a table if only the row count is known."""
 
+_SIZE: Final = re.compile(r"Statistics\(sizeInBytes=([\d.]+(?:E\+\d+)?) (\w+)")
+_UNITS: Final = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
+"""How Spark writes an estimated size in the text of a plan."""
+
 _UNKNOWN_BYTES: Final = 1 << 50
 """Spark estimates more than this for rows of unknown size: the largest BIGINT, or a fraction of it."""
 
@@ -155,10 +159,6 @@ def bytes_in_plan(text: str) -> int | None:
     """
     found = _SIZE.search(text)
     return None if found is None else int(float(found.group(1)) * 1024 ** _UNITS.index(found.group(2)))
-
-
-_SIZE: Final = re.compile(r"Statistics\(sizeInBytes=([\d.]+(?:E\+\d+)?) (\w+)")
-_UNITS: Final = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 
 
 def lengths_of(columns: Sequence[str]) -> str:

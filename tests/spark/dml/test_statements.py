@@ -103,7 +103,6 @@ def test_two_source_rows_for_one_table_row_are_refused_without_a_change(
     assert lake.lake.merge("s.t", source, on="t.id = s.id", when_not_matched=Insert()).inserted == 1
 
 
-@pytest.mark.usefixtures("each_writer")
 @pytest.mark.parametrize(("keys", "options"), [KINDS[0], KINDS[3]])
 def test_a_number_that_does_not_fit_its_column_is_refused_without_a_change(
     lake: TestLake, keys: tuple[str, ...], options: dict[str, str]
@@ -272,7 +271,6 @@ def test_a_merge_into_an_empty_table_inserts_rows(lake: TestLake) -> None:
         assert len(lake.rows(name)) == 2 - len(keys)
 
 
-@pytest.mark.usefixtures("each_writer")
 def test_an_updated_row_moves_to_its_new_partition_and_other_rows_keep_their_order(lake: TestLake) -> None:
     schema = pa.schema([*ROWS, ("p", pa.string())])
     lake.create(schema=schema, primary_keys=(), partition_keys=("p",))
@@ -292,7 +290,6 @@ def test_statements_change_files_that_spark_cannot_read(lake: TestLake, options:
     assert lake.rows() == [(2, "v2", 21), (3, "v3", 31), (4, "v4", 40), (5, "v5", 50)]
 
 
-@pytest.mark.usefixtures("each_writer")
 @pytest.mark.parametrize("options", [{}, MARKS], ids=str)
 def test_columns_with_unusual_names_and_files_with_older_schemas(lake: TestLake, options: dict[str, str]) -> None:
     schema = pa.schema([("a.b", pa.int64()), ("c`d", pa.string()), ("n", pa.int32())])
