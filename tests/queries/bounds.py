@@ -9,7 +9,7 @@ from typing import Final
 from unittest.mock import patch
 
 from table_format.spark.read import merged_rows, positions
-from table_format.spark.write import few_rows, sizes
+from table_format.spark.write import few_rows, unmeasured
 
 _MIN_ROWS, _MIN_FILES, _IN_DRIVER, _KEPT = "MIN_ROWS_OF_FILE", "MIN_SMALL_FILES", "MAX_ROWS_IN_DRIVER", "max_bytes"
 WRITTEN_IN_DRIVER: Final = "FEW_ROWS"
@@ -19,7 +19,7 @@ _PLACES: Final = {
     _IN_DRIVER: (merged_rows, positions),
     _KEPT: (positions.kept_positions,),
     WRITTEN_IN_DRIVER: (few_rows,),
-    "SMALL_BYTES": (sizes,),
+    "SMALL_BYTES": (unmeasured,),
 }
 _CHOICES: Final[Mapping[str, tuple[int, ...]]] = {
     _MIN_ROWS: (1, 3, 10, 10_000),

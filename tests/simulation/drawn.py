@@ -1,7 +1,7 @@
 """Ids and random numbers that a simulated process draws: the same in every run, so that equal outcomes are equal.
 
-Each process that opens a store is one more; what it draws depends on its number alone. A copy of a store goes on
-counting where the store was copied, so that no two processes of one history draw the same.
+The processes that open a store are numbered, and what a process draws depends only on its number. A copy of a store
+continues the numbers of the store, so no two processes of one history draw the same.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Checks of a store that are made once for all the stores that look the same to them.
+"""Checks that run once for all stores that give them the same answers.
 
 A check that only looks is a function of the answers that the store gives to it. A search tries a change in hundreds of
 ways that leave most of the files as they were, so nearly all checks after a trial ask what was asked before, and are
@@ -19,7 +19,7 @@ from table_format.runtime import Clock
 Verdict = TypeVar("Verdict")
 
 _MOST_ANSWERS: Final = 500_000
-"""So many are remembered, about 100 MB; then the check begins with nothing."""
+"""The maximum number of remembered answers, about 100 MB. Beyond it, all are forgotten."""
 
 _FAILURES: Final = (FileNotFoundError, IsADirectoryError, NotADirectoryError)
 
@@ -72,7 +72,7 @@ class LookingIO:
 
 
 class _NotedClock:
-    """The clock of the store. Who waits while he only looks, as beside a wrong hint, waits on his own time."""
+    """The clock of the store. A check that waits, as it does after a wrong hint, moves only this clock."""
 
     def __init__(self, looking: LookingIO) -> None:
         self._looking = looking
@@ -103,7 +103,7 @@ class _Found:
 class Remembered(Generic[Verdict]):
     """A check, called with a memory store and what it is about. What it raises is not remembered.
 
-    Besides the store and those arguments nothing may have a say: neither other state, nor chance.
+    The check must depend on nothing but the store and those arguments.
     """
 
     def __init__(self, check: Callable[..., Verdict]) -> None:

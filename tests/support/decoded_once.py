@@ -28,12 +28,12 @@ _DECODERS: Final = (
     (tag_store, "decode_tag"),
 )
 _KEPT: Final = 2048
-"""Of each decoder; what was not needed for the longest time goes first."""
+"""The contents that are kept for each decoder. The least recently used one is dropped first."""
 
 
 @contextmanager
 def decoded_once() -> Iterator[None]:
-    """Within the block no content is decoded twice."""
+    """Decode no content twice within the block."""
     with ExitStack() as stack:
         for module, name in _DECODERS:
             stack.enter_context(patch.object(module, name, _once(getattr(module, name))))

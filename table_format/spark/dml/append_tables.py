@@ -32,8 +32,7 @@ from table_format.spark.tasks.arrow_rows import frame_of_rows
 from table_format.spark.tasks.task_inputs import TaskInputs
 from table_format.spark.tasks.task_results import RESULT_DDL, gather, messages_of_all, result_of
 from table_format.spark.tasks.worker import Batches, map_in_workers
-from table_format.spark.write.few_rows import FEW_BYTES, is_light, write_few
-from table_format.spark.write.frames import write_frame
+from table_format.spark.write.few_rows import FEW_BYTES, write_changed_rows
 from table_format.table.changes.append_rows import AppendBucket, append_buckets, deletion_message
 from table_format.table.changes.append_tables import in_place, numbered_rows
 from table_format.table.changes.row_changes import Changed, Positions, table_rows
@@ -90,14 +89,11 @@ def write_by_file(
         if new_rows:
             is_new = F.col(KIND) == INSERTED if stays else F.col(KIND).isin(INSERTED, UPDATED)
             rows = changes.where(is_new).select(*shape.values).toDF(*facts.schema.field_names)
-            if found.are_few and is_light(facts, base):
-                written = write_few(rows, facts, commit_user=commit_user)
-            else:
-                if isinstance(facts.bucket_mode, Unaware):
-                    # Each task writes a file. The number of tasks of a scan depends on the table, not on the number of
-                    # changes.
-                    rows = rows.coalesce(1 + new_rows // _NEW_ROWS_OF_TASK)
-                written = write_frame(rows, facts, commit_user=commit_user)
+            if isinstance(facts.bucket_mode, Unaware):
+                # Each task writes a file. The number of tasks of a scan depends on the table, not on the number of
+                # changes.
+                rows = rows.coalesce(1 + new_rows // _NEW_ROWS_OF_TASK)
+            written = write_changed_rows(rows, facts, are_few=found.are_few, base=base, commit_user=commit_user)
             messages.extend(replace(message, rewrites=True) for message in written)
     return tuple(messages)
 

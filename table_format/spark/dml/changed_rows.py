@@ -217,14 +217,14 @@ class Statistics:
     most_matches: int
     nulled: int
     lowered: int
-    width: int | None
+    size: int | None
     """The total size of their values in bytes; ``None`` if the table has nested columns."""
 
     @property
     def are_few(self) -> bool:
         """Whether the driver may collect the changed rows."""
         counts = self.counts
-        return are_few(counts.inserted + counts.updated + counts.deleted, self.width)
+        return are_few(counts.inserted + counts.updated + counts.deleted, self.size)
 
 
 NOTHING: Final = Statistics(RowChanges(), {}, 0, 0, 0, 0)
@@ -237,14 +237,14 @@ def statistics_of(changes: DataFrame, shape: Shape, *, may_repeat: bool = False)
         InvalidData: a value does not fit its column.
     """
     # Text, because each function and operator of a ``Column`` is a call to the JVM.
-    width = _width_of(shape)
+    size = _row_size(shape)
     sums = {
         "inserted": f"count_if({KIND} = {INSERTED})",
         "updated": f"count_if({KIND} = {UPDATED})",
         "deleted": f"count_if({KIND} = {DELETED})",
         "nulled": f"count_if({NULLED} AND {KIND} = {UPDATED})",
         "lowered": f"count_if({LOWERED} AND {KIND} = {UPDATED})",
-        "width": f"sum(CASE WHEN {KIND} IS NOT NULL THEN {width or '0L'} END)",
+        "size": f"sum(CASE WHEN {KIND} IS NOT NULL THEN {size or '0L'} END)",
     }
     most = "1"
     if may_repeat:
@@ -263,7 +263,7 @@ def statistics_of(changes: DataFrame, shape: Shape, *, may_repeat: bool = False)
         max((row["most"] or 0 for row in found), default=0),
         total["nulled"],
         total["lowered"],
-        None if width is None else total["width"],
+        None if size is None else total["size"],
     )
 
 
@@ -271,8 +271,8 @@ def _named(expressions: Mapping[str, str]) -> list[Column]:
     return [F.expr(f"{text} AS {name}") for name, text in expressions.items()]
 
 
-def _width_of(shape: Shape) -> str | None:
-    """Return the size of the values of a row as SQL; ``None`` if only Spark knows it."""
+def _row_size(shape: Shape) -> str | None:
+    """Return the size of the values of a row in bytes, as SQL; ``None`` if the table has nested columns."""
     types = [field.type for field in shape.facts.schema.fields]
     if any(isinstance(type_, ArrayType | MapType | MultisetType | RowType) for type_ in types):
         return None

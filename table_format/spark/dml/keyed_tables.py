@@ -13,8 +13,7 @@ from table_format.model.commit import CommitMessage
 from table_format.model.row_kind import ROW_KIND_COLUMN, RowKind
 from table_format.model.snapshot import Snapshot
 from table_format.spark.dml.changed_rows import DELETED, INSERTED, KIND, UPDATED, Shape, Statistics
-from table_format.spark.write.few_rows import is_light, write_few
-from table_format.spark.write.frames import write_frame
+from table_format.spark.write.few_rows import write_changed_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -53,8 +52,7 @@ def write_by_key(
         rows = rows.select(*columns)
     else:
         rows = rows.withColumnRenamed(KIND, kind_column)
-    write = write_few if found.are_few and is_light(facts, base) else write_frame
-    messages = write(rows, facts, commit_user=commit_user)
+    messages = write_changed_rows(rows, facts, are_few=found.are_few, base=base, commit_user=commit_user)
     identity = snapshot_identity(base)
     return tuple(replace(message, rows_base=identity, numbers_base=None, rewrites=True) for message in messages)
 

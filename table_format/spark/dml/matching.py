@@ -144,9 +144,9 @@ def _side(named_column: tuple[str, str], relations: Relations) -> tuple[str, str
 
 @dataclass(frozen=True, slots=True)
 class SourceKeys:
-    """What the match columns of a source tell about a MERGE.
+    """The match columns of the source of a MERGE.
 
-    Every row of the table that can match a row of the source fulfills ``bounds``. If the rows ``are_distinct``, no row
+    Every row of the table that can match a row of the source meets ``bounds``. If the rows ``are_distinct``, no row
     of the table matches two of them.
     """
 

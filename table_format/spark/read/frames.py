@@ -90,7 +90,10 @@ def pruned_frame(
 
 
 def _live(plan: Plan) -> Predicate | None:
-    """Return the condition that superseded rows may not meet, because it skips the files whose rows supersede them."""
+    """Return the condition on the key by which the plan skips files.
+
+    Rows of skipped files may supersede rows that do not meet it.
+    """
     if not plan.schema.is_primary_key_table:
         return None
     on_key = plan.pruning.row_group_condition(merged=True)

@@ -227,9 +227,10 @@ def read_native(
 
 
 def _live_rows(rows: DataFrame, plan: Plan, live: Predicate | None) -> DataFrame:
-    """Return the rows that meet ``live``, without some that do not meet the filter of the plan, behind a barrier.
+    """Return the rows that meet ``live``, behind a barrier.
 
-    Spark passes conditions of the user to its reader only if they are in the filter of the plan, which cannot fail.
+    Spark passes no condition of the user below the barrier. The filter of the plan cannot fail, so its tests of shown
+    columns are repeated there, and Spark's reader skips row groups for them.
     """
     shown = frozenset(field.name for field in plan.fields)
     filters = (part for part in conjuncts(plan.predicate) if columns_of(part) <= shown)

@@ -13,7 +13,7 @@ from table_format.model.commit import CommitMessage
 from table_format.model.snapshot import Snapshot
 from table_format.options.bucket_mode import CrossPartition, Postponed, Unaware
 from table_format.spark.tasks.table_work import write_rows
-from table_format.spark.write.frames import check_frame
+from table_format.spark.write.frames import check_frame, write_frame
 from table_format.spark.write.named_rows import NamedRows
 from table_format.spark.write.other_buckets import with_other_buckets
 from table_format.table.changes.row_actions import latest_state
@@ -57,6 +57,20 @@ def is_light(facts: TableFacts, base: Snapshot | None) -> bool:
         return False
     plan = state_plan(latest_state(facts), Starting(base, facts.schema), None, None, min_level=0)
     return plan.byte_count <= _LIGHT_BYTES
+
+
+def write_changed_rows(
+    rows: DataFrame, facts: TableFacts, *, are_few: bool, base: Snapshot | None, commit_user: str
+) -> tuple[CommitMessage, ...]:
+    """Write the rows that a statement on the snapshot ``base`` changed: in the driver if that is little work, or by
+    tasks.
+
+    Raises:
+        InvalidData: columns, types or values do not fit the table. No files are left.
+        UnsupportedFeature: this version does not support writing the table.
+    """
+    write = write_few if are_few and is_light(facts, base) else write_frame
+    return write(rows, facts, commit_user=commit_user)
 
 
 def write_few(frame: DataFrame, facts: TableFacts, *, commit_user: str) -> tuple[CommitMessage, ...]:

@@ -84,14 +84,14 @@ def shuffle_partitions(frame: DataFrame) -> int:
     return int(frame.sparkSession.conf.get("spark.sql.shuffle.partitions") or 0)
 
 
-def is_shared(frame: DataFrame, parallelism: int | None, small_bytes: int | None = None) -> bool:
+def is_shared(frame: DataFrame, parallelism: int | None, small_bytes: int = SMALL_BYTES) -> bool:
     """Return whether several tasks assign the places of keys. ``parallelism`` is the request of the caller."""
     return not is_small(frame, small_bytes) if parallelism is None else parallelism != 1
 
 
-def is_small(frame: DataFrame, small_bytes: int | None = None) -> bool:
+def is_small(frame: DataFrame, small_bytes: int = SMALL_BYTES) -> bool:
     """Return whether Spark expects a DataFrame to be smaller."""
-    return _why_one(frame, expected_bytes(frame), SMALL_BYTES if small_bytes is None else small_bytes) is not None
+    return _why_one(frame, expected_bytes(frame), small_bytes) is not None
 
 
 def _why_one(frame: DataFrame, size: int | None, small_bytes: int) -> str | None:

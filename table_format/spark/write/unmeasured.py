@@ -35,7 +35,14 @@ from pyspark.sql.types import (
 from table_format.spark.names import quoted
 from table_format.spark.tasks.code_shipping import is_connect
 from table_format.spark.write.named_rows import plain_names
-from table_format.spark.write.sizes import WIDEST_VALUE, has_python, has_python_on_connect, is_small, lengths_of
+from table_format.spark.write.sizes import (
+    SMALL_BYTES,
+    WIDEST_VALUE,
+    has_python,
+    has_python_on_connect,
+    is_small,
+    lengths_of,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -102,7 +109,7 @@ def shown_bound(frame: DataFrame) -> str:
 
 def _bound(frame: DataFrame) -> RowBound | None:
     spark = frame.sparkSession
-    if is_connect(spark) and (not hasattr(spark, "cloneSession") or is_small(frame)):
+    if is_connect(spark) and (not hasattr(spark, "cloneSession") or is_small(frame, SMALL_BYTES)):
         return None
     return None if _has_python(frame) else bound_of(frame.schema, _settings(spark))
 

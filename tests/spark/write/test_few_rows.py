@@ -9,7 +9,7 @@ import pytest
 
 from table_format import Insert, Update
 from table_format.errors import InvalidData
-from table_format.spark.dml import append_tables, keyed_tables
+from table_format.spark.dml import append_tables
 from table_format.spark.write import few_rows
 from table_format.spark.write.few_rows import FEW_BYTES, FEW_ROWS, are_few, is_light
 from tests.spark.lakes import KEYED, TestLake
@@ -59,8 +59,7 @@ def test_few_changes_of_a_statement_start_no_python_task(
 ) -> None:
     lake.create(primary_keys=keys)
     lake.write([(n, f"v{n}") for n in range(4)])
-    for module in (keyed_tables, append_tables):
-        monkeypatch.setattr(module, "write_frame", not_called)
+    monkeypatch.setattr(few_rows, "write_frame", not_called)
     monkeypatch.setattr(append_tables, "_files_changed_by_tasks", not_called)
     source = lake.frame([(1, "new"), (9, "new")], "id long, v string")
     merged = lake.lake.merge("s.t", source, on="t.id = s.id", when_matched=Update(), when_not_matched=Insert())
@@ -70,7 +69,7 @@ def test_few_changes_of_a_statement_start_no_python_task(
 
 
 def not_called(*arguments: object, **named: object) -> Any:
-    message = "few rows are written by tasks"
+    message = "the other way writes these rows"
     raise AssertionError(message)
 
 
@@ -83,11 +82,12 @@ def test_tasks_write_nested_values_and_values_that_are_wide_together(
     lake.table("nested").append(pa.table({"id": [1], "tags": [["a"]]}, schema=nested))
     lake.table("wide").append(pa.table({"id": range(4), "v": ["x" * 500] * 4}, schema=KEYED))
     monkeypatch.setattr(few_rows, "FEW_BYTES", 1500)
-    monkeypatch.setattr(keyed_tables, "write_few", not_called)
+    in_driver = few_rows.write_few
+    monkeypatch.setattr(few_rows, "write_few", not_called)
     assert lake.lake.update("s.nested", {"tags": "array('b')"}).updated == 1
     assert lake.lake.update("s.wide", {"v": "v || 'y'"}).updated == 4
-    monkeypatch.setattr(keyed_tables, "write_frame", not_called)
-    monkeypatch.setattr(keyed_tables, "write_few", few_rows.write_few)
+    monkeypatch.setattr(few_rows, "write_frame", not_called)
+    monkeypatch.setattr(few_rows, "write_few", in_driver)
     assert lake.lake.update("s.wide", {"v": "'z'"}, "id < 2").updated == 2
 
 
