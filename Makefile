@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup demo ui test lint format interop options histories simulate torture dist wheels versions indexes queries restarts endtoend bench bench-planning bench-indexes structure docs site lock clean
+.PHONY: help setup demo ui test test-long lint format interop options histories simulate torture dist wheels versions indexes queries restarts endtoend bench bench-planning bench-indexes structure docs site lock clean
 
 # Without the files of compiled code, each of the many processes compiles the project again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -41,9 +41,15 @@ demo: setup ## Run the main job headless on a local warehouse and print what it 
 ui: setup ## Open the Dagster UI on the same history (http://localhost:3000)
 	$(BIN)/dagster dev -w workspace.yaml
 
-test: setup ## Run the tests (nothing but PyPI is needed)
+PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --durations 20 --durations-min 5
+
+test: setup ## Run the tests but the long ones (nothing but PyPI is needed)
 	$(BIN)/python -m tests.support.shared_classes
-	$(BIN)/python -m pytest -m "not oracle" -n 2 --dist loadfile --no-loadscope-reorder --durations 20 --durations-min 5
+	$(PYTEST) -m "not oracle and not long"
+
+test-long: setup ## Run the long tests: matrices, searches, clusters, installations (nothing but PyPI is needed)
+	$(BIN)/python -m tests.support.shared_classes
+	$(PYTEST) -m "long and not oracle"
 
 lint: setup ## Style, types and import contracts
 	$(BIN)/ruff check .

@@ -83,6 +83,7 @@ class _Jvm:
 
     refusing_rows: JavaObject
     """An RDD that cannot be computed."""
+    schema_of: JavaObject
     dataset: JavaObject
     alias: JavaObject
     expression_id: JavaObject
@@ -109,6 +110,7 @@ class _Jvm:
         rows: JavaObject = spark.sparkContext.parallelize([0], 1).map(_refuse)
         return cls(
             refusing_rows=jvm.SerDeUtil.toJavaArray(rows._to_java_object_rdd()).rdd(),
+            schema_of=jvm.org.apache.spark.sql.types.DataType.fromJson,
             dataset=getattr(jvm.org.apache.spark.sql.classic, "Dataset$").__getattr__("MODULE$"),
             alias=catalyst.expressions.Alias,
             expression_id=catalyst.expressions.ExprId.apply,
@@ -130,9 +132,11 @@ _JVMS: Final[WeakKeyDictionary[SparkSession, _Jvm]] = WeakKeyDictionary()
 
 def template_of(scan: FrameSource) -> tuple[JavaObject, Scans]:
     """Return a template of a scan as a DataFrame of the JVM, and the scan by the id of its leaf."""
-    rows = _Jvm.of(scan.spark).refusing_rows
-    jdf = scan.spark._jsparkSession.applySchemaToPythonRDD(rows, frame_schema(scan.fields).json())
-    return jdf, {jdf.queryExecution().analyzed().rdd().id(): scan}
+    jvm = _Jvm.of(scan.spark)
+    # The union has an id of its own. Other operations on RDDs cost more, because Spark inspects the code they run.
+    rows = jvm.refusing_rows.union(jvm.refusing_rows)
+    schema = jvm.schema_of(frame_schema(scan.fields).json())
+    return scan.spark._jsparkSession.internalCreateDataFrame(rows, schema, False), {rows.id(): scan}
 
 
 def _refuse(_: object) -> Any:  # noqa: ANN401 - never returns

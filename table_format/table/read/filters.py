@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from table_format.errors import InvalidFilter
+from table_format.errors import InvalidData, InvalidFilter
+from table_format.kernels.values import array_of
 from table_format.model.arguments import shown, text
 from table_format.model.column_names import no_such_column
 from table_format.model.condition import Condition, Filter
+from table_format.model.filter_text import value_text
 from table_format.model.predicate import And, Compare, In, IsNull, Like, Literal, Not, Or, Predicate, columns_of
-from table_format.model.types import DataField, InternalValue
+from table_format.model.types import DataField, DataType, InternalValue
 
 _PREDICATES: Final = (And, Compare, In, IsNull, Like, Literal, Not, Or)
 
@@ -54,36 +56,47 @@ def _refuse_other_than_predicate(condition: object) -> None:
         text(condition.pattern, "the pattern of LIKE")
 
 
-def filter_text(predicate: Predicate) -> str:
-    """Return a predicate as text. Values are internal, so a date is a number of days.
+def filter_text(predicate: Predicate, fields: Sequence[DataField]) -> str:
+    """Return a predicate over columns of a table as text.
 
     >>> from table_format.model.predicate import CompareOp
-    >>> filter_text(And((Compare("a", CompareOp.GE, 1), Or((IsNull("b"), Not(In("b", ("x", "y"))))))))
-    "a >= 1 AND (b IS NULL OR NOT (b IN ('x', 'y')))"
+    >>> from table_format.model.types import DateType, IntType
+    >>> fields = [DataField(0, "day", DateType()), DataField(1, "b", IntType())]
+    >>> filter_text(And((Compare("day", CompareOp.GE, 20455), Or((IsNull("b"), Not(In("b", (1, 2))))))), fields)
+    "day >= DATE '2026-01-02' AND (b IS NULL OR NOT (b IN (1, 2)))"
     """
-    match predicate:
-        case And(parts):
-            return " AND ".join(_inner(part) for part in parts)
-        case Or(parts):
-            return " OR ".join(_inner(part) for part in parts)
-        case Not(part):
-            return f"NOT ({filter_text(part)})"
-        case Compare(column, op, value):
-            return f"{column} {op.value} {_shown(value)}"
-        case In(column, values):
-            return f"{column} IN ({', '.join(map(_shown, values))})"
-        case Like(column, pattern):
-            return f"{column} LIKE {_shown(pattern)}"
-        case IsNull(column):
-            return f"{column} IS NULL"
-        case Literal(value):
-            return "unknown" if value is None else str(value).lower()
+    types = {field.name: field.type for field in fields}
+
+    def text_of(part: Predicate) -> str:
+        match part:
+            case And(parts):
+                return " AND ".join(inner(one) for one in parts)
+            case Or(parts):
+                return " OR ".join(inner(one) for one in parts)
+            case Not(one):
+                return f"NOT ({text_of(one)})"
+            case Compare(column, op, value):
+                return f"{column} {op.value} {_literal(value, types.get(column))}"
+            case In(column, values):
+                return f"{column} IN ({', '.join(_literal(value, types.get(column)) for value in values)})"
+            case Like(column, pattern):
+                return f"{column} LIKE {value_text(pattern)}"
+            case IsNull(column):
+                return f"{column} IS NULL"
+            case Literal(value):
+                return "unknown" if value is None else str(value).lower()
+
+    def inner(part: Predicate) -> str:
+        return f"({text_of(part)})" if isinstance(part, And | Or) else text_of(part)
+
+    return text_of(predicate)
 
 
-def _inner(predicate: Predicate) -> str:
-    text = filter_text(predicate)
-    return f"({text})" if isinstance(predicate, And | Or) else text
-
-
-def _shown(value: InternalValue) -> str:
-    return f"'{value}'" if isinstance(value, str) else str(value)
+def _literal(value: InternalValue, data_type: DataType | None) -> str:
+    """Return a value as SQL; as it is stored if Python has no such value, as for a year above 9999."""
+    if value is None or data_type is None:
+        return str(value)
+    try:
+        return value_text(array_of([value], data_type)[0].as_py())
+    except (InvalidData, OverflowError, ValueError):
+        return str(value)

@@ -214,10 +214,10 @@ class Plan:
         yield f"  columns    {', '.join(f.name for f in self.fields) or 'none'}"
         filter = self.predicate if self.limited is None else self.limited.filter
         if filter is not None:
-            yield f"  filter     {filter_text(filter)}"
+            yield f"  filter     {filter_text(filter, self.schema.fields)}"
         yield from self._pruning(self.counts)
         if self.limited is not None:
-            yield from self._limit(self.limited)
+            yield from self._limit(self.limited, self.schema.fields)
         merged = sum(not split.raw_convertible and split.content is not SplitContent.CHANGES for split in self.splits)
         yield (
             f"  splits     {len(self)}: {len(self) - merged} read as they are, {merged} merged; "
@@ -244,8 +244,8 @@ class Plan:
         return "their indexes" if self.limited is None else "their indexes or the limit"
 
     @staticmethod
-    def _limit(limited: Limited) -> Iterator[str]:
-        bound = "" if limited.bound is None else f", bound {filter_text(limited.bound)}"
+    def _limit(limited: Limited, fields: Sequence[DataField]) -> Iterator[str]:
+        bound = "" if limited.bound is None else f", bound {filter_text(limited.bound, fields)}"
         yield f"  limit      {limited.limit}{bound}"
         reasons = Counter(limited.left_out.values())
         yield _stage(

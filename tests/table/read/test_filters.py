@@ -6,7 +6,24 @@ import polars as pl
 import pytest
 
 from table_format import Table, col
+from table_format.codecs.filter_sql import parse_filter
 from table_format.errors import ColumnNotFound, InvalidFilter
+from table_format.model.predicate import Compare, CompareOp
+from table_format.model.types import (
+    BooleanType,
+    DataField,
+    DataType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    IntType,
+    LocalZonedTimestampType,
+    TimestampType,
+    TimeType,
+    VarBinaryType,
+    VarCharType,
+)
+from table_format.table.read.filters import filter_text
 from table_format.table.system.table import SystemTable
 from tests.support.tables import keyed, memory_warehouse, rows_of
 
@@ -84,3 +101,31 @@ def test_an_unknown_column_has_the_same_error_in_a_text_and_a_condition(table):
 def test_a_filter_of_another_kind_is_refused(table):
     with pytest.raises(InvalidFilter, match=r"expected SQL text, a condition made with col\(\), or a predicate; found"):
         table.scan(filter=pl.col("id") == 1).to_arrow()
+
+
+TYPED: dict[DataType, str] = {
+    IntType(): "x > -5",
+    DoubleType(): "x < 1.5",
+    DecimalType(10, 2): "x = 1.50",
+    BooleanType(): "x = TRUE",
+    VarCharType(20): "x <> 'it''s'",
+    VarBinaryType(20): "x = X'00ff'",
+    DateType(): "x >= DATE '2026-01-02'",
+    TimeType(3): "x < TIME '12:30:00.5'",
+    TimestampType(6): "x <= TIMESTAMP '2026-01-02 03:04:05.000006'",
+    LocalZonedTimestampType(3): "x > TIMESTAMP '2026-01-02 03:04:05+00:00'",
+}
+
+
+@pytest.mark.parametrize(("data_type", "text"), TYPED.items(), ids=str)
+@pytest.mark.parametrize("negated", [False, True])
+def test_the_text_of_a_filter_is_parsed_as_the_same_filter(data_type, text, negated):
+    fields = [DataField(0, "x", data_type)]
+    predicate = parse_filter(f"NOT ({text} OR x IS NULL)" if negated else text, fields)
+    shown = filter_text(predicate, fields)
+    assert parse_filter(shown, fields) == predicate
+
+
+def test_a_value_that_python_cannot_represent_is_shown_as_it_is_stored():
+    far = Compare("x", CompareOp.LT, 5_000_000)
+    assert filter_text(far, [DataField(0, "x", DateType())]) == "x < 5000000"
