@@ -81,6 +81,7 @@ indexes: setup ## Damage file indexes, look up every value in them, and hand tab
 
 queries: setup ## Compare random queries and writes on Spark with one process; SEED=1 COUNT=20000
 	$(BIN)/python -m tests.queries --seed $(SEED) --count $(COUNT)
+	RANDOM_STATEMENTS=100 $(BIN)/python -m pytest tests/spark/dml/test_random_statements.py
 
 restarts: setup ## Kill streaming queries at any step, start them again, and compare what they wrote; RESTARTS=500
 	$(BIN)/python -m tests.spark.stream.restarts --seed $(SEED) --count $(RESTARTS)
