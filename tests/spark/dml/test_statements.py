@@ -413,7 +413,9 @@ def test_a_condition_prunes_files(lake: TestLake) -> None:
 def test_a_merge_reads_only_files_that_may_contain_a_source_key(
     lake: TestLake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    filled(lake, (), MARKS, [(i, "v", i) for i in range(400)])
+    lake.create(schema=ROWS, primary_keys=(), **MARKS)
+    for first in range(0, 400, 100):
+        lake.append([(i, "v", i) for i in range(first, first + 100)])
     targets: list[TargetScan] = []
 
     def noted(scan: TargetScan) -> Any:
