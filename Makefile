@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup demo ui test lint format interop options histories simulate torture dist wheels versions indexes queries restarts endtoend bench bench-planning bench-indexes structure docs site lock clean
+.PHONY: help setup demo ui test lint format interop options histories matrix simulate torture dist wheels versions indexes queries restarts endtoend bench bench-planning bench-indexes structure docs site lock clean
 
 # Without the files of compiled code, each of the many processes compiles the project again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -54,6 +54,9 @@ lint: setup ## Style, types and import contracts
 format: setup ## Rewrite the code in the one style
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+matrix: setup ## Run every combination of tables, settings and ways on Spark, of which `make test` runs some
+	MATRIX=1 $(BIN)/python -m pytest tests/spark -n 2 --dist loadfile --no-loadscope-reorder
 
 interop: setup ## Read and write side by side with the real Apache Paimon (needs a JDK and Maven)
 	$(BIN)/python -m tests.oracle.install

@@ -16,7 +16,7 @@ from table_format.model.types import IntType
 from table_format.spark import paimon
 from tests.spark.lakes import TestLake, rows_of
 
-pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("interpreted")]
+pytestmark = pytest.mark.spark
 
 PAGE = Path(__file__).parent.parent.parent.parent / "docs" / "streaming.md"
 
