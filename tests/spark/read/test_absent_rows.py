@@ -41,7 +41,7 @@ CONDITIONS = (
     "cast(s as int) >= 1 AND i > 0",
     "if(i = 0, raise_error('a row that is not there'), i) >= 1",
 )
-FAILING_WITHOUT_ANSI = CONDITIONS[-1:]
+FAILING_WITHOUT_ANSI: tuple[str, ...] = CONDITIONS[-1:]
 RULES = ("CombineFilters", "PushDownPredicates", "InferFiltersFromConstraints", "ColumnPruning", "CollapseProject")
 EXCLUDED: dict[str, tuple[tuple[str, ...], ...]] = {
     "append, marked": (RULES[0:1], RULES[2:3], RULES),
