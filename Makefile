@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup demo ui test test-long lint format interop options histories simulate torture dist wheels versions indexes queries restarts endtoend bench bench-planning bench-indexes structure docs site lock clean
+.PHONY: help setup demo ui test test-long lint format interop options histories matrix simulate torture dist wheels versions indexes queries restarts endtoend bench bench-planning bench-indexes structure docs site lock clean
 
 # Without the files of compiled code, each of the many processes compiles the project again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -61,6 +61,9 @@ format: setup ## Rewrite the code in the one style
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+matrix: setup ## Run every combination of tables, settings and ways on Spark, of which the tests run some
+	MATRIX=1 $(BIN)/python -m pytest tests/spark/read/test_absent_rows.py tests/spark/source/test_data_source.py
+
 interop: setup ## Read and write side by side with the real Apache Paimon (needs a JDK and Maven)
 	$(BIN)/python -m tests.oracle.install
 	$(BIN)/python -m pytest -m oracle -n 2 --dist worksteal --durations 20 --durations-min 5 tests/oracle
@@ -87,6 +90,7 @@ indexes: setup ## Damage file indexes, look up every value in them, and hand tab
 
 queries: setup ## Compare random queries and writes on Spark with one process; SEED=1 COUNT=20000
 	$(BIN)/python -m tests.queries --seed $(SEED) --count $(COUNT)
+	RANDOM_STATEMENTS=100 $(BIN)/python -m pytest tests/spark/dml/test_random_statements.py
 
 restarts: setup ## Kill streaming queries at any step, start them again, and compare what they wrote; RESTARTS=500
 	$(BIN)/python -m tests.spark.stream.restarts --seed $(SEED) --count $(RESTARTS)

@@ -46,16 +46,14 @@ settings.load_profile("same")
 
 HERE: Final = Path(__file__).parent
 LONG_FIRST: Final = (
-    "spark/dml/test_statements.py",
-    "spark/read/test_absent_rows.py",
     "spark/cluster/test_cluster.py",
     "jobs/test_demo.py",
+    "spark/dml/test_statements.py",
     "spark/test_connect.py",
-    "spark/sql/test_queries.py",
-    "spark/stream/test_streaming_queries.py",
-    "spark/dml/test_random_statements.py",
+    "spark/read/test_absent_rows.py",
     "wheel/test_fifteen_minutes.py",
-    "spark/test_table_modes.py",
+    "spark/stream/test_streaming_queries.py",
+    "spark/sql/test_queries.py",
     "dagster_paimon/resources/test_spark_process.py",
     "spark",
     "dagster",

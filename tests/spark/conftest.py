@@ -12,7 +12,7 @@ pytest.register_assert_rewrite("tests.spark.lakes")
 
 from tests.queries.sessions import settings_of  # noqa: E402
 from tests.spark.lakes import TestLake, a_lake  # noqa: E402
-from tests.support.spark_session import local_session  # noqa: E402
+from tests.support.spark_session import INTERPRETED, local_session  # noqa: E402
 
 
 @pytest.fixture(scope="session")
@@ -24,16 +24,11 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def interpreted(spark: Any) -> Iterator[None]:
-    """Spark interprets its plans instead of compiling them, for files of many small statements.
+    """Spark interprets its plans and plans once, for files of many small statements.
 
-    Tests of how Spark reads tables and runs queries do not use it, nor do sessions of other processes.
+    Tests of how Spark reads tables and runs queries do not use it.
     """
-    quick = {
-        "spark.sql.codegen.wholeStage": "false",
-        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-        "spark.sql.ui.explainMode": "simple",
-    }
-    with settings_of(spark, quick):
+    with settings_of(spark, INTERPRETED):
         yield
 
 

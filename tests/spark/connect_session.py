@@ -15,7 +15,11 @@ from table_format.options.spark_read import MERGED_READ, MergedRead
 from table_format.spark import Lake, paimon
 from table_format.spark.write.unmeasured import MAX_BYTES, in_unmeasured_batches
 from tests.queries.bounds import bounds_of
-from tests.support.spark_session import SETTINGS, prepare_environment
+from tests.spark.sql.connect_session import run_statements
+from tests.support.spark_session import INTERPRETED, SETTINGS, prepare_environment
+
+STATEMENTS_FOLLOW = "--- statements ---"
+"""The line between what tables and what statements print."""
 
 
 def absent_rows(lake: Lake) -> list[int]:
@@ -58,14 +62,8 @@ def streamed(lake: Lake, checkpoint: Path) -> tuple[list[int], int, int]:
     return found, lake.table("s.copy").count(), lake.table("s.copy$snapshots").count()
 
 
-def main(warehouse: Path) -> None:
-    prepare_environment()
-    from pyspark.sql import SparkSession
-
-    builder = SparkSession.builder.remote("local[2]")
-    for key, value in SETTINGS.items():
-        builder = builder.config(key, value)
-    spark = builder.getOrCreate()
+def use_tables(spark: Any, warehouse: Path) -> None:
+    """Write, read, merge and compact tables, and print what is found."""
     lake = paimon(spark, {"warehouse": str(warehouse)})
     lake = paimon(spark, {"warehouse": str(warehouse)})
     lake.catalog.create_database("s")
@@ -120,7 +118,6 @@ def main(warehouse: Path) -> None:
     print("wide", lake.table("s.t").where("length(v) = 300000").count())
     print("absent", *absent_rows(lake))
     print("streamed", *streamed(lake, warehouse.parent / "checkpoint"))
-    spark.stop()
 
 
 def row_counts(frame: Any) -> list[int]:
@@ -129,6 +126,20 @@ def row_counts(frame: Any) -> list[int]:
             yield pa.record_batch([pa.array([batch.num_rows])], names=["n"])
 
     return [row.n for row in frame.mapInArrow(counts, "n long").collect()]
+
+
+def main(warehouse: Path) -> None:
+    prepare_environment()
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.remote("local[2]")
+    for key, value in {**SETTINGS, **INTERPRETED}.items():
+        builder = builder.config(key, value)
+    spark = builder.getOrCreate()
+    use_tables(spark, warehouse / "tables")
+    print(STATEMENTS_FOLLOW)
+    run_statements(spark, warehouse / "statements")
+    spark.stop()
 
 
 if __name__ == "__main__":

@@ -64,13 +64,25 @@ class TestLake:
     ) -> Any:
         return self.lake.write(self.frame(rows, schema), f"s.{name}", **how)
 
+    def append(self, rows: Sequence[Sequence[object]], name: str = "t") -> None:
+        """Write rows in this process, which takes a few milliseconds: for tests that are not about writing on Spark."""
+        table = self.table(name)
+        schema = table.arrow_schema
+        columns = zip(*rows, strict=True)
+        arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
+        table.append(pa.Table.from_arrays(arrays, schema=schema))
+
     def rows(self, name: str = "t", **arguments: Any) -> list[tuple[Any, ...]]:
         """Return the rows that Spark reads, and check that a single process reads the same."""
         found = rows_of(self.lake.table(f"s.{name}", **arguments))
+        assert found == self.rows_alone(name, **arguments)
+        return found
+
+    def rows_alone(self, name: str = "t", **arguments: Any) -> list[tuple[Any, ...]]:
+        """Return the rows that a single process reads: for tests that are not about reading on Spark."""
         options = {key: arguments.pop(key) for key in list(arguments) if key not in ("columns", "filter")}
         alone = self.table(name).scan(options=options, **arguments).to_arrow()
-        assert found == sorted(zip(*(c.to_pylist() for c in alone.columns), strict=True), key=repr)
-        return found
+        return sorted(zip(*(c.to_pylist() for c in alone.columns), strict=True), key=repr)
 
     def files(self, name: str = "t") -> list[str]:
         """Return the data files of a table."""

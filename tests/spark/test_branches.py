@@ -11,7 +11,7 @@ from table_format import Schema
 from table_format.model.schema_change import SetOption
 from tests.spark.lakes import TestLake
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("interpreted")]
 
 COLUMNS = pa.schema(
     [pa.field("id", pa.int64(), nullable=False), pa.field("p", pa.string(), nullable=False), ("v", "str")]

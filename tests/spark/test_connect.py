@@ -1,16 +1,15 @@
-"""The same through Spark Connect, which has neither a JVM nor a context to reach into."""
+"""Tables and SQL through Spark Connect, which has neither a JVM nor a context to reach into."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
+from tests.spark.connect_session import STATEMENTS_FOLLOW
 from tests.support.connect_process import needs_connect, printed_through_connect
 
 pytestmark = pytest.mark.spark
 
-EXPECTED = """\
+TABLES = """\
 merged [Row(v='a', count=30), Row(v='b', count=20)]
 by positions [Row(v='a', count=30), Row(v='b', count=20)]
 many to compare {'a': 30, 'b': 20} {'a': 30, 'b': 20} {'a': 30, 'b': 20}
@@ -35,6 +34,65 @@ streamed [0, 1] 6 2
 """
 
 
+STATEMENTS = """\
+[]
+[]
+[(1, 'a', 10), (2, '{b}', 20), (3, None, 30)]
+[('{b}',)]
+[(2,)]
+[(1,), (3,)]
+[(1,), (2,)]
+[(3,)]
+[(100,), (200,), (300,)]
+[('v=%7Bb%7D',), ('v=a',)]
+[(2, '{b}'), (9, 'a')]
+[('x',)]
+[(True,)]
+[]
+[('', 'w', True), ('s', 'c', False), ('s', 't', False)]
+[('k', 'int', None), ('n', 'bigint', None), ('v', 'string', None)]
+SnapshotNotFound
+[(2,)]
+[(0, 9, 'a', 'a')]
+[(1, 'a', 10)]
+[(2,)]
+[(3,)]
+[]
+[(11,)]
+False
+s.c "v" = 'nothing' AND "k" > 3
+s.t None ['`v` DESC NULLS LAST', '`n` ASC NULLS FIRST'] 2
+[(1, 'a')]
+s.t "n" >= 20 ['`n` ASC NULLS FIRST'] 1
+[(2, '{b}', 20)]
+s.t None
+[(3,)]
+s.t None
+[(6,)]
+s.t None
+[(0, 1)]
+[(2,), (11,)]
+UnsupportedFeature
+[(1, None), (None, 'x')]
+[(12, 'a')]
+InvalidInputError
+[(12, 'a')]
+"""
+
+
+@pytest.fixture(scope="module")
+def printed(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    """What one client of one server prints about tables, and then about statements."""
+    text = printed_through_connect("tests.spark.connect_session", tmp_path_factory.mktemp("connect"))
+    tables, _, statements = text.partition(f"{STATEMENTS_FOLLOW}\n")
+    return tables, statements
+
+
 @needs_connect
-def test_tables_are_written_read_merged_and_compacted_through_connect(tmp_path: Path) -> None:
-    assert printed_through_connect("tests.spark.connect_session", tmp_path) == EXPECTED
+def test_tables_are_written_read_merged_and_compacted_through_connect(printed: tuple[str, str]) -> None:
+    assert printed[0] == TABLES
+
+
+@needs_connect
+def test_statements_run_through_connect(printed: tuple[str, str]) -> None:
+    assert printed[1] == STATEMENTS

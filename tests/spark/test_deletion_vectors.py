@@ -74,10 +74,10 @@ def test_the_data_source_does_not_read_deleted_rows(lake: TestLake) -> None:
 
 def test_spark_reads_the_read_optimized_table_itself(lake: TestLake) -> None:
     lake.create(bucket="1", write_only="true")
-    lake.write([(i, "old") for i in range(10)])
+    lake.append([(i, "old") for i in range(10)])
     assert rows_of(lake.lake.table("s.t$ro")) == []
     lake.lake.compact("s.t", full=True)
-    lake.write([(3, "new"), (20, "new")])
+    lake.append([(3, "new"), (20, "new")])
     view = lake.lake.table("s.t$ro")
     assert rows_of(view) == [(i, "old") for i in range(10)]
     assert "MapInArrow" not in plan_of(view)

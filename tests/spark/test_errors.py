@@ -69,8 +69,8 @@ def test_an_unknown_row_kind_is_named(lake: TestLake) -> None:
 
 def test_a_file_that_is_missing_stops_compaction_and_what_other_tasks_made_is_deleted(lake: TestLake) -> None:
     table = lake.create(bucket="2")
-    lake.write([(i, "a") for i in range(50)])
-    lake.write([(i, "b") for i in range(50)])
+    lake.append([(i, "a") for i in range(50)])
+    lake.append([(i, "b") for i in range(50)])
     victim = table.scan().plan()[0]
     path = table.store.paths.data_file("", victim.bucket, victim.files[0])
     table.store.io.delete(path)

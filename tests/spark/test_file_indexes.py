@@ -55,7 +55,7 @@ def test_append_tables_and_the_data_source(lake: TestLake) -> None:
 def test_primary_key_tables_that_merge_on_write(lake: TestLake) -> None:
     lake.create(**INDEXED, **{"deletion-vectors.enabled": "true"})
     write(lake, 0, 40)
-    lake.write([(5, "new"), (50, "v50")])
+    lake.append([(5, "new"), (50, "v50")])
     lake.lake.compact("s.t", full=False)
     table = lake.table()
     assert lake.rows(filter="v = 'v5'") == []
@@ -69,7 +69,7 @@ def test_primary_key_tables_that_merge_on_write(lake: TestLake) -> None:
 
 def test_few_rows_that_indexes_select_are_read_by_position_and_many_by_spark(lake: TestLake) -> None:
     table = lake.create(primary_keys=(), **{"file-index.bitmap.columns": "v", "metadata.stats-mode": "none"})
-    lake.write([(n, "rare" if n % 50 == 7 else f"v{n % 3}") for n in range(200)])
+    lake.append([(n, "rare" if n % 50 == 7 else f"v{n % 3}") for n in range(200)])
     few = divide(table.scan(filter="v = 'rare'").plan(), table.facts)
     assert (few.whole, len(few.python)) == ({}, 1)
     assert sorted(row[0] for row in lake.rows(filter="v = 'rare'")) == [7, 57, 107, 157]

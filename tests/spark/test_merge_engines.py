@@ -8,7 +8,7 @@ import pytest
 from table_format.errors import RetractNotSupported
 from tests.spark.lakes import TestLake
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("interpreted")]
 
 COLUMNS = pa.schema(
     [pa.field("id", pa.int64(), nullable=False), ("g", pa.int32()), ("v", pa.string()), ("n", pa.int64())]

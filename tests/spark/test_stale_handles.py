@@ -22,7 +22,7 @@ from table_format.spark.write.frames import write_frame
 from table_format.table.table import Table
 from tests.spark.lakes import TestLake, rows_of
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("interpreted")]
 
 BIG = (1 << 40) + 7
 SCHEMA = pa.schema([pa.field("id", pa.int64(), nullable=False), ("v", pa.int32())])

@@ -9,7 +9,7 @@ import pytest
 from table_format.errors import InvalidSchemaChange
 from tests.spark.lakes import TestLake
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("interpreted")]
 
 
 @pytest.mark.parametrize(

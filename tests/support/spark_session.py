@@ -32,6 +32,14 @@ SETTINGS = {
     "spark.task.maxFailures": "1",
 }
 
+INTERPRETED = {
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.ui.explainMode": "simple",
+}
+"""Spark interprets its plans instead of compiling them, plans once, and shows little: quicker for small statements."""
+
 
 def prepare_environment() -> None:
     """Spark's Java, and this very Python in its workers."""

@@ -13,6 +13,7 @@ from typing import Any
 from table_format import Insert, Update
 from table_format.spark import paimon
 from tests.spark.cluster.job import CONF, ROWS, places
+from tests.support.spark_session import INTERPRETED
 
 
 def main(master: str, directory: Path) -> None:
@@ -20,7 +21,7 @@ def main(master: str, directory: Path) -> None:
 
     # Spark starts the server in the JVM of this process, which uses it like any client.
     builder = SparkSession.builder.config("spark.master", master).config("spark.api.mode", "connect")
-    for key, value in CONF.items():
+    for key, value in {**CONF, **INTERPRETED}.items():
         builder = builder.config(key, value)
     spark = builder.getOrCreate()
     lake = paimon(spark, {"warehouse": str(directory / "warehouse")})

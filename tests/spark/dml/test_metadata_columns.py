@@ -12,7 +12,7 @@ from table_format import Insert, Update
 from table_format.errors import UnsupportedFeature
 from tests.spark.lakes import TestLake
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("interpreted")]
 
 ROWS = pa.schema([pa.field("id", pa.int64(), nullable=False), ("v", pa.string()), ("p", pa.string())])
 DDL = "id long, v string, p string"
@@ -64,13 +64,13 @@ def test_rows_are_changed_by_their_file_and_position(
 
 def test_the_error_names_a_metadata_column_of_rows_that_are_merged_from_several_files(lake: TestLake) -> None:
     lake.create(write_only="true")
-    lake.write([(1, "a"), (2, "a")])
-    lake.write([(1, "b")])
+    lake.append([(1, "a"), (2, "a")])
+    lake.append([(1, "b")])
     with pytest.raises(UnsupportedFeature, match=r"or leave out __paimon_bucket$"):
         lake.lake.delete("s.t", "__paimon_bucket = 0")
     # A subquery may use it if its own table has it.
     lake.create("u", primary_keys=())
-    lake.write([(1, "a")], name="u")
+    lake.append([(1, "a")], name="u")
     lake.lake.sql("DELETE FROM s.t WHERE id IN (SELECT id FROM s.u WHERE __paimon_bucket = 0)")
     assert lake.rows() == [(2, "a")]
 

@@ -10,13 +10,13 @@ from table_format.spark import SparkStatements
 from table_format.spark.tasks import code_shipping
 from tests.spark.lakes import TestLake
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("interpreted")]
 
 
 @pytest.mark.parametrize("keys", [(), ("id",)])
 def test_a_table_runs_statements_with_a_spark_session(lake: TestLake, keys: tuple[str, ...]) -> None:
     table = lake.create(primary_keys=keys)
-    lake.write([(n, f"v{n}") for n in range(6)])
+    lake.append([(n, f"v{n}") for n in range(6)])
     by_spark = SparkStatements(lake.spark)
     # Functions that this library lacks.
     assert table.delete("pmod(id, 3) = 2", runner=by_spark).deleted == 2

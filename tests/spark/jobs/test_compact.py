@@ -15,7 +15,7 @@ from table_format.table.upkeep.bucket_compaction import Work, compact, perform_w
 from tests.spark.lakes import DATED, TestLake, jobs_of, plan_of
 from tests.support.reachable import check_files
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("interpreted")]
 
 
 def test_each_bucket_is_compacted_by_a_separate_task_in_one_commit(lake: TestLake) -> None:

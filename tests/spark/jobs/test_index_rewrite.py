@@ -18,7 +18,7 @@ from tests.spark.lakes import DATED, TestLake, jobs_of
 from tests.support.deletion_marks import live
 from tests.support.reachable import check_files
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("interpreted")]
 
 DDL = "dt string, id long, v string"
 INDEXES = [SetOption("file-index.bitmap.columns", "v"), SetOption("file-index.in-manifest-threshold", "1 b")]

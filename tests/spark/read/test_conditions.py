@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 
 from tests.spark.lakes import TestLake
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("interpreted")]
 
 DAYS = [
     *(dt.date(1582, 10, day) for day in (4, 5, 10, 14, 15)),

@@ -219,8 +219,8 @@ def test_conditions_are_not_tested_on_deleted_rows_of_many_files(lake: TestLake)
 
 def test_conditions_are_not_tested_on_superseded_rows(lake: TestLake) -> None:
     lake.create()
-    lake.write([(i, "?" if i % 2 else "5") for i in range(40)])
-    lake.write([(i, "5") for i in range(1, 40, 2)])
+    lake.append([(i, "?" if i % 2 else "5") for i in range(40)])
+    lake.append([(i, "5") for i in range(1, 40, 2)])
     frame = lake.lake.table("s.t")
     assert frame.where("cast(v AS int) >= 5").count() == 40
     assert frame.where("id < 10").where("100 / cast(v AS int) > 1").select("id").count() == 10

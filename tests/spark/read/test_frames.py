@@ -162,7 +162,7 @@ def test_an_empty_table_and_an_empty_plan_give_frames_without_rows(lake: TestLak
 
 def test_a_snapshot_is_read_with_its_own_schema(lake: TestLake) -> None:
     lake.create()
-    lake.write([(1, "a"), (2, "b")])
+    lake.append([(1, "a"), (2, "b")])
     lake.lake.catalog.alter_table("s.t", [RenameColumn("v", "w"), AddColumn("n", BigIntType())])
     lake.write([(2, "c", 5)], "id long, w string, n long")
     at_first = {"scan.snapshot-id": "1"}
@@ -173,8 +173,8 @@ def test_a_snapshot_is_read_with_its_own_schema(lake: TestLake) -> None:
 
 def test_system_tables_return_metadata_as_frames(lake: TestLake) -> None:
     lake.create()
-    lake.write([(1, "a")])
-    lake.write([(2, "b")])
+    lake.append([(1, "a")])
+    lake.append([(2, "b")])
     frame = lake.lake.table("s.t$snapshots", columns=["snapshot_id", "commit_kind"], filter="snapshot_id > 1")
     assert rows_of(frame) == [(2, "APPEND")]
     assert lake.lake.table("s.t$snapshots").count() == 2

@@ -96,9 +96,9 @@ def test_clauses_that_read_all_columns_without_a_star_are_refused(dated: TestLak
 
 def test_rows_that_must_be_merged_have_no_metadata_columns(lake: TestLake) -> None:
     lake.create(bucket="1")
-    lake.write([(1, "a")])
+    lake.append([(1, "a")])
     frame = lake.lake.table("s.t", columns=["id", FILE_PATH])
-    lake.write([(1, "b")])
+    lake.append([(1, "b")])
     assert [row.id for row in frame.collect()] == [1]
     with pytest.raises(UnsupportedFeature, match=r"files with overlapping keys, .*; compact it"):
         lake.lake.table("s.t", columns=["id", FILE_PATH]).collect()
@@ -112,8 +112,8 @@ def test_rows_that_must_be_merged_have_no_metadata_columns(lake: TestLake) -> No
 
 def test_primary_key_tables_with_deletion_vectors_have_metadata_columns(lake: TestLake) -> None:
     lake.create(bucket="1", **DELETION_VECTORS)
-    lake.write([(1, "a"), (2, "a")])
-    lake.write([(1, "b")])
+    lake.append([(1, "a"), (2, "a")])
+    lake.append([(1, "b")])
     found = rows(lake.lake.table("s.t", columns=["id", "v", ROW_INDEX, FILE_PATH]))
     assert [row[:2] for row in found] == [(1, "b"), (2, "a")]
     assert len({row[2:] for row in found}) == 2

@@ -1,14 +1,12 @@
-"""SQL through Spark Connect, in a separate process, because a process has only one kind of session."""
+"""SQL through Spark Connect, in the process of ``tests.spark.connect_session``."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
 from table_format.errors import TableFormatError
 from table_format.spark import Lake, paimon
-from tests.support.spark_session import SETTINGS, prepare_environment
 
 STATEMENTS = (
     "CREATE DATABASE s; USE s; CREATE TABLE t (k INT NOT NULL, v STRING, n BIGINT, PRIMARY KEY (k) NOT ENFORCED) "
@@ -55,14 +53,8 @@ class Recording(Lake):
         return super().table(name, **arguments)
 
 
-def main(warehouse: Path) -> None:
-    prepare_environment()
-    from pyspark.sql import SparkSession
-
-    builder = SparkSession.builder.remote("local[2]")
-    for key, value in SETTINGS.items():
-        builder = builder.config(key, value)
-    spark = builder.getOrCreate()
+def run_statements(spark: Any, warehouse: Path) -> None:
+    """Run statements and print their rows."""
     lake = paimon(spark, {"warehouse": str(warehouse)})
     for text in STATEMENTS:
         try:
@@ -91,8 +83,3 @@ def main(warehouse: Path) -> None:
         except TableFormatError as error:
             print(type(error).__name__)
         print(sorted(tuple(row) for row in lake.table("s.c", filter="v = 'a'").collect()))
-    spark.stop()
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]))

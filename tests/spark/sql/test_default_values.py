@@ -10,7 +10,7 @@ import pytest
 from table_format.errors import InvalidData, InvalidSchema, UnsupportedFeature
 from tests.spark.lakes import TestLake
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("interpreted")]
 
 
 @pytest.fixture

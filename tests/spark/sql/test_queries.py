@@ -16,13 +16,12 @@ from table_format.errors import (
     TableNotFound,
     UnsupportedFeature,
 )
-from tests.spark.lakes import TestLake, plan_of
+from tests.spark.lakes import TestLake, a_lake, plan_of
 
 pytestmark = pytest.mark.spark
 
 
-@pytest.fixture
-def shop(lake: TestLake) -> TestLake:
+def filled(lake: TestLake) -> TestLake:
     """Create ``t`` with three snapshots and ``u`` without a key, both in the current database."""
     lake.lake.sql(
         "USE s; CREATE TABLE t (k INT NOT NULL, v STRING) TBLPROPERTIES ('primary-key' = 'k', 'bucket' = '2');"
@@ -31,6 +30,18 @@ def shop(lake: TestLake) -> TestLake:
         "CREATE TABLE u (k INT, dt STRING) PARTITIONED BY (dt); INSERT INTO u VALUES (1, 'x'), (2, 'y'), (9, 'y')"
     )
     return lake
+
+
+@pytest.fixture(scope="module")
+def shop(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> TestLake:
+    """The two tables, which tests only read."""
+    return filled(a_lake(spark, tmp_path_factory.mktemp("warehouse")))
+
+
+@pytest.fixture
+def own_shop(lake: TestLake) -> TestLake:
+    """The two tables, for a test that changes them."""
+    return filled(lake)
 
 
 def rows(lake: TestLake, text: str, **parameters: object) -> list[tuple[Any, ...]]:
@@ -150,23 +161,27 @@ def test_an_invalid_timestamp_is_an_error(shop: TestLake) -> None:
         shop.lake.sql("SELECT * FROM t TIMESTAMP AS OF :time", time=None)
 
 
-def test_a_version_is_first_the_name_of_a_tag_then_a_snapshot_id(shop: TestLake) -> None:
-    shop.lake.sql("CALL sys.create_tag('t', 'x', 3)")
+def test_a_version_is_first_the_name_of_a_tag_then_a_snapshot_id(own_shop: TestLake) -> None:
+    own_shop.lake.sql("CALL sys.create_tag('t', 'x', 3)")
     # Other writers create tags whose names are numbers.
-    tags = Path(shop.table().store.paths.root) / "tag"
-    of_snapshot = rows(shop, "SELECT * FROM t VERSION AS OF 1")
+    tags = Path(own_shop.table().store.paths.root) / "tag"
+    of_snapshot = rows(own_shop, "SELECT * FROM t VERSION AS OF 1")
     (tags / "tag-x").rename(tags / "tag-1")
-    assert rows(shop, "SELECT * FROM t VERSION AS OF 1") == rows(shop, "SELECT * FROM t VERSION AS OF 3") != of_snapshot
+    assert (
+        rows(own_shop, "SELECT * FROM t VERSION AS OF 1")
+        == rows(own_shop, "SELECT * FROM t VERSION AS OF 3")
+        != of_snapshot
+    )
 
 
-def test_a_tag_reads_an_expired_snapshot(shop: TestLake) -> None:
-    shop.lake.sql(
+def test_a_tag_reads_an_expired_snapshot(own_shop: TestLake) -> None:
+    own_shop.lake.sql(
         "CALL sys.create_tag('t', 'first', 1);"
         "CALL sys.expire_snapshots(table => 't', retain_max => 1, retain_min => 1, retain_floor => '0 s')"
     )
-    assert rows(shop, "SELECT * FROM t VERSION AS OF 'first'") == [(1, "a"), (2, "b")]
+    assert rows(own_shop, "SELECT * FROM t VERSION AS OF 'first'") == [(1, "a"), (2, "b")]
     with pytest.raises(SnapshotNotFound):
-        shop.lake.sql("SELECT * FROM t VERSION AS OF 1")
+        own_shop.lake.sql("SELECT * FROM t VERSION AS OF 1")
 
 
 def test_only_the_columns_and_rows_that_a_query_needs_are_read(shop: TestLake) -> None:
@@ -174,18 +189,18 @@ def test_only_the_columns_and_rows_that_a_query_needs_are_read(shop: TestLake) -
     assert "1 paths" in plan_of(shop.lake.sql("SELECT k FROM u WHERE dt = 'x'"))
 
 
-def test_a_view_shows_the_current_state_of_its_table(shop: TestLake) -> None:
-    shop.lake.sql(
+def test_a_view_shows_the_current_state_of_its_table(own_shop: TestLake) -> None:
+    own_shop.lake.sql(
         "CREATE TEMPORARY VIEW w (n, text) AS SELECT k + 10, v FROM t;"
         "CREATE TEMP VIEW x AS SELECT * FROM w WHERE n > 13"
     )
-    assert rows(shop, "SELECT x.n, w.text FROM x JOIN w USING (n)") == [(14, "e")]
-    shop.lake.sql("INSERT INTO t VALUES (5, 'f'); CREATE DATABASE other; USE other")
-    assert rows(shop, "SELECT q.text FROM x q WHERE n > 14") == [("f",)]
-    shop.lake.sql("DROP VIEW x; CREATE TEMPORARY VIEW y AS SELECT v FROM s.t WHERE k = :key OR v = ':key'", key=2)
-    assert rows(shop, "SELECT * FROM y WHERE v = :value", value="c") == [("c",)]
-    shop.lake.sql("CREATE OR REPLACE TEMPORARY VIEW w AS SELECT 7 AS n FROM s.t LIMIT 1")
-    assert rows(shop, "SELECT * FROM w") == [(7,)]
+    assert rows(own_shop, "SELECT x.n, w.text FROM x JOIN w USING (n)") == [(14, "e")]
+    own_shop.lake.sql("INSERT INTO t VALUES (5, 'f'); CREATE DATABASE other; USE other")
+    assert rows(own_shop, "SELECT q.text FROM x q WHERE n > 14") == [("f",)]
+    own_shop.lake.sql("DROP VIEW x; CREATE TEMPORARY VIEW y AS SELECT v FROM s.t WHERE k = :key OR v = ':key'", key=2)
+    assert rows(own_shop, "SELECT * FROM y WHERE v = :value", value="c") == [("c",)]
+    own_shop.lake.sql("CREATE OR REPLACE TEMPORARY VIEW w AS SELECT 7 AS n FROM s.t LIMIT 1")
+    assert rows(own_shop, "SELECT * FROM w") == [(7,)]
 
 
 def test_spark_resolves_tables_and_views_of_the_session(shop: TestLake) -> None:
@@ -200,8 +215,10 @@ def test_explain_shows_the_plan_that_runs(shop: TestLake) -> None:
     assert "1 paths" in text
 
 
-def test_run_script_returns_a_frame_for_each_statement(shop: TestLake) -> None:
-    frames = shop.lake.run_script("SELECT 1 AS a; INSERT INTO u VALUES (5, 'z'); SELECT max(k) FROM u WHERE dt = 'z'")
+def test_run_script_returns_a_frame_for_each_statement(own_shop: TestLake) -> None:
+    frames = own_shop.lake.run_script(
+        "SELECT 1 AS a; INSERT INTO u VALUES (5, 'z'); SELECT max(k) FROM u WHERE dt = 'z'"
+    )
     assert [[tuple(row) for row in frame.collect()] for frame in frames] == [[(1,)], [], [(5,)]]
 
 

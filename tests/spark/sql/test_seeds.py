@@ -8,7 +8,7 @@ import pytest
 
 from tests.spark.lakes import TestLake
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("interpreted")]
 
 SEQUENCE_GROUPS = """
 -- a partial-update table with a sequence group for each group of columns

@@ -14,7 +14,7 @@ import pytest
 from table_format.errors import InvalidData, InvalidInputError, UnsupportedFeature
 from tests.spark.lakes import TestLake
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("interpreted")]
 
 
 @pytest.fixture(params=["keyed", "append"])

@@ -14,7 +14,7 @@ from table_format.spark.write import few_rows
 from table_format.spark.write.few_rows import FEW_BYTES, FEW_ROWS, are_few, is_light
 from tests.spark.lakes import KEYED, TestLake
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("interpreted")]
 
 
 def test_rows_are_few_up_to_a_number_and_a_known_size() -> None:
@@ -58,7 +58,7 @@ def test_few_changes_of_a_statement_start_no_python_task(
     lake: TestLake, monkeypatch: pytest.MonkeyPatch, keys: tuple[str, ...]
 ) -> None:
     lake.create(primary_keys=keys)
-    lake.write([(n, f"v{n}") for n in range(4)])
+    lake.append([(n, f"v{n}") for n in range(4)])
     monkeypatch.setattr(few_rows, "write_frame", not_called)
     monkeypatch.setattr(append_tables, "_files_changed_by_tasks", not_called)
     source = lake.frame([(1, "new"), (9, "new")], "id long, v string")
@@ -94,7 +94,7 @@ def test_tasks_write_nested_values_and_values_that_are_wide_together(
 @pytest.mark.parametrize("keys", [("id",), ()], ids=["primary key", "append"])
 def test_a_value_that_the_driver_cannot_write_leaves_no_file(lake: TestLake, keys: tuple[str, ...]) -> None:
     lake.create(schema=pa.schema([*KEYED, pa.field("n", pa.int32(), nullable=False)]), primary_keys=keys)
-    lake.write([(n, f"v{n}", n) for n in range(4)], "id long, v string, n int")
+    lake.append([(n, f"v{n}", n) for n in range(4)])
     files = lake.files()
     with pytest.raises(InvalidData, match="column 'n' is INT NOT NULL"):
         lake.lake.update("s.t", {"n": "CAST(NULL AS INT)"}, "id = 1")

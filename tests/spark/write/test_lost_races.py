@@ -19,7 +19,7 @@ from table_format.spark.source.writer import PaimonWriter
 from tests.spark.lakes import TestLake
 from tests.support.dynamic_buckets import assert_sound
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("interpreted")]
 
 DYNAMIC = {"bucket": "-1"}
 DDL = "id long, v string"

@@ -10,7 +10,7 @@ from table_format.errors import InvalidData, UnsupportedFeature
 from table_format.model.types import BigIntType, IntType
 from tests.spark.lakes import TestLake, rows_of
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("interpreted")]
 
 MERGE: dict[str, str] = {"write.merge-schema": "true"}
 

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 
 from tests.spark.lakes import TestLake
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("interpreted")]
 
 NAMES = (
     *("__task__", "__assigner__", "__bucket__", "__writer__", "__place__", "__note__", "__order__", "__key_0__"),

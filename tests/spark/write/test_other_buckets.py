@@ -9,7 +9,7 @@ from table_format.errors import CorruptionError
 from table_format.table.table import Table
 from tests.spark.lakes import DATED, TestLake
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("interpreted")]
 
 TOP = 5
 ROWS = "dt string, id long, v string"

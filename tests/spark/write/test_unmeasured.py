@@ -193,8 +193,8 @@ def test_rows_of_300_kilobytes_are_loaded(lake: TestLake, buckets: str) -> None:
 def test_a_table_is_copied_in_unmeasured_batches(lake: TestLake) -> None:
     lake.create("a")
     lake.create("b")
-    lake.write([(number, "x") for number in range(50)], name="a")
-    lake.write([(number, "y") for number in range(25)], name="a")
+    lake.append([(number, "x") for number in range(50)], name="a")
+    lake.append([(number, "y") for number in range(25)], name="a")
     copied = lake.lake.table("s.a")
     found = in_unmeasured_batches(copied, lambda _: lake.spark.sparkContext.getLocalProperty(MAX_BYTES))
     assert found == UNMEASURED
