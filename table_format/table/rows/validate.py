@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from table_format.counted import counted
 from table_format.errors import InvalidData, UnsupportedFeature
 from table_format.model.arrow_calls import not_equal
-from table_format.model.arrow_types import arrow_schema
+from table_format.model.arrow_types import arrow_schema, described
 from table_format.model.default_values import default_of
 from table_format.model.row_kind import ROW_KIND_COLUMN, ROW_KIND_TEXT, RowKind
 from table_format.model.schema import VALUE_KIND, TableSchema
@@ -138,7 +138,7 @@ class RowRules:
         if pa.types.is_null(texts.type) and len(texts):
             texts = texts.cast(pa.string())
         if not (pa.types.is_string(texts.type) or pa.types.is_large_string(texts.type)):
-            message = f"column '{name}' holds row kinds as text, not as Arrow {texts.type}"
+            message = f"column '{name}' holds row kinds as text, not as {described(texts.type)}"
             raise InvalidData(message)
         kinds = pc.index_in(texts.cast(pa.string()), _kinds())
         if kinds.null_count:
