@@ -72,6 +72,9 @@ class RowRules:
             problems.append(f"not in the table: {', '.join(extra)}")
         if twice := sorted({name for name in names if names.count(name) > 1}):
             problems.append(f"more than once: {', '.join(twice)}")
+        alike = {name.lower(): name for name in missing}
+        if cases := [f"{name} and {alike[name.lower()]}" for name in extra if name.lower() in alike]:
+            problems.append(f"different in case only: {', '.join(cases)}")
         if problems:
             message = f"the columns of the rows differ from those of the table; {'; '.join(problems)}"
             raise InvalidData(message)

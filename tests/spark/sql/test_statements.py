@@ -299,8 +299,7 @@ def test_a_source_of_merge_may_be_a_table_function_or_values(shop: TestLake) -> 
     shop.lake.sql("CREATE TABLE t AS SELECT 1 AS k, 'a' AS v")
     shop.lake.sql("MERGE INTO t USING range(1, 3) r ON t.k = r.id WHEN MATCHED THEN UPDATE SET v = concat(v, r.id)")
     shop.lake.sql("MERGE INTO t USING VALUES (2, 'c') s(k, v) ON t.k = s.k WHEN NOT MATCHED THEN INSERT *")
-    changes = "SELECT k, v FROM paimon_incremental_query('t', '1', '3')"
-    assert rows(shop, changes) == [(1, "a1"), (2, "c")]
+    assert rows(shop, "TABLE t") == [(1, "a1"), (2, "c")]
     merge = "MERGE INTO t USING paimon_incremental_query('t', '2', '3') r ON t.k = r.k WHEN MATCHED THEN DELETE"
     shop.lake.sql(merge)
     assert rows(shop, "TABLE t") == [(1, "a1")]
