@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, Final
@@ -11,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 from table_format.catalog.protocol import Catalog
 from table_format.errors import InvalidInputError, TableNotFound, UnsupportedFeature
 from table_format.extras import require
-from table_format.sql.duckdb_queries import NamedTable, TimeTravel, named_tables
+from table_format.sql.duckdb_queries import NamedTable, TimeTravel, column_edits, in_double_quotes, named_tables
+from table_format.sql.qualifiers import Relation
 from table_format.sql.splices import Edit, edited
 from table_format.table.system.table import SystemTable
 
@@ -50,7 +52,7 @@ def query(
     tables = named_tables(text, parameters)
     travels = [table.travel for table in tables if table.travel is not None]
     _check_query(views.connection, edited(text, [Edit(travel.start, travel.end, "") for travel in travels]))
-    plain = edited(text, [edit for table in tables for edit in views.edits(table)])
+    plain = edited(text, views.edits(text, tables, parameters))
     used = {name: value for name, value in (parameters or {}).items() if re.search(rf"\${re.escape(name)}\b", plain)}
     relation: duckdb.DuckDBPyRelation = views.connection.sql(plain, params=used or None)
     return relation
@@ -68,6 +70,31 @@ def _check_query(connection: Any, text: str) -> None:  # noqa: ANN401 - a connec
         raise UnsupportedFeature(feature, message)
 
 
+@dataclass(frozen=True, slots=True)
+class _Replaced:
+    """A table of the catalog in a query, and the view that replaces it if the query reads another state or has options
+    for it.
+    """
+
+    table: NamedTable
+    full_name: tuple[str, ...]
+    view: str | None
+
+    def alias(self, shared: Collection[str]) -> str:
+        """Return the alias; it has the database if tables of two databases share the name."""
+        name = self.table.parts[-1]
+        return ".".join(self.full_name[1:]) if name.lower() in shared else name
+
+    def edits(self, shared: Collection[str]) -> list[Edit]:
+        """Return the edits of the name of the table."""
+        table = self.table
+        needs_alias = not table.has_alias and (self.view is not None or table.parts[-1].lower() in shared)
+        alias = f" AS {in_double_quotes(self.alias(shared))}" if needs_alias else ""
+        if self.view is None:
+            return [Edit(table.end, table.end, alias)]
+        return [Edit(table.start, table.end, f"{self.view}{alias}")]
+
+
 @dataclass(slots=True)
 class _Views:
     """One view for each state of a table that a query names."""
@@ -79,17 +106,42 @@ class _Views:
 
     def __post_init__(self) -> None:
         self.connection.execute(f"ATTACH ':memory:' AS {CATALOG_NAME}")
-        self.connection.execute(f"CREATE SCHEMA IF NOT EXISTS {CATALOG_NAME}.{_quoted(self.database)}")
-        self.connection.execute(f"USE {CATALOG_NAME}.{_quoted(self.database)}")
+        self.connection.execute(f"CREATE SCHEMA IF NOT EXISTS {CATALOG_NAME}.{in_double_quotes(self.database)}")
+        self.connection.execute(f"USE {CATALOG_NAME}.{in_double_quotes(self.database)}")
 
-    def edits(self, table: NamedTable) -> list[Edit]:
-        """Create the view for one table name in the query, and return the edits that the query text needs."""
+    def edits(self, text: str, tables: Sequence[NamedTable], parameters: Mapping[str, object] | None) -> list[Edit]:
+        """Create the views for the table names in a query, and return the edits that the query text needs.
+
+        A table with time travel or options gets an alias, by which the query then qualifies its columns.
+        """
+        replaced = [_Replaced(table, *self._view_of(table)) for table in tables]
+        replaced = [each for each in replaced if each.full_name]
+        if all(each.view is None for each in replaced):
+            return []
+        unnamed = [each for each in replaced if not each.table.has_alias]
+        latest = {each.full_name for each in unnamed if each.view is None}
+        shared = {
+            name for name, count in Counter(name[-1] for name in {e.full_name for e in unnamed}).items() if count > 1
+        }
+        found = [edit for each in replaced for edit in each.edits(shared)]
+        # If the query also reads the latest state of a table, the name of the table means that.
+        relations = [
+            Relation(each.full_name, each.alias(shared), each.table.start)
+            for each in unnamed
+            if each.full_name[-1] in shared or (each.view is not None and each.full_name not in latest)
+        ]
+        return [*found, *column_edits(text, relations, parameters)]
+
+    def _view_of(self, table: NamedTable) -> tuple[tuple[str, ...], str | None]:
+        """Create the view for one table name. Return the full name of the table, which is empty if only DuckDB may know
+        it, and the name of the view if it differs from that of the table.
+        """
         found = self._find(table)
         if found is None:
             if table.travel is not None or table.options:
                 message = f"time travel or options: there is no table '{'.'.join(table.parts)}' in the catalog"
                 raise TableNotFound(message)
-            return []
+            return (), None
         database, name = found
         travel = {} if table.travel is None else _travel_options(table.travel)
         for key_of_both in table.options.keys() & travel.keys():
@@ -99,10 +151,10 @@ class _Views:
         key = (database, name, tuple(sorted(options.items())))
         if key not in self._made:
             self._made[key] = self._make(database, name, options)
+        full_name = (CATALOG_NAME, database.lower(), name.lower())
         if not options:
-            return []
-        alias = "" if table.has_alias else f" AS {_quoted(name)}"
-        return [Edit(table.start, table.end, f"{CATALOG_NAME}.{_quoted(database)}.{_quoted(self._made[key])}{alias}")]
+            return full_name, None
+        return full_name, f"{CATALOG_NAME}.{in_double_quotes(database)}.{in_double_quotes(self._made[key])}"
 
     def _find(self, table: NamedTable) -> tuple[str, str] | None:
         """Return the database and table name in the catalog; ``None`` if only DuckDB may know the name.
@@ -141,9 +193,9 @@ class _Views:
         view = f"{name} {number}" if options else name
         given = f"__paimon_{number}"
         self.connection.register(given, rows)
-        schema = f"{CATALOG_NAME}.{_quoted(database)}"
+        schema = f"{CATALOG_NAME}.{in_double_quotes(database)}"
         self.connection.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
-        self.connection.execute(f"CREATE VIEW {schema}.{_quoted(view)} AS SELECT * FROM temp.main.{given}")  # noqa: S608
+        self.connection.execute(f"CREATE VIEW {schema}.{in_double_quotes(view)} AS SELECT * FROM temp.main.{given}")  # noqa: S608
         return view
 
 
@@ -164,7 +216,3 @@ def _seconds(time: object) -> float:
     except ValueError as error:
         message = f"TIMESTAMP AS OF '{time}': expected a time such as '2026-01-31 12:00:00'"
         raise InvalidInputError(message) from error
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'

@@ -8,7 +8,7 @@ from datetime import date, datetime
 import pyarrow as pa
 import pytest
 
-from table_format import Table
+from table_format import Schema, Table
 from table_format.duckdb_sql import query
 from table_format.errors import (
     InvalidInputError,
@@ -53,6 +53,10 @@ RESULTS = {
         ("/*+ OPTIONS(x) */",)
     ],
     "FROM (PIVOT (SELECT v > 2 AS p FROM t) ON p USING count(*))": [(1, 2)],
+    "SELECT db.t.id FROM db.t VERSION AS OF 1 WHERE paimon.db.t.v > 1": [(2,)],
+    "SELECT t.*, db.t.v FROM t /*+ OPTIONS('scan.snapshot-id' = '1') */ WHERE db.t.v < 2": [(1, "a", 1, 1)],
+    "SELECT db.t.v, x.v FROM db.t VERSION AS OF 1 JOIN t x ON db.t.id = x.id WHERE x.id = 2": [(2, 9)],
+    "SELECT (SELECT max(u.v) FROM t u WHERE u.id = DB.T.id) FROM db.t VERSION AS OF 1 WHERE id = 2": [(9,)],
     "SELECT count(*) FROM range(3), t WHERE v IN (SELECT v FROM db.t WHERE id < 3)": [(6,)],
 }
 
@@ -61,6 +65,18 @@ def test_versions_and_times_can_be_parameters(warehouse: Warehouse) -> None:
     text = "SELECT count(*) FROM db.t VERSION AS OF $version, db.t TIMESTAMP AS OF $time AS x WHERE x.id = $id"
     for time in (datetime(2999, 1, 1), date(2999, 1, 1), "2999-01-01 00:00:00", 32503680000):
         assert query(warehouse.catalog, text, {"version": 1, "time": time, "id": 1}).fetchall() == [(2,)]
+
+
+def test_tables_of_the_same_name_in_two_databases_qualify_their_columns(warehouse: Warehouse) -> None:
+    warehouse.catalog.create_database("other")
+    other = warehouse.catalog.create_table("other.t", Schema.from_arrow(KEYED))
+    assert isinstance(other, Table)
+    other.append(rows([2], ["x"], [7]))
+    text = "SELECT db.t.v, other.t.v FROM db.t VERSION AS OF 1 JOIN other.t{} ON db.t.id = other.t.id"
+    for clause in ("", " VERSION AS OF 1"):
+        assert query(warehouse.catalog, text.format(clause)).fetchall() == [(2, 7)]
+        with pytest.raises(InvalidSql, match="'t' is the name of two tables"):
+            query(warehouse.catalog, text.format(clause) + " WHERE t.v > 1")
 
 
 def test_a_query_is_explained(warehouse: Warehouse) -> None:

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from table_format.errors import InvalidExpression
-from table_format.model.arrow_types import arrow_type
+from table_format.model.arrow_types import arrow_type, described
 from table_format.model.types import DataType, DecimalType
 
 Value: TypeAlias = pa.Array | pa.Scalar
@@ -80,7 +80,7 @@ def alike(*values: Value) -> tuple[Value, ...]:
     elif all(_is_time_line(t) for t in types) and len({_zoned(t) for t in types}) == 1:
         common = _finest([t for t in types if pa.types.is_timestamp(t)])
     else:
-        message = f"values of different types are combined: Arrow {' and '.join(sorted(map(str, types)))}; cast them"
+        message = f"values of different types are combined: {' and '.join(sorted(map(described, types)))}; cast them"
         raise InvalidExpression(message)
     return tuple(v if v.type == common else v.cast(common) for v in values)
 
@@ -153,7 +153,7 @@ def cast(value: Value, data_type: DataType) -> Value:
     found, wanted = _kind(value.type), _kind(target)
     is_printed_whole = pa.types.is_integer(value.type) and wanted == "text"
     if found != "null" and (found, wanted) not in _CASTS and not is_printed_whole:
-        message = f"a cast from Arrow {value.type} to {data_type} is not supported"
+        message = f"a cast from {described(value.type)} to {data_type} is not supported"
         raise InvalidExpression(message)
     if (found, wanted) == ("number", "number"):
         if isinstance(data_type, DecimalType) and pa.types.is_decimal(value.type):

@@ -138,6 +138,18 @@ def type_from_arrow(arrow: pa.DataType, *, nullable: bool = True) -> DataType:
     return _type_from_arrow(arrow, nullable, count(), "value")
 
 
+def described(arrow: pa.DataType) -> str:
+    """Return an Arrow type in the words of SQL for a message, or its own name if the format cannot store it.
+
+    >>> described(pa.int64()), described(pa.uint8())
+    ('BIGINT', 'the Arrow type uint8')
+    """
+    try:
+        return str(type_from_arrow(arrow))
+    except InvalidSchema:
+        return f"the Arrow type {arrow}"
+
+
 def _field_from_arrow(field: pa.Field, ids: Iterator[int]) -> DataField:
     identifier = next(ids)
     metadata = field.metadata or {}

@@ -20,7 +20,6 @@ from table_format.options.commit import DYNAMIC_PARTITION_OVERWRITE
 from table_format.options.unread import Reader
 from table_format.secrets import Secret
 from table_format.spark.dml.chosen_partitions import ChosenPartitions
-from table_format.spark.dml.clauses import Names
 from table_format.spark.dml.matching import MatchOn
 from table_format.spark.dml.merged_schema import columns_to_hold
 from table_format.spark.dml.statements import delete_on_spark, merge_on_spark, update_on_spark
@@ -29,6 +28,7 @@ from table_format.spark.jobs.index_rewrite import rewrite_indexes_on_spark
 from table_format.spark.jobs.rescale import rescale_on_spark
 from table_format.spark.jobs.sort_compact import sort_compact_on_spark
 from table_format.spark.jobs.verify import verify_on_spark
+from table_format.spark.names import Names
 from table_format.spark.read.aggregates import aggregate_on_spark
 from table_format.spark.read.table_frames import planned_frame, table_frame, with_columns
 from table_format.spark.sessions import prepare_session
@@ -40,7 +40,8 @@ from table_format.spark.stream.streamed import streamed
 from table_format.spark.system import system_frame
 from table_format.spark.table_writer import TableWriter
 from table_format.spark.write.frames import check_frame, explain_write, with_constants, write_frame
-from table_format.spark.write.merged_schema import changes_for, with_all_columns, with_merged_schema
+from table_format.spark.write.merged_schema import changes_for, check_required, with_all_columns, with_merged_schema
+from table_format.spark.write.spelling import with_names_of_table
 from table_format.table.changes.assignments import Values
 from table_format.table.changes.merge_into import Insert, MatchedClause
 from table_format.table.changes.row_changes import RowChanges
@@ -232,7 +233,9 @@ class Lake:
         CommitArguments.of(identifier, watermark, properties)
         parallelism = optional_whole_number(parallelism, "parallelism", minimum=1, maximum=MAX_INT)
         table = self._data_table(name).for_reader(Reader.WRITE, options or {})
+        frame = with_names_of_table(frame, table.facts)
         if table.options.write.merge_schema:
+            check_required(table.schema, [*frame.columns, *(partition or {})])
             table = self._holding(name, table, frame.schema)
             frame = with_all_columns(frame, table.schema)
         facts = table.facts
@@ -281,6 +284,7 @@ class Lake:
 
         Raises:
             ColumnNotFound: a column does not exist.
+            InvalidInputError: ``columns`` is empty: Spark would show no rows.
             InvalidOption: an option has no effect on a stream, or a stream cannot start in this way.
             UnsupportedFeature: the merge engine combines rows of several commits, and the table has no changelog.
         """
@@ -313,7 +317,9 @@ class Lake:
             UnsupportedFeature: the mode is ``update`` and the session is Spark Connect.
         """
         table = self._data_table(name).for_reader(Reader.WRITE, options or {})
+        frame = with_names_of_table(frame, table.facts)
         if table.options.write.merge_schema:
+            check_required(table.schema, frame.columns)
             changes_for(table.facts, frame.schema)  # The first micro-batch changes the table.
         else:
             check_frame(frame.schema, table.facts)
@@ -350,7 +356,8 @@ class Lake:
             InvalidData: columns or types do not fit the table.
             UnsupportedFeature: the table does not support the value of ``spark.write.exchange``.
         """
-        return explain_write(frame, self._data_table(name).facts, parallelism=parallelism)
+        facts = self._data_table(name).facts
+        return explain_write(with_names_of_table(frame, facts), facts, parallelism=parallelism)
 
     def delete(
         self,

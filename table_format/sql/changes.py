@@ -11,6 +11,11 @@ from table_format.sql.grammar import Grammar, openings
 from table_format.sql.reader import Reader, SqlName
 
 _TRAVELS: Final = (("VERSION", "AS"), ("TIMESTAMP", "AS"), ("FOR",))
+_OF_QUERIES: Final = (
+    *("JOIN", "INNER", "LEFT", "RIGHT", "FULL", "CROSS", "NATURAL", "LATERAL", ","),
+    *("WHERE", "TABLESAMPLE", "PIVOT", "UNPIVOT"),
+)
+"""The beginnings of clauses that a query may have after a table, but not the source of a MERGE."""
 
 Assignments: TypeAlias = tuple[tuple[tuple[str, ...], str], ...]
 """Columns, each as a path of names, with the text of its new value."""
@@ -66,7 +71,7 @@ WhenClause: TypeAlias = WhenMatched | WhenNotMatched | WhenNotMatchedBySource
 
 @dataclass(frozen=True, slots=True)
 class MergeStatement:
-    """``MERGE INTO table USING source ON condition WHEN ...``; ``source`` is a name, or a query as text.
+    """``MERGE INTO table USING source ON condition WHEN ...``; ``source`` is the name of a table, or a query as text.
 
     ``evolves`` is true for ``MERGE WITH SCHEMA EVOLUTION INTO``. ``source_columns`` are the new names of the columns of
     the source, as in ``AS s(a, b)``.
@@ -147,20 +152,13 @@ def _merge(reader: Reader) -> MergeStatement:
     reader.expect("INTO")
     name, alias = reader.qualified_name(), _alias(reader)
     reader.expect("USING")
-    source: SqlName | str
-    if reader.sees("("):
-        start = reader.offset
-        reader.skip_parentheses()
-        source = reader.text[start + 1 : reader.last_end - 1].strip()
-        reader.passed_on.append((start, reader.last_end))
-    else:
-        source = reader.qualified_name("the source")
-        if any(reader.sees(*words) for words in _TRAVELS):
-            reader.refuse("time travel of the source", "write USING (SELECT * FROM name VERSION AS OF ...) AS alias")
+    source = _source(reader)
+    _refuse_clause_of_source(reader)
     source_alias = _alias(reader)
     source_columns: tuple[str, ...] = ()
     if source_alias is not None and reader.sees("("):
         source_columns = tuple(reader.in_parentheses(lambda: reader.name("a column")))
+    _refuse_clause_of_source(reader)
     reader.expect("ON")
     condition = reader.expression("WHEN")
     clauses: list[WhenClause] = []
@@ -174,6 +172,37 @@ def _merge(reader: Reader) -> MergeStatement:
     if not clauses:
         reader.expected("WHEN")
     return MergeStatement(name, source, condition, tuple(clauses), alias, source_alias, evolves, source_columns)
+
+
+def _source(reader: Reader) -> SqlName | str:
+    """Read the source of a MERGE: a table, a query in parentheses, VALUES, or a call of a table function."""
+    start = reader.offset
+    if reader.sees("("):
+        reader.skip_parentheses()
+        reader.passed_on.append((start, reader.last_end))
+        return reader.text[start + 1 : reader.last_end - 1].strip()
+    if reader.sees("VALUES", "("):
+        reader.take("VALUES")
+        reader.skip_parentheses()
+        while reader.take(","):
+            reader.skip_parentheses()
+        reader.passed_on.append((start, reader.last_end))
+        return reader.text[start : reader.last_end]
+    name = reader.qualified_name("the source")
+    if not reader.sees("("):
+        return name
+    reader.skip_parentheses()
+    reader.passed_on.append((start, reader.last_end))
+    return f"SELECT * FROM {reader.text[start : reader.last_end]}"  # noqa: S608 - the text of the user
+
+
+def _refuse_clause_of_source(reader: Reader) -> None:
+    if any(reader.sees(*words) for words in _TRAVELS):
+        reader.refuse("time travel of the source", "write USING (SELECT * FROM name VERSION AS OF ...) AS alias")
+    for word in _OF_QUERIES:
+        if reader.sees(word):
+            clause = "a list of sources" if word == "," else f"{word} after the source"
+            reader.refuse(clause, "write the query in parentheses: USING (SELECT ...) AS alias")
 
 
 def _when(reader: Reader) -> WhenClause:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 from table_format.model.default_values import default_of
 from table_format.model.schema import TableSchema
@@ -59,10 +59,25 @@ def default_literal(field: DataField) -> str:
     default = default_of(field)
     if default is None:
         return "NULL"
-    value = default.as_py()
+    return _literal(default.as_py(), field.type)
+
+
+def _literal(value: Any, data_type: DataType) -> str:  # noqa: ANN401 - a value of the type
     if isinstance(value, bytes):
         return f"X'{value.hex()}'"
-    return f"CAST({text_literal(str(value))} AS {type_sql(field.type.with_nullable(True))})"
+    match data_type:
+        case _ if value is None:
+            text = "NULL"
+        case ArrayType(element=element):
+            text = f"array({', '.join(_literal(part, element) for part in value)})"
+        case MapType(key=key, value=of_value):
+            text = f"map({', '.join(f'{_literal(k, key)}, {_literal(v, of_value)}' for k, v in value)})"
+        case RowType(fields=fields):
+            parts = (f"{text_literal(f.name)}, {_literal(value[f.name], f.type)}" for f in fields)
+            text = f"named_struct({', '.join(parts)})"
+        case _:
+            text = text_literal(str(value))
+    return f"CAST({text} AS {type_sql(data_type.with_nullable(True))})"
 
 
 def text_literal(text: str) -> str:

@@ -14,6 +14,8 @@ from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.errors import ParseError, TokenError
 
 from table_format.sql.hints import end_of_hints, hints_between, options_between
+from table_format.sql.qualifiers import Relation, qualifier_edits
+from table_format.sql.splices import Edit
 from table_format.sql.words import fail_at
 
 _VERSIONS: Final = ("VERSION", "SYSTEM_VERSION")
@@ -64,20 +66,55 @@ def named_tables(text: str, parameters: Mapping[str, object] | None = None) -> t
         InvalidSql: the text cannot be split into tokens, a time travel clause or a hint cannot be parsed, or a hint
             does not follow the name of a table.
     """
+    tokens, travels = _tokens(text, parameters or {})
+    kept = _without_travels(tokens, travels)
+    trees = _trees(text, kept)
+    found = _chains(kept) if trees is None else _tables_of_trees(trees)
+    tables = tuple(_with_clauses(text, table, travels, tokens) for table in found)
+    _check_hints(text, tokens, tables)
+    return tables
+
+
+def column_edits(
+    text: str, relations: Sequence[Relation], parameters: Mapping[str, object] | None = None
+) -> list[Edit]:
+    """Return the edits that qualify columns with the aliases of tables.
+
+    >>> column_edits("SELECT s.t.a FROM s.t", [Relation(("p", "s", "t"), "t", 18)])
+    [Edit(start=7, end=10, text='"t"')]
+
+    Raises:
+        InvalidSql: a name is that of two tables.
+    """
+    if not relations:
+        return []
+    trees = _trees(text, _without_travels(*_tokens(text, parameters or {}))) or []
+    return [edit for tree in trees for edit in qualifier_edits(text, tree, relations, quote=in_double_quotes)]
+
+
+def in_double_quotes(name: str) -> str:
+    """Quote a name for DuckDB.
+
+    >>> in_double_quotes("t$files")
+    '"t$files"'
+    """
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _tokens(text: str, parameters: Mapping[str, object]) -> tuple[list[Token], tuple[TimeTravel, ...]]:
     try:
         tokens = _Tokenizer(dialect=DuckDB()).tokenize(text)
     except TokenError as error:
         fail_at(text, 0, f"this is not SQL: {error}")
-    travels = tuple(_travels(text, tokens, parameters or {}))
+    return tokens, tuple(_travels(text, tokens, parameters))
+
+
+def _without_travels(tokens: Sequence[Token], travels: Sequence[TimeTravel]) -> list[Token]:
+    """Return the tokens of the query without EXPLAIN and time travel."""
     kept = [token for token in tokens if not any(travel.start <= token.start < travel.end for travel in travels)]
     while kept and kept[0].text.upper() in _EXPLAIN:
         kept = kept[1:]
-    found = _tables_of_tree(kept, text)
-    if found is None:
-        found = _chains(kept)
-    tables = tuple(_with_clauses(text, table, travels, tokens) for table in found)
-    _check_hints(text, tokens, tables)
-    return tables
+    return kept
 
 
 def _check_hints(text: str, tokens: Sequence[Token], tables: Sequence[NamedTable]) -> None:
@@ -118,14 +155,17 @@ def _travel_value(text: str, tokens: Sequence[Token], parameters: Mapping[str, o
     return parameters[more[0].text], more[0]
 
 
-def _tables_of_tree(tokens: list[Token], text: str) -> list[NamedTable] | None:
-    """Return the tables of a query, or ``None`` if it cannot be parsed."""
+def _trees(text: str, tokens: list[Token]) -> list[exp.Expr] | None:
+    """Parse a query; ``None`` if it cannot be parsed."""
     try:
-        trees = DuckDB().parser().parse(tokens, text)
+        return [tree for tree in DuckDB().parser().parse(tokens, text) if tree is not None]
     except (ParseError, RecursionError):
         return None
+
+
+def _tables_of_trees(trees: Sequence[exp.Expr]) -> list[NamedTable]:
     found = []
-    for table in (table for tree in trees if tree is not None for table in tree.find_all(exp.Table)):
+    for table in (table for tree in trees for table in tree.find_all(exp.Table)):
         parts = [part for part in table.parts if isinstance(part, exp.Identifier) and "start" in part.meta]
         if parts and len(parts) == len(table.parts):
             start = min(part.meta["start"] for part in parts)

@@ -8,7 +8,7 @@ alone get the alias of the nearest of them.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -51,8 +51,10 @@ def with_own_aliases(relations: Sequence[Relation], tree: exp.Expr) -> tuple[Rel
     )
 
 
-def qualifier_edits(text: str, tree: exp.Expr, relations: Sequence[Relation]) -> Iterator[Edit]:
-    """Return the edits that qualify columns with the aliases of the tables.
+def qualifier_edits(
+    text: str, tree: exp.Expr, relations: Sequence[Relation], *, quote: Callable[[str], str] = quoted
+) -> Iterator[Edit]:
+    """Return the edits that qualify columns with the aliases of the tables, within the quotes of the engine.
 
     Raises:
         InvalidSql: a name is that of two tables.
@@ -69,7 +71,10 @@ def qualifier_edits(text: str, tree: exp.Expr, relations: Sequence[Relation]) ->
             continue
         # The star of ``db.t.*`` is not an identifier.
         qualifying = len(parts) if isinstance(column.this, exp.Star) else len(parts) - 1
-        yield from _of_column(text, column, parts[:qualifying], aliases, renamed)
+        found = _of_column(text, column, parts[:qualifying], aliases, renamed)
+        if found is not None:
+            replaced, alias = found
+            yield Edit(replaced[0].meta["start"], replaced[-1].meta["end"] + 1, quote(alias))
 
 
 def _of_column(
@@ -78,19 +83,14 @@ def _of_column(
     parts: Sequence[exp.Identifier],
     aliases: Mapping[tuple[str, ...], str],
     renamed: Mapping[int, str],
-) -> Iterator[Edit]:
+) -> tuple[Sequence[exp.Identifier], str] | None:
+    """Return the parts of a qualifier that an alias replaces, and the alias; ``None`` if the column stays."""
     names = tuple(part.name.lower() for part in parts)
     for length in (3, 2):
         if len(names) >= length and names[:length] in aliases:
-            yield _edit(parts[:length], aliases[names[:length]])
-            return
+            return parts[:length], aliases[names[:length]]
     alias = _nearest(text, column, parts[0], renamed) if parts and renamed else None
-    if alias is not None:
-        yield _edit(parts[:1], alias)
-
-
-def _edit(parts: Sequence[exp.Identifier], alias: str) -> Edit:
-    return Edit(parts[0].meta["start"], parts[-1].meta["end"] + 1, quoted(alias))
+    return None if alias is None else (parts[:1], alias)
 
 
 def _nearest(text: str, column: exp.Column, qualifier: exp.Identifier, renamed: Mapping[int, str]) -> str | None:

@@ -113,7 +113,7 @@ def test_values_are_those_of_sql(text: str, expected: list[Any]) -> None:
         ("t.i IN (SELECT 1)", InvalidExpression, "In is not supported"),
         ("CAST(s AS ARRAY<INT>)", InvalidExpression, "a cast to ARRAY<INT> is not supported"),
         ("CAST(s AS DECIMAL(40, 2))", InvalidExpression, "precision must be 1 to 38"),
-        ("CAST(f AS STRING)", InvalidExpression, "from Arrow double to STRING"),
+        ("CAST(f AS STRING)", InvalidExpression, "from DOUBLE to STRING"),
         ("CAST(s AS INT)", InvalidExpression, "Failed to parse string: ''"),
         ("DATE '2024-02-30'", InvalidExpression, "a date of the calendar"),
         ("10 / s.x", InvalidExpression, "divide by zero"),

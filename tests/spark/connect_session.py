@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from table_format import Insert, Schema, Update
-from table_format.errors import InvalidData
+from table_format.errors import InvalidData, TableFormatError
 from table_format.options.spark_read import MERGED_READ, MergedRead
 from table_format.spark import Lake, paimon
 from table_format.spark.write.unmeasured import MAX_BYTES, in_unmeasured_batches
@@ -60,6 +60,36 @@ def streamed(lake: Lake, checkpoint: Path) -> tuple[list[int], int, int]:
         found += [progress["batchId"] for progress in query.recentProgress]
         lake.write(lake.spark.range(7, 9).selectExpr("id", "CAST(id AS INT) AS n"), "s.a")
     return found, lake.table("s.copy").count(), lake.table("s.copy$snapshots").count()
+
+
+def written_by_foreach_batch(lake: Lake, warehouse: Path, checkpoint: Path) -> tuple[int, int]:
+    """Return the rows and the snapshots after ``foreachBatch`` wrote the same micro-batches twice."""
+    lake.sql("CREATE TABLE s.each (id BIGINT, n INT)")
+    options = {"warehouse": str(warehouse)}
+
+    def write(rows: Any, number: int) -> None:
+        from table_format.spark import paimon as opened
+
+        opened(rows.sparkSession, options).write(rows, "s.each", commit_user="each", identifier=number)
+
+    for name in ("first", "second"):
+        writer = lake.read_stream("s.a").writeStream.foreachBatch(write)
+        writer = writer.option("checkpointLocation", str(checkpoint / name)).trigger(availableNow=True)
+        writer.start().awaitTermination()
+    return lake.table("s.each").count(), lake.table("s.each$snapshots").count()
+
+
+def error_of_a_missing_package(spark: Any) -> str:
+    """Return the name of the error if the Python of the tasks lacks a package."""
+
+    def fail(_: Iterator[Any]) -> Iterator[Any]:
+        raise ModuleNotFoundError("No module named 'numpy'", name="numpy")
+
+    try:
+        spark.range(1).mapInArrow(fail, "id long").collect()
+    except TableFormatError as error:
+        return type(error).__name__
+    return "none"
 
 
 def use_tables(spark: Any, warehouse: Path) -> None:
@@ -118,6 +148,8 @@ def use_tables(spark: Any, warehouse: Path) -> None:
     print("wide", lake.table("s.t").where("length(v) = 300000").count())
     print("absent", *absent_rows(lake))
     print("streamed", *streamed(lake, warehouse.parent / "checkpoint"))
+    print("each", *written_by_foreach_batch(lake, warehouse, warehouse.parent / "each"))
+    print("missing", error_of_a_missing_package(spark))
 
 
 def row_counts(frame: Any) -> list[int]:

@@ -23,7 +23,7 @@ SCHEMA = pa.schema([pa.field("id", pa.int32(), nullable=False), ("v", pa.string(
     [
         ([(1, "a")], "id int, v string", "missing: ts"),
         ([(1, "a", None, 1)], "id int, v string, ts timestamp_ntz, x int", "not in the table: x"),
-        ([(1, 2, None)], "id int, v int, ts timestamp_ntz", "column 'v' is STRING.*cannot hold Arrow int32"),
+        ([(1, 2, None)], "id int, v int, ts timestamp_ntz", "column 'v' is STRING.*cannot hold INT;"),
         ([(1, "a", None)], "id int, v string, ts timestamp", "column 'ts' is TIMESTAMP"),
         ([(1, "a", dt.timedelta(1))], "id int, v string, ts interval day to second", "column 'ts'"),
         ([(1, "a", None, 1)], "id int, v string, ts timestamp_ntz, _row_kind int", "row kinds as text"),

@@ -113,3 +113,18 @@ def test_an_alias_of_the_source_may_name_its_columns() -> None:
     )
     assert isinstance(found, MergeStatement)
     assert (found.source, found.source_alias, found.source_columns) == ("VALUES (1)", "s", ("k",))
+
+
+SOURCES = {
+    "range(3) AS s(k)": "SELECT * FROM range(3)",
+    "explode(array(1, 2)) s(k)": "SELECT * FROM explode(array(1, 2))",
+    "VALUES (1, 'a'), (2, ')') AS s(k, v)": "VALUES (1, 'a'), (2, ')')",
+    "values AS s": SqlName(("values",)),
+}
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_the_source_may_be_a_call_of_a_function_or_values(source: str) -> None:
+    found = read(f"MERGE INTO t USING {source} ON t.k = s.k WHEN MATCHED THEN DELETE")
+    assert isinstance(found, MergeStatement)
+    assert (found.source, found.source_alias) == (SOURCES[source], "s")

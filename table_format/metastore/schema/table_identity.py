@@ -57,7 +57,9 @@ def require_same_table(store: TableStore) -> None:
         )
         raise TableReplaced(message)
     if branch != MAIN_BRANCH and SchemaStore(store).latest_id() is None:
-        message = f"branch '{branch}' of the table at {root} was deleted or renamed after it was opened"
+        message = (
+            f"branch '{branch}' of the table at {root} was deleted or renamed after it was opened; open another branch"
+        )
         raise TableNotFound(message)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import pyarrow as pa
 from pyspark.sql import Column
@@ -19,15 +19,12 @@ from table_format.model.arrow_calls import repeat
 from table_format.model.condition import Condition
 from table_format.model.schema import TableSchema
 from table_format.model.types import NESTED, DataField, RowType
-from table_format.spark.names import quoted
+from table_format.spark.names import Names, quoted
 from table_format.spark.read.conditions import condition as spark_condition
 from table_format.spark.read.conditions import literal
 from table_format.spark.read.metadata_columns import metadata_fields
 from table_format.table.changes.assignments import constant_of
 from table_format.table.changes.merge_into import Delete, Insert, Update
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 Clause: TypeAlias = Update | Delete | Insert
 
@@ -38,29 +35,6 @@ class BoundClause:
 
     condition: Column | None
     values: Mapping[str, Column] | None
-
-
-@dataclass(frozen=True, slots=True)
-class Names:
-    """The name resolution of a session."""
-
-    is_case_sensitive: bool
-
-    @classmethod
-    def of(cls, spark: SparkSession) -> Names:
-        """Return the name resolution of a session."""
-        return cls(str(spark.conf.get("spark.sql.caseSensitive", "false")).lower() == "true")
-
-    def find(self, name: str, names: Iterable[str]) -> str | None:
-        """Return the matching name, if there is one.
-
-        >>> Names(False).find("ID", ["id", "v"])
-        'id'
-        """
-        if self.is_case_sensitive:
-            return name if name in tuple(names) else None
-        found = {n.lower(): n for n in names}
-        return found.get(name.lower())
 
 
 def bound_values(

@@ -28,8 +28,8 @@ from table_format.model.types import (
     InternalValue,
     VarCharType,
 )
-from table_format.spark.dml.clauses import Names, named
-from table_format.spark.names import column
+from table_format.spark.dml.clauses import named
+from table_format.spark.names import Names, column
 from table_format.spark.types import spark_type
 from table_format.table.changes.merge_into import On
 from table_format.table.rows.casts import cast_column

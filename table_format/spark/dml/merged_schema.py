@@ -13,7 +13,8 @@ from pyspark.sql.types import StructField, StructType
 from table_format.errors import UnsupportedFeature
 from table_format.model.schema import TableSchema
 from table_format.options.write import MERGE_SCHEMA
-from table_format.spark.dml.clauses import Clause, Names
+from table_format.spark.dml.clauses import Clause
+from table_format.spark.names import Names
 from table_format.spark.write.merged_schema import changes_for
 from table_format.table.changes.merge_into import Delete, Insert, MatchedClause, Update
 from table_format.table.changes.row_actions import listed_clauses

@@ -34,7 +34,6 @@ from table_format.spark.dml.changed_rows import (
 )
 from table_format.spark.dml.clauses import (
     BoundClause,
-    Names,
     bound_values,
     condition_column,
     hidden_in,
@@ -45,7 +44,7 @@ from table_format.spark.dml.matching import Matching, MatchOn, Relations, matchi
 from table_format.spark.dml.merge_clauses import bound_clause, texts_of
 from table_format.spark.dml.merged_schema import check_held, columns_to_hold
 from table_format.spark.dml.target import TargetScan, check_names, latest_target, target_frame
-from table_format.spark.names import column
+from table_format.spark.names import Names, column
 from table_format.spark.tasks.code_shipping import is_connect
 from table_format.spark.types import spark_schema
 from table_format.table.changes.assignments import Values

@@ -17,7 +17,8 @@ from table_format.options.unread import Reader
 from table_format.spark.source.places import Place
 from table_format.spark.types import fields_of_spark, spark_schema
 from table_format.spark.write.frames import check_frame
-from table_format.spark.write.merged_schema import with_merged_schema
+from table_format.spark.write.merged_schema import check_required, with_merged_schema
+from table_format.spark.write.spelling import schema_with_names_of_table
 from table_format.table.system.table import SystemTable
 from table_format.table.table import Table
 
@@ -80,7 +81,9 @@ def _plain(field: StructField) -> StructField:
 
 
 def _checked(place: Place, table: Table, rows: StructType) -> Table:
+    rows = schema_with_names_of_table(rows, table.facts)
     if table.options.write.merge_schema:
+        check_required(table.schema, rows.names)
 
         def alter(_: str, changes: Sequence[SchemaChange]) -> Table:
             return place.catalog.alter_table(place.name, changes)

@@ -18,6 +18,7 @@ from table_format.spark.source.places import Place
 from table_format.spark.tasks.table_work import write_rows
 from table_format.spark.tasks.written import commit_results, results_of, written_by
 from table_format.spark.write.merged_schema import batch_with_all_columns
+from table_format.spark.write.spelling import batches_with_names_of_table
 from table_format.table.table import Table
 from table_format.table.write.batch_commit import BatchCommit, fresh_user
 from table_format.table.write.table_write import TableWrite
@@ -47,6 +48,7 @@ class PaimonWriter(datasource.DataSourceArrowWriter):
         return written_by(self._write, iterator)
 
     def _write(self, batches: Iterator[pa.RecordBatch]) -> tuple[CommitMessage, ...]:
+        batches = batches_with_names_of_table(batches, self._facts)
         if self._facts.options.write.merge_schema:
             batches = (batch_with_all_columns(batch, self._facts.schema) for batch in batches)
         return write_rows(TableWrite(self._facts, replacing=self._overwrite), batches)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from table_format.errors import BranchNotFound, TagNotFound
 from table_format.model.schema_change import SchemaChange
 from table_format.procedures.history import missing_first
-from table_format.spark.dml.clauses import Names
+from table_format.spark.names import Names
 from table_format.spark.sql.results import nothing
 from table_format.spark.sql.session import SqlSession
 from table_format.spark.sql.tables import table_partition

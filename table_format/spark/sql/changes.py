@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from table_format.counted import counted
 from table_format.errors import InvalidInputError
 from table_format.model.schema import TableSchema
 from table_format.options.write import MERGE_SCHEMA
@@ -130,7 +131,8 @@ def _merge(
 
 def _renamed(frame: DataFrame, columns: tuple[str, ...], alias: str) -> DataFrame:
     if len(columns) != len(frame.columns):
-        message = f"the source '{alias}' has {len(frame.columns)} columns, but {len(columns)} names are given for them"
+        found = counted(len(frame.columns), "column")
+        message = f"the source '{alias}' has {found}, but {len(columns)} names are given for them"
         raise InvalidInputError(message)
     return frame.toDF(*columns)
 

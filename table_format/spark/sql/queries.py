@@ -111,7 +111,7 @@ def _named(session: SqlSession, text: str) -> frozenset[str] | None:
 def _of_engine(session: SqlSession, text: str) -> DataFrame:
     words = Reader.of(text)
     if (words.sees("SET") or words.sees("RESET")) and not (words.sees("SET", "VAR") or words.sees("SET", "VARIABLE")):
-        if words.sees("SET", "SPARK", ".", "PAIMON"):
+        if _sets_table_options(words):
             feature = "table options in the settings of a session"
             advice = "use a hint /*+ OPTIONS(...) */ after the table, or ALTER TABLE ... SET TBLPROPERTIES"
             raise UnsupportedFeature(feature, f"{feature} are not supported; {advice}")
@@ -125,6 +125,13 @@ def _of_engine(session: SqlSession, text: str) -> DataFrame:
         )
         raise UnsupportedFeature(clause, message)
     return session.spark.sql(text, dict(session.parameters) or None)
+
+
+def _sets_table_options(words: Reader) -> bool:
+    """Return whether a SET names a key ``spark.paimon...``, within quotes or not."""
+    if not words.take("SET"):
+        return False
+    return words.text[words.offset :].lstrip("`").lower().startswith("spark.paimon.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from os.path import abspath
 from typing import Final
 
 from table_format.errors import BadEncoding, InvalidInputError, UnsupportedFeature
@@ -50,7 +51,8 @@ def user_of_checkpoint(options: Mapping[str, str]) -> str:
     if store is None or store.options is not None:
         feature = f"format('paimon') with a checkpoint in the store '{scheme}'"
         raise UnsupportedFeature(feature, f"{feature} is not supported: {_FOREACH_BATCH}")
-    path = f"{store.path_of(place).rstrip('/')}/metadata"
+    # As Spark does: a relative path is one below the directory of the process, and '..' is resolved.
+    path = f"{abspath(store.path_of(place))}/metadata"  # noqa: PTH100 - Spark does not follow symbolic links first
     try:
         query_id = json.loads(read_file(store.open(None), path))["id"]
     except (OSError, ValueError, KeyError, TypeError) as error:

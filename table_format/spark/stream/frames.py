@@ -34,9 +34,13 @@ def streaming_frame(spark: SparkSession, table: Table, columns: Sequence[str] | 
     """Return the rows of a table as a streaming DataFrame.
 
     Raises:
+        InvalidInputError: no column is selected.
         ColumnNotFound: a column does not exist.
     """
     facts = table.facts
+    if columns is not None and not columns:
+        message = f"a stream of {facts.name}: columns=[] is not supported; name at least one column"
+        raise InvalidInputError(message)
     if columns is not None and facts.options.spark_stream.read_changelog:
         columns = [name for name in columns if name != ROW_KIND.name]
     fields = facts.schema.fields if columns is None else facts.schema.select(columns)

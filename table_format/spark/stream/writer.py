@@ -14,6 +14,7 @@ from table_format.options.compaction import WRITE_ONLY
 from table_format.spark.tasks.table_work import numbers_of_this_task, write_rows
 from table_format.spark.tasks.written import commit_results, results_of, written_by
 from table_format.spark.write.merged_schema import batch_with_all_columns
+from table_format.spark.write.spelling import batches_with_names_of_table
 from table_format.table.table import Table
 from table_format.table.write.batch_commit import BatchCommit
 from table_format.table.write.table_write import TableWrite
@@ -43,6 +44,7 @@ class PaimonStreamWriter(datasource.DataSourceStreamArrowWriter):
         # If several tasks write rows of one key, the order of the tasks is the order of the rows.
         is_ordered = isinstance(self._facts.bucket_mode, Fixed) and self._facts.schema.is_primary_key_table
         numbers = numbers_of_this_task() if is_ordered else None
+        batches = batches_with_names_of_table(batches, self._facts)
         if self._facts.options.write.merge_schema:
             batches = (batch_with_all_columns(batch, self._facts.schema) for batch in batches)
         write = TableWrite(self._facts, replacing=self._replacing, commit_user=self._user, sequence_numbers=numbers)

@@ -9,6 +9,7 @@ import pyarrow as pa
 from pyspark.sql import functions as F
 from pyspark.sql import types as spark_types
 
+from table_format.errors import InvalidData
 from table_format.model.arrow_types import arrow_type
 from table_format.model.merged_schema import changes_to_hold
 from table_format.model.row_kind import ROW_KIND_COLUMN
@@ -39,6 +40,19 @@ def with_merged_schema(
     if not changes:
         return latest
     return alter(str(table.identifier), changes).copy(table.dynamic_options)
+
+
+def check_required(schema: TableSchema, names: Sequence[str]) -> None:
+    """Refuse rows without a column that admits no nulls, before the schema changes.
+
+    Raises:
+        InvalidData: names the columns.
+    """
+    missing = [field for field in schema.fields if not field.type.nullable and field.name not in names]
+    if missing:
+        shown = ", ".join(f"{field.name} {field.type}" for field in missing)
+        message = f"the rows have no value for columns of the table that admit no nulls: {shown}"
+        raise InvalidData(message)
 
 
 def changes_for(facts: TableFacts, rows: spark_types.StructType) -> Sequence[AddColumn | AlterColumnType]:

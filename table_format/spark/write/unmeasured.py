@@ -109,7 +109,9 @@ def shown_bound(frame: DataFrame) -> str:
 
 def _bound(frame: DataFrame) -> RowBound | None:
     spark = frame.sparkSession
-    if is_connect(spark) and (not hasattr(spark, "cloneSession") or is_small(frame, SMALL_BYTES)):
+    if is_connect(spark) and (
+        not hasattr(spark, "cloneSession") or is_small(frame, SMALL_BYTES) or _belongs_to_session(frame)
+    ):
         return None
     return None if _has_python(frame) else bound_of(frame.schema, _settings(spark))
 
@@ -222,6 +224,26 @@ def _clone(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[SparkSe
         # ``stop`` would end the server of a local session.
         clone.client.release_session()
         clone.client.close()
+
+
+def _belongs_to_session(frame: DataFrame) -> bool:
+    """Return whether another session cannot run the plan: the server keeps some of its rows for this session.
+
+    The rows of ``foreachBatch``, of ``checkpoint`` and of ``localCheckpoint`` are of this kind.
+    """
+    plan: Any = cast("Any", frame)._plan
+    return _has_cached_rows(plan.to_proto(frame.sparkSession.client))
+
+
+def _has_cached_rows(message: Any) -> bool:  # noqa: ANN401 - a message of protobuf
+    for described, value in message.ListFields():
+        if described.name == "cached_remote_relation":
+            return True
+        if described.message_type is None or described.message_type.GetOptions().map_entry:
+            continue
+        if any(map(_has_cached_rows, [value] if hasattr(value, "ListFields") else value)):
+            return True
+    return False
 
 
 def _moved(frame: DataFrame, session: SparkSession) -> DataFrame:

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from table_format.errors import InvalidData
 from table_format.model.arrow_calls import binary_length, greater, list_array, map_array, nulls, utf8_length
-from table_format.model.arrow_types import arrow_field, arrow_type
+from table_format.model.arrow_types import arrow_field, arrow_type, described
 from table_format.model.types import (
     MAX_LENGTH,
     NESTED,
@@ -144,7 +144,7 @@ def _check_length(array: pa.Array, data_type: DataType, column: str, first_row: 
 
 
 def _refusal(array: pa.Array, data_type: DataType, column: str) -> InvalidData:
-    return InvalidData(f"column '{column}' is {data_type}, which cannot hold Arrow {array.type}; cast it first")
+    return InvalidData(f"column '{column}' is {data_type}, which cannot hold {described(array.type)}; cast it first")
 
 
 def _cast_nested(array: pa.Array, data_type: DataType, column: str) -> pa.Array:

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from table_format.counted import counted
 from table_format.errors import InvalidData, UnsupportedFeature
 from table_format.model.arrow_calls import not_equal
-from table_format.model.arrow_types import arrow_schema
+from table_format.model.arrow_types import arrow_schema, described
 from table_format.model.default_values import default_of
 from table_format.model.row_kind import ROW_KIND_COLUMN, ROW_KIND_TEXT, RowKind
 from table_format.model.schema import VALUE_KIND, TableSchema
@@ -72,6 +72,9 @@ class RowRules:
             problems.append(f"not in the table: {', '.join(extra)}")
         if twice := sorted({name for name in names if names.count(name) > 1}):
             problems.append(f"more than once: {', '.join(twice)}")
+        alike = {name.lower(): name for name in missing}
+        if cases := [f"{name} and {alike[name.lower()]}" for name in extra if name.lower() in alike]:
+            problems.append(f"different in case only: {', '.join(cases)}")
         if problems:
             message = f"the columns of the rows differ from those of the table; {'; '.join(problems)}"
             raise InvalidData(message)
@@ -138,7 +141,7 @@ class RowRules:
         if pa.types.is_null(texts.type) and len(texts):
             texts = texts.cast(pa.string())
         if not (pa.types.is_string(texts.type) or pa.types.is_large_string(texts.type)):
-            message = f"column '{name}' holds row kinds as text, not as Arrow {texts.type}"
+            message = f"column '{name}' holds row kinds as text, not as {described(texts.type)}"
             raise InvalidData(message)
         kinds = pc.index_in(texts.cast(pa.string()), _kinds())
         if kinds.null_count:

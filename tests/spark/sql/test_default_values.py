@@ -63,13 +63,34 @@ def test_writes_with_and_without_spark_apply_default_values(lake: TestLake) -> N
     assert rows(lake) == [(1, "d"), (2, "d"), (3, "d"), (9, "d")]
 
 
+def test_default_values_may_be_nested(lake: TestLake) -> None:
+    sql = lake.lake.sql
+    sql(
+        "USE s; CREATE TABLE t (k INT, a ARRAY<STRING> DEFAULT ARRAY('x', 'y'), m MAP<STRING, INT> DEFAULT MAP('k', 1),"
+        " r STRUCT<x: INT, y: STRING> DEFAULT STRUCT(42, 'v'), e MAP<INT, DOUBLE> DEFAULT map()) WITH ('bucket' = '-1')"
+    )
+    sql("INSERT INTO t (k) VALUES (1); INSERT INTO t VALUES (2, NULL, NULL, NULL, NULL)")
+    sql("INSERT INTO t VALUES (3, DEFAULT, map('o', 2), DEFAULT, DEFAULT); UPDATE t SET a = DEFAULT WHERE k = 3")
+    nothing = [(k, None, None, None, None) for k in (4, 5)]
+    lake.write(nothing, "k int, a array<string>, m map<string, int>, r struct<x: int, y: string>, e map<int, double>")
+    usual = (["x", "y"], {"k": 1}, (42, "v"), {})
+    other = (["x", "y"], {"o": 2}, (42, "v"), {})
+    assert rows(lake) == [(1, *usual), (2, *usual), (3, *other), (4, *usual), (5, *usual)]
+    sql("ALTER TABLE t ALTER COLUMN a SET DEFAULT ARRAY('z')")
+    created = sql("SHOW CREATE TABLE t").collect()[0][0]
+    assert "ARRAY<STRING> DEFAULT ARRAY('z')" in created
+    assert "STRUCT<`x`: INT, `y`: STRING> DEFAULT STRUCT(42, 'v')" in created
+
+
 def test_invalid_default_values_are_refused(lake_with_defaults: TestLake) -> None:
     sql = lake_with_defaults.lake.sql
     for text in ("CREATE TABLE u (a DATE DEFAULT current_date())", "ALTER TABLE t ALTER COLUMN n SET DEFAULT 'x'"):
         with pytest.raises(InvalidSchema, match="unsupported default value"):
             sql(text)
-    with pytest.raises(UnsupportedFeature, match="a default value of type ARRAY<INT>"):
-        sql("CREATE TABLE u (a ARRAY<INT> DEFAULT array(1))")
+    with pytest.raises(UnsupportedFeature, match="a default value of type TIMESTAMP"):
+        sql("CREATE TABLE u (a TIMESTAMP DEFAULT '2026-01-31')")
+    with pytest.raises(InvalidSchema, match=r"column 'a': .*`array\(f\(1\)\)` for type ARRAY<INT>.*ARRAY\(1, 2\)"):
+        sql("CREATE TABLE u (a ARRAY<INT> DEFAULT array(f(1)))")
     with pytest.raises(UnsupportedFeature, match="DEFAULT of a new column 'z'"):
         sql("ALTER TABLE t ADD COLUMN z INT DEFAULT 5")
     sql("CREATE TABLE u (a INT, dt STRING DEFAULT 'x') PARTITIONED BY (dt)")

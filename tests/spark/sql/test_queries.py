@@ -262,8 +262,9 @@ def test_max_pt_of_a_table_without_partitions_is_an_error(shop: TestLake, text: 
 
 
 def test_table_options_in_session_settings_are_refused(lake: TestLake) -> None:
-    with pytest.raises(UnsupportedFeature, match="use a hint"):
-        lake.lake.sql("SET spark.paimon.scan.snapshot-id = 1")
+    for key in ("spark.paimon.scan.snapshot-id", "`spark.paimon.*.t.scan.snapshot-id`", "SPARK.paimon.*.t.branch"):
+        with pytest.raises(UnsupportedFeature, match="use a hint"):
+            lake.lake.sql(f"SET {key} = 1")
 
 
 def test_an_error_of_spark_has_the_line_in_the_script(lake: TestLake) -> None:

@@ -291,8 +291,18 @@ def test_a_source_of_merge_may_rename_its_columns(shop: TestLake) -> None:
     merge = "MERGE INTO t USING (VALUES (1, 'b'), (2, 'c')) AS s(k, v) ON t.k = s.k "
     shop.lake.sql(merge + "WHEN MATCHED THEN UPDATE SET v = s.v WHEN NOT MATCHED THEN INSERT *")
     assert rows(shop, "TABLE t") == [(1, "b"), (2, "c")]
-    with pytest.raises(InvalidInputError, match="the source 's' has 1 columns, but 2 names are given"):
+    with pytest.raises(InvalidInputError, match="the source 's' has 1 column, but 2 names are given"):
         shop.lake.sql("MERGE INTO t USING (SELECT 1) s(k, v) ON t.k = s.k WHEN MATCHED THEN DELETE")
+
+
+def test_a_source_of_merge_may_be_a_table_function_or_values(shop: TestLake) -> None:
+    shop.lake.sql("CREATE TABLE t AS SELECT 1 AS k, 'a' AS v")
+    shop.lake.sql("MERGE INTO t USING range(1, 3) r ON t.k = r.id WHEN MATCHED THEN UPDATE SET v = concat(v, r.id)")
+    shop.lake.sql("MERGE INTO t USING VALUES (2, 'c') s(k, v) ON t.k = s.k WHEN NOT MATCHED THEN INSERT *")
+    assert rows(shop, "TABLE t") == [(1, "a1"), (2, "c")]
+    merge = "MERGE INTO t USING paimon_incremental_query('t', '2', '3') r ON t.k = r.k WHEN MATCHED THEN DELETE"
+    shop.lake.sql(merge)
+    assert rows(shop, "TABLE t") == [(1, "a1")]
 
 
 def test_common_table_expressions_may_precede_insert(shop: TestLake) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.errors import StreamingQueryException
 
 from tests.spark.lakes import TestLake, rows_of
 
@@ -61,3 +62,24 @@ def test_spark_streams_name_a_branch_by_path_and_by_option(branched: TestLake, t
         ended(writer.start(f"{target}$branch_dev") if number else writer.option("branch", "dev").start(target))
     assert rows_of(branched.lake.table("s.d$branch_dev")) == [(1, "both"), (2, "dev")]
     assert branched.rows("d") == [(1, "both")]
+
+
+def test_queries_stop_if_their_branch_is_deleted_and_do_not_create_it_again(branched: TestLake, tmp_path: Path) -> None:
+    read, write = (branched.lake.read_stream(name) for name in ("s.s$branch_dev", "s.s"))
+    path = branched.table("d").store.paths.root
+    by_path = write.writeStream.format("paimon").option("checkpointLocation", str(tmp_path / "path"))
+    queries = [
+        branched.lake.write_stream(read, "s.d", checkpoint=str(tmp_path / "read")),
+        branched.lake.write_stream(write, "s.d$branch_dev", checkpoint=str(tmp_path / "write")),
+        by_path.start(f"{path}$branch_dev"),
+    ]
+    for query in queries:
+        query.processAllAvailable()
+    for name in ("s", "d"):
+        branched.table(name).delete_branch("dev")
+    branched.write([(4, "main")], name="s")
+    for query in queries:
+        with pytest.raises(StreamingQueryException, match=r"branch 'dev'.* was deleted|has no branch 'dev'"):
+            query.awaitTermination(120)
+    assert branched.rows("d") == [(1, "both"), (2, "dev")]
+    assert branched.table("d").branches() == branched.table("s").branches() == {}

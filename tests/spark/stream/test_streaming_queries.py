@@ -107,6 +107,49 @@ def test_rows_that_do_not_fit_the_table_start_no_query(lake: TestLake, tmp_path:
     assert not (tmp_path / "c").exists()
 
 
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        (("id", "id AS v"), "column 'v' is STRING, which cannot hold BIGINT; cast it first"),
+        (("array(id) AS id", "v"), "column 'id' is BIGINT NOT NULL, which cannot hold ARRAY<BIGINT NOT NULL>"),
+    ],
+)
+def test_a_column_of_another_type_is_refused_in_the_words_of_sql(
+    lake: TestLake, tmp_path: Path, columns: tuple[str, ...], message: str
+) -> None:
+    for name in ("s", "d"):
+        lake.create(name)
+    rows = lake.lake.read_stream("s.s").selectExpr(*columns)
+    with pytest.raises(InvalidData, match=message):
+        lake.lake.write_stream(rows, "s.d", checkpoint=str(tmp_path / "c"))
+    writer = rows.writeStream.format("paimon").option("checkpointLocation", str(tmp_path / "c"))
+    with pytest.raises(StreamingQueryException, match=message):
+        finished(writer.trigger(availableNow=True).start(lake.table("d").store.paths.root))
+
+
+def test_an_unknown_row_kind_stops_the_query_and_nothing_is_written(lake: TestLake, tmp_path: Path) -> None:
+    for name in ("s", "d"):
+        lake.create(name)
+    lake.write([(1, "a")], name="s")
+    rows = lake.lake.read_stream("s.s").selectExpr("*", "'insert' AS _row_kind")
+    named = lake.lake.write_stream(rows, "s.d", checkpoint=str(tmp_path / "name"), trigger={"availableNow": True})
+    writer = rows.writeStream.format("paimon").option("checkpointLocation", str(tmp_path / "path"))
+    for query in (named, writer.trigger(availableNow=True).start(lake.table("d").store.paths.root)):
+        with pytest.raises(
+            StreamingQueryException, match=r"'_row_kind' holds 'insert' in row 0.*one of \+I, -U, \+U, -D"
+        ):
+            finished(query)
+    assert (lake.files("d"), lake.table("d").snapshots()) == ([], ())
+
+
+def test_a_stream_of_no_columns_is_refused_because_it_would_have_no_rows(lake: TestLake) -> None:
+    lake.create("s")
+    lake.write([(1, "a")], name="s")
+    assert lake.lake.table("s.s", columns=[]).count() == 1
+    with pytest.raises(InvalidInputError, match=r"columns=\[\].*name at least one column"):
+        lake.lake.read_stream("s.s", columns=[])
+
+
 def test_complete_output_replaces_the_table_and_update_output_requires_lake_write_stream(
     lake: TestLake, tmp_path: Path
 ) -> None:

@@ -136,9 +136,12 @@ def test_a_query_that_cannot_be_identified_is_refused(
         user_of_checkpoint(options)
 
 
-def test_a_checkpoint_may_be_a_path_or_a_uri(checkpoint: Checkpoint) -> None:
+def test_a_checkpoint_may_be_a_path_or_a_uri(checkpoint: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
     query_id = json.loads((checkpoint.place / "metadata").read_text())["id"]
-    for place in (f"{checkpoint.place}/", f"file://{checkpoint.place}", f"file:{checkpoint.place}"):
+    monkeypatch.chdir(checkpoint.place.parent)
+    name = checkpoint.place.name
+    indirect = (f"{checkpoint.place}/../{name}", f"{checkpoint.place.parent}//./{name}", name, f"./{name}")
+    for place in (f"{checkpoint.place}/", f"file://{checkpoint.place}", f"file:{checkpoint.place}", *indirect):
         assert user_of_checkpoint({CHECKPOINT: place}) == f"spark-{query_id}"
 
 

@@ -108,6 +108,21 @@ def test_another_kind_of_value_is_refused_whatever_it_is(array: pa.Array, data_t
 
 
 @pytest.mark.parametrize(
+    ("array", "words"),
+    [
+        (pa.array(["1"]), "STRING"),
+        (pa.array([[1.5]]), "ARRAY<DOUBLE>"),
+        (pa.array([datetime(2024, 1, 1)], pa.timestamp("ms", "UTC")), "TIMESTAMP(3) WITH LOCAL TIME ZONE"),
+        (pa.array([1], pa.duration("us")), "the Arrow type duration[us]"),
+    ],
+)
+def test_a_refusal_names_both_types_in_the_words_of_sql(array: pa.Array, words: str) -> None:
+    with pytest.raises(InvalidData) as raised:
+        cast_column(array, IntType(), "c")
+    assert str(raised.value) == f"column 'c' is INT, which cannot hold {words}; cast it first"
+
+
+@pytest.mark.parametrize(
     ("array", "data_type"),
     [
         (pa.array([[1, 2], None, [], [3]], pa.large_list(pa.int64())), ArrayType(element=IntType())),
