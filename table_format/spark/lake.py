@@ -233,8 +233,8 @@ class Lake:
         CommitArguments.of(identifier, watermark, properties)
         parallelism = optional_whole_number(parallelism, "parallelism", minimum=1, maximum=MAX_INT)
         table = self._data_table(name).for_reader(Reader.WRITE, options or {})
-        frame = with_names_of_table(frame, table.facts)
         if table.options.write.merge_schema:
+            frame = with_names_of_table(frame, table.facts)
             check_required(table.schema, [*frame.columns, *(partition or {})])
             table = self._holding(name, table, frame.schema)
             frame = with_all_columns(frame, table.schema)
@@ -245,7 +245,8 @@ class Lake:
         replacing = mode == "overwrite"
         chosen = None if where is None else ChosenPartitions.of(self.spark, facts, where)
         spec = None if partition is None else partition_spec(table.schema, partition)
-        rows = frame if spec is None else with_constants(frame, table.schema, spec)
+        named = with_names_of_table(frame, facts)
+        rows = named if spec is None else with_constants(named, table.schema, spec)
 
         def publish(messages: Messages) -> tuple[Snapshot, ...]:
             if replacing:

@@ -53,15 +53,16 @@ class Names:
         alike: dict[str, list[str]] = defaultdict(list)
         for name in known:
             alike[name.lower()].append(name)
-        asked = Counter(name.lower() for name in given if name not in exact)
+        requested = Counter(name.lower() for name in given if name not in exact)
         return [
-            name if name in exact else _only(name, alike[name.lower()], exact, asked[name.lower()]) for name in given
+            name if name in exact else _only(name, alike[name.lower()], exact, requested[name.lower()])
+            for name in given
         ]
 
 
-def _only(name: str, alike: Sequence[str], exact: set[str], asked: int) -> str:
+def _only(name: str, alike: Sequence[str], exact: set[str], requested: int) -> str:
     """Return the one column that a name can mean; the name itself if there is none or several."""
-    return alike[0] if len(alike) == 1 and asked == 1 and alike[0] not in exact else name
+    return alike[0] if len(alike) == 1 and requested == 1 and alike[0] not in exact else name
 
 
 def quoted(name: str) -> str:

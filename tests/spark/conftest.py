@@ -26,7 +26,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 def interpreted(spark: Any) -> Iterator[None]:
     """Spark interprets its plans and plans once, for files of many small statements.
 
-    Tests of how Spark reads tables and runs queries do not use it.
+    Tests of how Spark reads tables and runs queries do not use it, nor those of ``spark.catalog``, whose rows Spark
+    cannot decode without compiled code.
     """
     with settings_of(spark, INTERPRETED):
         yield

@@ -10,7 +10,7 @@ import pytest
 
 from tests.spark.lakes import TestLake, rows_of
 
-pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("interpreted")]
+pytestmark = pytest.mark.spark
 
 DDL = "id long, v string"
 
