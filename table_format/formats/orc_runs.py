@@ -19,6 +19,8 @@ _HEADER_BYTES: Final = 3
 _WIDTHS: Final = (*range(1, 25), 26, 28, 30, 32, 40, 48, 56, 64)
 _SHORT_REPEAT, _DIRECT, _PATCHED_BASE, _DELTA = range(4)
 _MIN_REPEAT: Final = 3
+_ALL_BITS: Final = (1 << 64) - 1
+_SIGN_BIT: Final = 1 << 63
 
 
 def plain_bytes(data: bytes, compression: int, block_size: int) -> bytes:
@@ -105,12 +107,14 @@ class _Cursor:
         return int.from_bytes(self.take(size), "big")
 
     def varint(self) -> int:
+        """Read a number of 64 bits, as the signed number with the same bits."""
         value = shift = 0
         while shift < 64:
             byte = self.number(1)
             value |= (byte & 0x7F) << shift
             if not byte & 0x80:
-                return value
+                # Arrow writes a fraction before 1970 as a negative number. Its bits are those of a large one.
+                return (value & _ALL_BITS ^ _SIGN_BIT) - _SIGN_BIT
             shift += 7
         message = "a number of more than 64 bits"
         raise ValueError(message)
@@ -142,7 +146,7 @@ def _run(cursor: _Cursor) -> np.ndarray:
 def _delta_run(cursor: _Cursor, length: int, width: int) -> np.ndarray:
     base = cursor.varint()
     zigzag = cursor.varint()
-    delta = zigzag >> 1 ^ -(zigzag & 1)
+    delta = (zigzag & _ALL_BITS) >> 1 ^ -(zigzag & 1)
     steps = np.full(max(length - 1, 0), delta, np.int64)
     if width and length > 2:
         steps[1:] = cursor.packed(length - 2, width) * (-1 if delta < 0 else 1)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from datetime import date, datetime
+from collections.abc import Callable
+from datetime import date, datetime, timedelta
 from pathlib import Path
 
 import numpy as np
@@ -207,6 +208,26 @@ def test_runs_of_numbers_are_those_arrow_writes(values: list[int]) -> None:
     zeros = found & 7
     nanos = (found >> 3) * np.power(10, np.where(zeros > 0, zeros + 1, 0))
     assert nanos.tolist() == [v % 10**9 for v in values]
+
+
+FAR = [datetime(1, 1, 1), datetime(1600, 2, 29), datetime(1677, 9, 21), datetime(1969, 12, 31), datetime(9999, 1, 1)]
+RUNS: dict[str, Callable[[int], int]] = {
+    "repeat": lambda _: 123,
+    "rise": lambda i: i % 999,
+    "fall": lambda i: 999 - i % 999,
+    "scattered": lambda i: i * 7919 % 1000,
+    "rarely large": lambda i: i % 7 if i % 97 else 999,
+}
+
+
+@pytest.mark.parametrize("run", RUNS)
+@pytest.mark.parametrize("rows", [1, 2, 3, 10, 11, 513, 1100])
+def test_fractions_of_seconds_are_preserved_in_all_centuries_and_runs(rows: int, run: str) -> None:
+    fields = [DataField(0, "t", TimestampType(6))]
+    for start in FAR:
+        values = [start + timedelta(seconds=i % 9, milliseconds=RUNS[run](i)) for i in range(rows)]
+        data, _ = format_bytes("orc", fields, a_batch(fields, [{"t": value} for value in values]))
+        assert read_format("orc", data, fields).column("t").to_pylist() == values, start
 
 
 def test_dates_before_the_gregorian_calendar_stay_the_days_they_are() -> None:

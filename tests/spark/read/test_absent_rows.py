@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import BooleanType
 
 from table_format.spark.read import spark_parquet
-from table_format.spark.read.deletion_vectors import scans_of
+from table_format.spark.read.deletion_vectors import MAX_FILES_OF_SCAN, scans_of
 from tests.queries.sessions import settings_of
 from tests.spark.lakes import TestLake, a_lake
 from tests.support.matrix import MATRIX
@@ -25,7 +25,7 @@ SCHEMA = pa.schema([*KEYS, ("i", pa.int32()), ("s", pa.string()), ("five", pa.in
 MANY = 40
 """Partitions with one file each: so many small files Python merges, and Spark lists by a job."""
 FILES_OF_SCAN = 15
-"""The limit of a scan with deletion vectors here; ``test_deletion_vectors.py`` exceeds the real one."""
+"""The limit of files in a scan. ``make matrix`` and ``test_deletion_vectors.py`` exceed the real one."""
 MARKED = {"deletion-vectors.enabled": "true"}
 KINDS: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
     "append, marked": ((), MARKED),
@@ -49,6 +49,7 @@ EXCLUDED: dict[str, tuple[tuple[str, ...], ...]] = {
 }
 """Each of three rules with one kind of table, and all rules with each."""
 if MATRIX:
+    MANY, FILES_OF_SCAN = MAX_FILES_OF_SCAN + 30, MAX_FILES_OF_SCAN
     FAILING_WITHOUT_ANSI = CONDITIONS
     EXCLUDED = dict.fromkeys(EXCLUDED, (RULES[0:1], RULES[1:2], RULES[2:3], RULES))
 INFERRED = {
