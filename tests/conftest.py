@@ -45,35 +45,101 @@ settings.register_profile("random", deadline=None)
 settings.load_profile("same")
 
 HERE: Final = Path(__file__).parent
-LONG_FIRST: Final = (
-    "spark/cluster/test_cluster.py",
-    "jobs/test_demo.py",
-    "spark/dml/test_statements.py",
+LONG: Final = (
     "spark/test_connect.py",
+    "spark/dml/test_statements.py",
+    "spark/cluster",
+    "jobs/test_demo.py",
     "spark/read/test_absent_rows.py",
-    "wheel/test_fifteen_minutes.py",
     "spark/stream/test_streaming_queries.py",
-    "spark/sql/test_queries.py",
     "dagster_paimon/resources/test_spark_process.py",
-    "spark",
-    "dagster",
-    "dagster_paimon",
-    "wheel",
-    "simulation",
-    "table",
-    "races",
+    "wheel/test_fifteen_minutes.py",
+    "spark/test_odd_input.py",
+    "spark/write/test_cross_partition.py",
+    "spark/test_secrets.py",
+    "table/read/test_reads_under_expiry.py",
+    "spark/test_table_modes.py",
+    "spark/test_queries.py",
+    "spark/read/test_counted_rows.py",
+    "table/write/test_acknowledged_rows.py",
+    "spark/read/test_classic_frames.py",
+    "spark/source/test_data_source.py",
+    "spark/dml/test_random_statements.py",
+    "table/read/test_row_selection.py",
+    "spark/source/test_save_modes.py",
+    "spark/stream/test_branches.py",
     "corruption",
+    "table/placement/test_dynamic.py",
+    "spark/source/test_named_streams.py",
+    "wheel/test_foreign_location.py",
+    "spark/read/test_positions.py",
+    "spark/jobs/test_sort_compact.py",
+    "dagster_paimon/io/test_connect.py",
+    "dagster/test_pipeline.py",
+    "spark/test_system_tables.py",
+    "golden/test_system_tables.py",
+    "table/write/test_failing_disk.py",
+    "model/test_table_histories.py",
+    "wheel/test_extras.py",
+    "kernels/file_index/test_evaluation.py",
+    "dagster_paimon/maintenance/test_jobs.py",
+    "table/read/test_failing_reads.py",
+    "table/read/test_limit.py",
+    "spark/write/test_ways.py",
+    "dagster_paimon/sensors/test_changed_partitions.py",
+    "spark/source/test_system_reader.py",
+    "spark/read/test_deletion_vectors.py",
+    "formats/test_selected_rows.py",
+    "table/test_stale_handles.py",
+    "table/placement/test_cross_partition.py",
+    "wheel/test_typed_program.py",
+    "table/read/test_file_indexes.py",
+    "table/write/test_several_writers.py",
+    "spark/test_stale_handles.py",
+    "table/read/test_pruning.py",
+    "table/test_hostile_files.py",
+    "table/test_links.py",
+    "dagster_paimon/maintenance/test_locks.py",
+    "torture",
+    "spark/sql/test_statements.py",
+    "spark/test_table_writer.py",
+    "golden/test_changelogs.py",
+    "metastore/manifest/test_forged_manifests.py",
+    "dagster/test_dg.py",
+    "dagster/test_secrets.py",
+    "golden/test_file_indexes.py",
+    "spark/read/test_conditions.py",
+    "dagster_paimon/io/test_io_manager.py",
+    "spark/dml/test_metadata_columns.py",
+    "spark/dml/test_merged_schema.py",
+    "table/test_odd_arguments.py",
+    "table/test_life_cycle_laws.py",
+    "table/upkeep/test_index_rewrite.py",
+    "kernels/aggregates/test_fold.py",
+    "io/test_regular_files.py",
+    "pruning/test_pruning.py",
+    "golden/test_verify.py",
+    "spark/write/test_spelling.py",
+    "simulation",
 )
-"""Files and directories by the time they take, the longest first; everything else follows."""
+"""Files and directories of the tests that are marked ``long``: most of those that take more than ten seconds, the
+longest of them first, and searches.
+"""
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """For ``--dist loadfile --no-loadscope-reorder``; tests of a file keep their order."""
+    """Mark the long tests, and put them first, for ``--dist loadfile --no-loadscope-reorder``.
+
+    Of the others, those on Spark come first. Tests of a file keep their order.
+    """
+    for item in items:
+        if _rank(item.path) < len(LONG):
+            item.add_marker(pytest.mark.long)
     items.sort(key=lambda item: _rank(item.path))
 
 
 def _rank(path: Path) -> int:
     name = path.relative_to(HERE).as_posix() if path.is_relative_to(HERE) else ""
-    ranks = (rank for rank, first in enumerate(LONG_FIRST) if name == first or name.startswith(f"{first}/"))
-    return next(ranks, len(LONG_FIRST))
+    ranks = (rank for rank, first in enumerate((*LONG, "spark")) if name == first or name.startswith(f"{first}/"))
+    return next(ranks, len(LONG) + 1)
