@@ -114,8 +114,7 @@ class _Views:
 
         A table with time travel or options gets an alias, by which the query then qualifies its columns.
         """
-        replaced = [_Replaced(table, *self._view_of(table)) for table in tables]
-        replaced = [each for each in replaced if each.full_name]
+        replaced = [found for table in tables if (found := self._replaced(table)) is not None]
         if all(each.view is None for each in replaced):
             return []
         unnamed = [each for each in replaced if not each.table.has_alias]
@@ -123,25 +122,23 @@ class _Views:
         shared = {
             name for name, count in Counter(name[-1] for name in {e.full_name for e in unnamed}).items() if count > 1
         }
-        found = [edit for each in replaced for edit in each.edits(shared)]
+        edits = [edit for each in replaced for edit in each.edits(shared)]
         # If the query also reads the latest state of a table, the name of the table means that.
         relations = [
             Relation(each.full_name, each.alias(shared), each.table.start)
             for each in unnamed
             if each.full_name[-1] in shared or (each.view is not None and each.full_name not in latest)
         ]
-        return [*found, *column_edits(text, relations, parameters)]
+        return [*edits, *column_edits(text, relations, parameters)]
 
-    def _view_of(self, table: NamedTable) -> tuple[tuple[str, ...], str | None]:
-        """Create the view for one table name. Return the full name of the table, which is empty if only DuckDB may know
-        it, and the name of the view if it differs from that of the table.
-        """
+    def _replaced(self, table: NamedTable) -> _Replaced | None:
+        """Create the view for one table name; ``None`` if only DuckDB may know the name."""
         found = self._find(table)
         if found is None:
             if table.travel is not None or table.options:
                 message = f"time travel or options: there is no table '{'.'.join(table.parts)}' in the catalog"
                 raise TableNotFound(message)
-            return (), None
+            return None
         database, name = found
         travel = {} if table.travel is None else _travel_options(table.travel)
         for key_of_both in table.options.keys() & travel.keys():
@@ -152,9 +149,8 @@ class _Views:
         if key not in self._made:
             self._made[key] = self._make(database, name, options)
         full_name = (CATALOG_NAME, database.lower(), name.lower())
-        if not options:
-            return full_name, None
-        return full_name, f"{CATALOG_NAME}.{in_double_quotes(database)}.{in_double_quotes(self._made[key])}"
+        view = f"{CATALOG_NAME}.{in_double_quotes(database)}.{in_double_quotes(self._made[key])}"
+        return _Replaced(table, full_name, view if options else None)
 
     def _find(self, table: NamedTable) -> tuple[str, str] | None:
         """Return the database and table name in the catalog; ``None`` if only DuckDB may know the name.

@@ -107,14 +107,12 @@ class _Cursor:
         return int.from_bytes(self.take(size), "big")
 
     def varint(self) -> int:
-        """Read a number of 64 bits, as the signed number with the same bits."""
         value = shift = 0
         while shift < 64:
             byte = self.number(1)
             value |= (byte & 0x7F) << shift
             if not byte & 0x80:
-                # Arrow writes a fraction before 1970 as a negative number. Its bits are those of a large one.
-                return (value & _ALL_BITS ^ _SIGN_BIT) - _SIGN_BIT
+                return value
             shift += 7
         message = "a number of more than 64 bits"
         raise ValueError(message)
@@ -144,9 +142,10 @@ def _run(cursor: _Cursor) -> np.ndarray:
 
 
 def _delta_run(cursor: _Cursor, length: int, width: int) -> np.ndarray:
-    base = cursor.varint()
+    # Arrow writes a fraction before 1970 as a negative number, whose bits are those of a large one.
+    base = (cursor.varint() & _ALL_BITS ^ _SIGN_BIT) - _SIGN_BIT
     zigzag = cursor.varint()
-    delta = (zigzag & _ALL_BITS) >> 1 ^ -(zigzag & 1)
+    delta = zigzag >> 1 ^ -(zigzag & 1)
     steps = np.full(max(length - 1, 0), delta, np.int64)
     if width and length > 2:
         steps[1:] = cursor.packed(length - 2, width) * (-1 if delta < 0 else 1)

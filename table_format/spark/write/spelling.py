@@ -40,5 +40,5 @@ def batches_with_names_of_table(batches: Iterable[pa.RecordBatch], facts: TableF
 
 def _known(facts: TableFacts) -> tuple[str, ...]:
     names = facts.schema.field_names
-    has_kind = facts.options.merge.rowkind_field is not None or ROW_KIND_COLUMN in names
-    return names if has_kind else (*names, ROW_KIND_COLUMN)
+    kind = facts.options.merge.rowkind_field or ROW_KIND_COLUMN
+    return names if kind in names else (*names, kind)

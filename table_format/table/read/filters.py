@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from table_format.errors import InvalidData, InvalidFilter
@@ -65,31 +65,32 @@ def filter_text(predicate: Predicate, fields: Sequence[DataField]) -> str:
     >>> filter_text(And((Compare("day", CompareOp.GE, 20455), Or((IsNull("b"), Not(In("b", (1, 2))))))), fields)
     "day >= DATE '2026-01-02' AND (b IS NULL OR NOT (b IN (1, 2)))"
     """
-    types = {field.name: field.type for field in fields}
+    return _text(predicate, {field.name: field.type for field in fields})
 
-    def text_of(part: Predicate) -> str:
-        match part:
-            case And(parts):
-                return " AND ".join(inner(one) for one in parts)
-            case Or(parts):
-                return " OR ".join(inner(one) for one in parts)
-            case Not(one):
-                return f"NOT ({text_of(one)})"
-            case Compare(column, op, value):
-                return f"{column} {op.value} {_literal(value, types.get(column))}"
-            case In(column, values):
-                return f"{column} IN ({', '.join(_literal(value, types.get(column)) for value in values)})"
-            case Like(column, pattern):
-                return f"{column} LIKE {value_text(pattern)}"
-            case IsNull(column):
-                return f"{column} IS NULL"
-            case Literal(value):
-                return "unknown" if value is None else str(value).lower()
 
-    def inner(part: Predicate) -> str:
-        return f"({text_of(part)})" if isinstance(part, And | Or) else text_of(part)
+def _text(predicate: Predicate, types: Mapping[str, DataType]) -> str:
+    match predicate:
+        case And(parts):
+            return " AND ".join(_inner(part, types) for part in parts)
+        case Or(parts):
+            return " OR ".join(_inner(part, types) for part in parts)
+        case Not(part):
+            return f"NOT ({_text(part, types)})"
+        case Compare(column, op, value):
+            return f"{column} {op.value} {_literal(value, types.get(column))}"
+        case In(column, values):
+            return f"{column} IN ({', '.join(_literal(value, types.get(column)) for value in values)})"
+        case Like(column, pattern):
+            return f"{column} LIKE {value_text(pattern)}"
+        case IsNull(column):
+            return f"{column} IS NULL"
+        case Literal(value):
+            return "unknown" if value is None else str(value).lower()
 
-    return text_of(predicate)
+
+def _inner(predicate: Predicate, types: Mapping[str, DataType]) -> str:
+    text = _text(predicate, types)
+    return f"({text})" if isinstance(predicate, And | Or) else text
 
 
 def _literal(value: InternalValue, data_type: DataType | None) -> str:
