@@ -2,10 +2,10 @@
 
 A schema contains a default value as the text of a literal, with or without quotes. The text is cast to the type of the
 column. For nested types, it is ``ARRAY(...)``, ``MAP(key, value, ...)`` or ``STRUCT(...)`` with literals, or ``[...]``,
-``{key -> value, ...}`` and ``{...}``.
+``{key -> value, ...}`` and ``{...}``. Texts within them have no quotes.
 
-Java splits nested values at every comma and bracket, also within quotes, and accepts quotes only for text and null only
-in lower case. Values that Java reads differently, or not at all, are refused.
+Java splits nested values at every comma and bracket, takes quotes for a part of a text, and accepts null only in lower
+case, and not in ``MAP(...)``. What Java versions read differently, or not at all, is refused.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ _SPECIAL: Final = re.compile(r"""[\\,'"()\[\]{}<>]|->""")
 _BRACKETS: Final = {"(": 1, "[": 1, "{": 1, "<": 1, ")": -1, "]": -1, "}": -1, ">": -1}
 _NULL: Final = "null"
 """A null within a nested value."""
+_NULL_MAP: Final = "NULL"
 
 _BY_ARROW = (
     *(BooleanType, TinyIntType, SmallIntType, IntType, BigIntType, FloatType, DoubleType),
@@ -62,10 +63,12 @@ def default_of(field: DataField) -> pa.Scalar[Any] | None:
         UnsupportedFeature: this version does not support default values of the type.
     """
     text = field.default_value
-    if text is None or text.strip().upper() == "NULL":
+    if text is None:
         return None
     if len(text) > 1 and text.startswith("'") and text.endswith("'"):
         text = text[1:-1]
+    if isinstance(field.type, MapType) and text.strip().upper() == _NULL_MAP:
+        return None
     try:
         return _converted(text, field.type)
     except (pa.ArrowInvalid, InvalidOperation) as error:
@@ -81,10 +84,19 @@ def _example(data_type: DataType) -> str:
         case ArrayType():
             return "ARRAY(1, 2)"
         case MapType():
-            return "MAP('a', 1, 'b', 2)"
+            return "MAP(a, 1, b, 2), with texts without quotes"
         case RowType():
-            return "STRUCT(1, 'a')"
+            return "STRUCT(1, a), with texts without quotes"
     return "5, 'text' or '2026-01-31'"
+
+
+def is_plain(text: str) -> bool:
+    """Return whether every program reads the text within a nested default value as the same text.
+
+    >>> is_plain("two words"), is_plain("a,b"), is_plain("")
+    (True, False, False)
+    """
+    return text not in ("", _NULL) and text == text.strip() and not _SPECIAL.search(text)
 
 
 def _nested(text: str, data_type: ArrayType | MapType | RowType) -> object:
@@ -107,6 +119,9 @@ def _nested(text: str, data_type: ArrayType | MapType | RowType) -> object:
             found = [_pair(pair, key, value) for pair in pairs]
             if any(name is None for name, _ in found) or len({str(name) for name, _ in found}) < len(found):
                 message = "a key is null or occurs twice"
+                raise pa.ArrowInvalid(message)
+            if call is not None and any(part is None for _, part in found):
+                message = "other programs cannot read null in MAP(...); write {key -> null}"
                 raise pa.ArrowInvalid(message)
             return found
         case RowType(fields=fields):
@@ -133,16 +148,10 @@ def _part(text: str, data_type: DataType) -> object:
         return None
     if isinstance(data_type, ArrayType | MapType | RowType):
         return _nested(text, data_type)
-    if isinstance(data_type, TextType):
-        if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
-            text = text[1:-1]
-        elif text.upper() == "NULL":
-            message = "null is written in lower case"
-            raise pa.ArrowInvalid(message)
-    elif isinstance(data_type, FloatType | DoubleType):
+    if isinstance(data_type, FloatType | DoubleType):
         text = text.rstrip("dDfF")
-    if _SPECIAL.search(text):
-        message = f"other programs would read {text} differently: it has a quote, a comma, a bracket or a backslash"
+    if not is_plain(text):
+        message = f"other programs would read '{text}' differently: it is empty, or has a quote, a comma or a bracket"
         raise pa.ArrowInvalid(message)
     return _converted(text, data_type).as_py()
 

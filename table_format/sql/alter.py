@@ -21,6 +21,7 @@ from table_format.model.schema_change import (
     SetOption,
 )
 from table_format.sql.column_types import is_flink, read_comment, read_type
+from table_format.sql.default_values import read_default
 from table_format.sql.grammar import Grammar, openings
 from table_format.sql.reader import Reader, SqlName
 from table_format.sql.tables import read_partition
@@ -290,7 +291,7 @@ def _alter_column(reader: Reader) -> list[SchemaChange]:
         elif reader.take("DROP", "NOT", "NULL"):
             found.append(SetNullability(path, nullable=True))
         elif reader.take("SET", "DEFAULT"):
-            found.append(SetColumnDefault(path, reader.expression(",")))
+            found.append(SetColumnDefault(path, read_default(reader)))
         elif reader.take("DROP", "DEFAULT"):
             found.append(SetColumnDefault(path, None))
         elif reader.sees("COMMENT"):

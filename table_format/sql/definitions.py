@@ -22,7 +22,8 @@ from table_format.model.types import (
     VarCharType,
 )
 from table_format.secrets import shown_options
-from table_format.sql.splices import quoted
+from table_format.sql.default_values import default_sql
+from table_format.sql.splices import quoted, text_literal
 
 _SPARK_PRECISION = 6
 _PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -80,15 +81,6 @@ def _literal(value: Any, data_type: DataType) -> str:  # noqa: ANN401 - a value 
     return f"CAST({text} AS {type_sql(data_type.with_nullable(True))})"
 
 
-def text_literal(text: str) -> str:
-    """Quote a text.
-
-    >>> text_literal("it's")
-    "'it\\\\'s'"
-    """
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
-
-
 def type_sql(data_type: DataType) -> str:
     """Return a type in the syntax of Spark if Spark has it, with NOT NULL if it admits no nulls."""
     return _type(data_type) + ("" if data_type.nullable else " NOT NULL")
@@ -124,7 +116,7 @@ def _column(field: DataField) -> str:
 
 
 def _default(field: DataField) -> str:
-    return "" if field.default_value is None else f" DEFAULT {field.default_value}"
+    return "" if field.default_value is None else f" DEFAULT {default_sql(field)}"
 
 
 def _comment(field: DataField) -> str:

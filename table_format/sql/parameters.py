@@ -9,8 +9,7 @@ from itertools import pairwise
 from math import isfinite
 
 from table_format.errors import UnsupportedFeature
-from table_format.sql.definitions import text_literal
-from table_format.sql.splices import Edit, edited
+from table_format.sql.splices import Edit, edited, text_literal
 from table_format.sql.words import words_of
 
 

@@ -29,6 +29,15 @@ def edited(text: str, edits: Iterable[Edit]) -> str:
     return "".join([*parts, text[position:]])
 
 
+def text_literal(text: str) -> str:
+    """Quote a text.
+
+    >>> text_literal("it's")
+    "'it\\\\'s'"
+    """
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
 def quoted(name: str) -> str:
     """Quote a name with backticks.
 

@@ -8,6 +8,7 @@ from typing import Any, Final, TypeAlias
 
 from table_format.model.types import DataType
 from table_format.sql.column_types import is_flink, read_comment, read_type
+from table_format.sql.default_values import read_default
 from table_format.sql.grammar import Grammar, openings
 from table_format.sql.reader import Reader, SqlName
 
@@ -146,7 +147,7 @@ def read_column(reader: Reader, *, flink: bool) -> tuple[ColumnDefinition, bool]
         if reader.take("NOT", "NULL"):
             data_type = data_type.with_nullable(False)
         elif reader.take("DEFAULT"):
-            default = reader.expression(",", "COMMENT", "NOT", "PRIMARY", "FIRST", "AFTER")
+            default = read_default(reader)
         elif reader.take("PRIMARY", "KEY"):
             is_key = True
             reader.take("NOT", "ENFORCED")

@@ -47,13 +47,13 @@ def created(text: str) -> CreateTable:
 
 def test_create_table_in_spark_syntax() -> None:
     found = created(
-        "CREATE TABLE IF NOT EXISTS d.t (k INT NOT NULL COMMENT 'key', v STRING DEFAULT concat('a', 'b'), dt DATE) "
+        "CREATE TABLE IF NOT EXISTS d.t (k INT NOT NULL COMMENT 'key', v STRING DEFAULT 'a, b', dt DATE) "
         "USING paimon PARTITIONED BY (dt) COMMENT 'c' TBLPROPERTIES ('primary-key' = 'k,dt', bucket = 4)"
     )
     assert found.name == SqlName(("d", "t"))
     assert found.columns[:2] == (
         ColumnDefinition("k", IntType(nullable=False), "key"),
-        ColumnDefinition("v", STRING, None, "concat('a', 'b')"),
+        ColumnDefinition("v", STRING, None, "'a, b'"),
     )
     assert (found.partition_keys, found.comment, found.provider) == (("dt",), "c", "paimon")
     assert found.options == {"primary-key": "k,dt", "bucket": "4"}

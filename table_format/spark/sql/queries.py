@@ -14,7 +14,6 @@ from table_format.spark.sql.max_partition import max_partition
 from table_format.spark.sql.pushed import filter_of, limit_arguments, limit_of
 from table_format.spark.sql.session import CATALOG_NAME, SqlSession
 from table_format.sql.conditions import Condition, conditions_of
-from table_format.sql.definitions import text_literal
 from table_format.sql.first_rows import FirstRows, first_rows_of
 from table_format.sql.hidden_columns import hidden_names, star_edits
 from table_format.sql.needs import named_columns
@@ -31,7 +30,7 @@ from table_format.sql.references import (
     tables_of,
 )
 from table_format.sql.respelling import respellings
-from table_format.sql.splices import Edit, edited, quoted
+from table_format.sql.splices import Edit, edited, quoted, text_literal
 from table_format.sql.views import CreateView
 from table_format.sql.words import fail_at
 from table_format.table.read.scan import shown_schema
