@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from table_format.catalog.load import load_catalog
@@ -221,15 +222,7 @@ class Lake:
             InvalidInputError: ``where`` names another column, or a row is outside of the replaced partitions.
             ConflictError: another commit made this one impossible. Nothing was committed.
         """
-        if mode not in ("append", "overwrite"):
-            message = f"mode '{mode}' is not known; modes are append and overwrite"
-            raise InvalidInputError(message)
-        if mode == "append" and partition is not None:
-            message = "partition= requires mode='overwrite'"
-            raise InvalidInputError(message)
-        if where is not None and (mode == "append" or partition is not None):
-            message = "where= requires mode='overwrite', without partition="
-            raise InvalidInputError(message)
+        _check_mode(mode, partition, where)
         CommitArguments.of(identifier, watermark, properties)
         parallelism = optional_whole_number(parallelism, "parallelism", minimum=1, maximum=MAX_INT)
         table = self._data_table(name).for_reader(Reader.WRITE, options or {})
@@ -242,26 +235,19 @@ class Lake:
         commit = BatchCommit(facts, commit_user)
         if identifier is not None and commit.is_committed(identifier):
             return ()
-        replacing = mode == "overwrite"
-        chosen = None if where is None else ChosenPartitions.of(self.spark, facts, where)
-        spec = None if partition is None else partition_spec(table.schema, partition)
-        named = with_names_of_table(frame, facts)
-        rows = named if spec is None else with_constants(named, table.schema, spec)
-
-        def publish(messages: Messages) -> tuple[Snapshot, ...]:
-            if replacing:
-                return commit.overwrite(
-                    messages,
-                    partition=spec if chosen is None else chosen,
-                    identifier=identifier,
-                    watermark=watermark,
-                    properties=properties,
-                )
-            return commit.commit(messages, identifier=identifier, watermark=watermark, properties=properties)
+        rows = with_names_of_table(frame, facts)
+        publish = partial(commit.commit, identifier=identifier, watermark=watermark, properties=properties)
+        if mode == "overwrite":
+            spec = None if partition is None else partition_spec(table.schema, partition)
+            rows = rows if spec is None else with_constants(rows, table.schema, spec)
+            chosen = spec if where is None else ChosenPartitions.of(self.spark, facts, where)
+            publish = partial(
+                commit.overwrite, partition=chosen, identifier=identifier, watermark=watermark, properties=properties
+            )
 
         def write() -> Messages:
             return write_frame(
-                rows, facts, replacing=replacing, parallelism=parallelism, commit_user=commit.commit_user
+                rows, facts, replacing=mode == "overwrite", parallelism=parallelism, commit_user=commit.commit_user
             )
 
         return write_and_commit(
@@ -270,7 +256,7 @@ class Lake:
             write=write,
             publish=publish,
             is_repeatable=True,
-            turns=WriterTurns.of(table.facts),
+            turns=WriterTurns.of(facts),
         )
 
     def read_stream(self, name: str, *, columns: Sequence[str] | None = None, **options: str) -> DataFrame:
@@ -569,3 +555,16 @@ class Lake:
             message = f"'{name}' is a system table; name the table itself"
             raise InvalidInputError(message)
         return table
+
+
+def _check_mode(mode: str, partition: Mapping[str, object] | None, where: object) -> None:
+    """Refuse a mode that is not known, and arguments that only the other mode has."""
+    if mode not in ("append", "overwrite"):
+        message = f"mode '{mode}' is not known; modes are append and overwrite"
+        raise InvalidInputError(message)
+    if mode == "append" and partition is not None:
+        message = "partition= requires mode='overwrite'"
+        raise InvalidInputError(message)
+    if where is not None and (mode == "append" or partition is not None):
+        message = "where= requires mode='overwrite', without partition="
+        raise InvalidInputError(message)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
@@ -42,7 +43,10 @@ class RandomWrite:
 def search_writes(lake: Any, seed: int, numbers: Sequence[int], outcome: Outcome) -> None:
     """The writes of those numbers, each into a table of its own."""
     for number in numbers:
-        said = difference_of_write(lake, seed, number, outcome)
+        try:
+            said = difference_of_write(lake, seed, number, outcome)
+        except Exception:  # noqa: BLE001 - it is reported, and the search goes on
+            said = traceback.format_exc()
         if said is not None:
             outcome.differences.append(f"# python -m tests.queries --seed {seed} --write {number}\n{said}\n")
 

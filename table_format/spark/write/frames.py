@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -83,9 +84,10 @@ def write_frame(
     check_frame(frame.schema, facts)
 
     given = NamedRows.of(frame)
+    job = _FrameWrite(facts, replacing, parallelism, commit_user)
 
     def write(rows: DataFrame) -> tuple[CommitMessage, ...]:
-        return _written(given.over(rows), facts, replacing=replacing, parallelism=parallelism, commit_user=commit_user)
+        return job.written(given.over(rows))
 
     messages = in_unmeasured_batches(given.frame, write)
     return messages if replacing else with_other_buckets(frame.sparkSession, facts, messages)
@@ -103,76 +105,100 @@ def explain_write(frame: DataFrame, facts: TableFacts, *, parallelism: int | Non
     return f"{way}\n{shown_bound(frame)}"
 
 
-def _written(
-    rows: NamedRows, facts: TableFacts, *, replacing: bool, parallelism: int | None, commit_user: str | None
-) -> tuple[CommitMessage, ...]:
-    mode = facts.bucket_mode
-    if isinstance(mode, CrossPartition) and is_shared(rows.frame, parallelism, SMALL_CROSS_PARTITION_BYTES):
-        return _write_across_partitions(
-            rows, facts, replacing=replacing, parallelism=parallelism, commit_user=commit_user
+@dataclass(frozen=True, slots=True)
+class _FrameWrite:
+    """What one write of a DataFrame does, for all kinds of buckets."""
+
+    facts: TableFacts
+    replacing: bool
+    parallelism: int | None
+    commit_user: str | None
+
+    def written(self, rows: NamedRows) -> tuple[CommitMessage, ...]:
+        """Write the rows and return the commit messages."""
+        mode, facts = self.facts.bucket_mode, self.facts
+        if isinstance(mode, CrossPartition) and is_shared(rows.frame, self.parallelism, SMALL_CROSS_PARTITION_BYTES):
+            return self._across_partitions(rows)
+        if isinstance(mode, Dynamic):
+            return self._to_dynamic_buckets(rows)
+        write = partial(bucket_writer, facts, rows.names, replacing=self.replacing, commit_user=self.commit_user)
+        way = way_of(facts, writing_tasks(rows.frame, facts, self.parallelism))
+        _log.debug("%s: %s", facts.name, way)
+        if way.exchange is Exchange.STORAGE:
+            results = _through_storage(rows, facts, way, write())
+        elif way.exchange is Exchange.NONE and isinstance(mode, Fixed):
+            results = map_in_workers(rows.frame, write(is_disjoint=True), RESULT_DDL).collect()
+        else:
+            results = map_in_workers(self._routed(rows, way).frame, write(), RESULT_DDL).collect()
+        return messages_of_all(facts, gather(results))
+
+    def _routed(self, rows: NamedRows, way: Way) -> NamedRows:
+        """Shuffle rows, with all rows of a bucket in one task. Rows of unaware buckets are not shuffled."""
+        mode = self.facts.bucket_mode
+        if isinstance(mode, Unaware | Postponed):
+            return rows if self.parallelism is None else rows.over(rows.frame.repartition(self.parallelism))
+        if not isinstance(mode, Fixed) or way.is_small:
+            # If places of keys are assigned, one task does that and writes the rows.
+            return rows.over(rows.frame.coalesce(1))
+        if way.tasks == 1:
+            return rows.over(rows.frame.repartition(1))
+        return one_task_for_each_bucket(
+            with_bucket(rows, self.facts, mode.count, TASK), self.facts, F.col(TASK), way.tasks
         )
-    if isinstance(mode, Dynamic):
-        return _written_to_dynamic_buckets(
-            rows, facts, replacing=replacing, parallelism=parallelism, commit_user=commit_user
+
+    def _to_dynamic_buckets(self, given: NamedRows) -> tuple[CommitMessage, ...]:
+        facts = self.facts
+        way_of(facts, writing_tasks(given.frame, facts, self.parallelism))
+        assignment: Assignment | None = None
+        if is_shared(given.frame, self.parallelism):
+            routed, assignment = self._assigned(given)
+        else:
+            # One task assigns the places of keys and writes the rows.
+            routed = given.over(given.frame.coalesce(1))
+        names = routed.all_names()
+        if isinstance(assignment, GivenBuckets):
+            write = placed_writer(facts, names, assignment, replacing=self.replacing, commit_user=self.commit_user)
+            rows = map_in_workers(routed.frame, write, RESULT_WITH_RUNS_DDL).collect()
+        else:
+            write = bucket_writer(
+                facts, names, replacing=self.replacing, assignment=assignment, commit_user=self.commit_user
+            )
+            rows = map_in_workers(routed.frame, write, RESULT_DDL).collect()
+        results = gather(rows)
+        failure = find_repeated_assigner(facts, rows) if isinstance(assignment, GivenBuckets) else None
+        return messages_of_all(facts, results, failure or find_shared_bucket(facts, results.messages))
+
+    def _assigned(self, rows: NamedRows) -> tuple[NamedRows, Assignment]:
+        """Return the rows of a table with dynamic buckets in their writing tasks, and the function that writes them."""
+        facts, replacing = self.facts, self.replacing
+        base = facts.snapshots.latest()
+        assigners = assigner_count(facts.options.bucket, self.parallelism)
+        tasks = self._tasks(rows)
+        if can_assigners_write(facts, base, assigners, replacing=replacing, parallelism=self.parallelism):
+            return one_task_for_each_assigner(rows, facts, assigners, tasks), WritingAssigner(assigners, base)
+        assigned = with_dynamic_buckets(rows, facts, base, replacing=replacing, assigners=assigners, tasks=tasks)
+        return assigned, GivenBuckets(free_name(BUCKET, rows.names), base)
+
+    def _across_partitions(self, rows: NamedRows) -> tuple[CommitMessage, ...]:
+        require("duckdb")
+        from table_format.spark.write.cross_partition import (  # only such tables need DuckDB
+            CrossPartitionWrite,
+            write_across_partitions,
         )
-    write = partial(bucket_writer, facts, rows.names, replacing=replacing, commit_user=commit_user)
-    way = way_of(facts, writing_tasks(rows.frame, facts, parallelism))
-    _log.debug("%s: %s", facts.name, way)
-    if way.exchange is Exchange.STORAGE:
-        results = _through_storage(rows, facts, way, write())
-    elif way.exchange is Exchange.NONE and isinstance(mode, Fixed):
-        results = map_in_workers(rows.frame, write(is_disjoint=True), RESULT_DDL).collect()
-    else:
-        results = map_in_workers(_routed(rows, facts, parallelism, way).frame, write(), RESULT_DDL).collect()
-    return messages_of_all(facts, gather(results))
+
+        assigners = assigner_count(self.facts.options.bucket, self.parallelism)
+        latest = self.facts.snapshots.latest()
+        job = CrossPartitionWrite(self.facts, rows.names, latest, self.replacing, assigners, self._tasks(rows))
+        return write_across_partitions(rows, job, self.commit_user)
+
+    def _tasks(self, rows: NamedRows) -> int:
+        return self.parallelism or shuffle_partitions(rows.frame) or DEFAULT_ASSIGNERS
 
 
 def _through_storage(rows: NamedRows, facts: TableFacts, way: Way, write: Callable[[Batches], Batches]) -> list[Any]:
     with exchange_directory(facts) as directory:
         job = StorageExchange(facts, rows.names, total_buckets(facts.bucket_mode), way.tasks, directory)
         return written_through_storage(rows.frame, job, write)
-
-
-def _written_to_dynamic_buckets(
-    given: NamedRows, facts: TableFacts, *, replacing: bool, parallelism: int | None, commit_user: str | None
-) -> tuple[CommitMessage, ...]:
-    way_of(facts, writing_tasks(given.frame, facts, parallelism))
-    assignment: Assignment | None = None
-    if is_shared(given.frame, parallelism):
-        routed, assignment = _assigned(given, facts, replacing=replacing, parallelism=parallelism)
-    else:
-        # One task assigns the places of keys and writes the rows.
-        routed = given.over(given.frame.coalesce(1))
-    plain, names = routed.frame, routed.all_names()
-    if isinstance(assignment, GivenBuckets):
-        write = placed_writer(facts, names, assignment, replacing=replacing, commit_user=commit_user)
-        rows = map_in_workers(plain, write, RESULT_WITH_RUNS_DDL).collect()
-    else:
-        write = bucket_writer(facts, names, replacing=replacing, assignment=assignment, commit_user=commit_user)
-        rows = map_in_workers(plain, write, RESULT_DDL).collect()
-    results = gather(rows)
-    failure = find_repeated_assigner(facts, rows) if isinstance(assignment, GivenBuckets) else None
-    return messages_of_all(facts, results, failure or find_shared_bucket(facts, results.messages))
-
-
-def _write_across_partitions(
-    rows: NamedRows, facts: TableFacts, *, replacing: bool, parallelism: int | None, commit_user: str | None
-) -> tuple[CommitMessage, ...]:
-    require("duckdb")
-    from table_format.spark.write.cross_partition import (  # only such tables need DuckDB
-        CrossPartitionWrite,
-        write_across_partitions,
-    )
-
-    job = CrossPartitionWrite(
-        facts,
-        rows.names,
-        facts.snapshots.latest(),
-        replacing,
-        assigner_count(facts.options.bucket, parallelism),
-        parallelism or shuffle_partitions(rows.frame) or DEFAULT_ASSIGNERS,
-    )
-    return write_across_partitions(rows, job, commit_user)
 
 
 def check_frame(schema: StructType, facts: TableFacts) -> None:
@@ -200,29 +226,3 @@ def with_constants(frame: DataFrame, schema: TableSchema, spec: PartitionSpec) -
             # ``withColumn`` cannot distinguish names that differ only in case.
             frame = frame.select("*", literal(value, schema.field(name).type).alias(name))
     return frame
-
-
-def _assigned(
-    rows: NamedRows, facts: TableFacts, *, replacing: bool, parallelism: int | None
-) -> tuple[NamedRows, Assignment]:
-    """Return the rows of a table with dynamic buckets in their writing tasks, and the function that writes them."""
-    base = facts.snapshots.latest()
-    assigners = assigner_count(facts.options.bucket, parallelism)
-    tasks = parallelism or shuffle_partitions(rows.frame) or DEFAULT_ASSIGNERS
-    if can_assigners_write(facts, base, assigners, replacing=replacing, parallelism=parallelism):
-        return one_task_for_each_assigner(rows, facts, assigners, tasks), WritingAssigner(assigners, base)
-    assigned = with_dynamic_buckets(rows, facts, base, replacing=replacing, assigners=assigners, tasks=tasks)
-    return assigned, GivenBuckets(free_name(BUCKET, rows.names), base)
-
-
-def _routed(rows: NamedRows, facts: TableFacts, parallelism: int | None, way: Way) -> NamedRows:
-    """Shuffle rows, with all rows of a bucket of a partition in one task. Rows of unaware buckets are not shuffled."""
-    mode = facts.bucket_mode
-    if isinstance(mode, Unaware | Postponed):
-        return rows if parallelism is None else rows.over(rows.frame.repartition(parallelism))
-    if not isinstance(mode, Fixed) or way.is_small:
-        # If places of keys are assigned, one task does that and writes the rows.
-        return rows.over(rows.frame.coalesce(1))
-    if way.tasks == 1:
-        return rows.over(rows.frame.repartition(1))
-    return one_task_for_each_bucket(with_bucket(rows, facts, mode.count, TASK), facts, F.col(TASK), way.tasks)
