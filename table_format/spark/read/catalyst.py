@@ -14,7 +14,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
-from weakref import WeakKeyDictionary
 
 from pyspark.sql import functions as F
 
@@ -25,7 +24,7 @@ from table_format.model.row_order import RowLimit
 from table_format.model.types import DataField, DataType
 from table_format.spark.read.catalyst_conditions import ConditionReader
 from table_format.spark.read.catalyst_limits import LIMITS, limit_above
-from table_format.spark.read.jvm_plans import JavaObject, class_name, items_of
+from table_format.spark.read.jvm_plans import JavaObject, OfSession, class_name, items_of
 from table_format.spark.read.lost_days import in_lost_days, unpushed
 from table_format.spark.read.pinned_scan import FrameSource
 from table_format.spark.types import frame_schema, spark_type
@@ -79,7 +78,7 @@ class Need:
 
 @dataclass(frozen=True, slots=True)
 class _Jvm:
-    """Objects in the JVM of a session, which are looked up once because each step costs a call."""
+    """Objects in the JVM of a session."""
 
     refusing_rows: JavaObject
     """An RDD that cannot be computed."""
@@ -96,14 +95,7 @@ class _Jvm:
 
     @classmethod
     def of(cls, spark: SparkSession) -> _Jvm:
-        """Return the objects of a session."""
-        found = _JVMS.get(spark)
-        if found is None:
-            found = _JVMS[spark] = cls._looked_up(spark)
-        return found
-
-    @classmethod
-    def _looked_up(cls, spark: SparkSession) -> _Jvm:
+        """Look up the objects of a session."""
         jvm: JavaObject = spark._jvm
         catalyst = jvm.org.apache.spark.sql.catalyst
         pattern = catalyst.trees.TreePattern
@@ -127,12 +119,12 @@ class _Jvm:
         return self.to_seq(list(items))
 
 
-_JVMS: Final[WeakKeyDictionary[SparkSession, _Jvm]] = WeakKeyDictionary()
+_jvm_of: Final = OfSession(_Jvm.of)
 
 
 def template_of(scan: FrameSource) -> tuple[JavaObject, Scans]:
     """Return a template of a scan as a DataFrame of the JVM, and the scan by the id of its leaf."""
-    jvm = _Jvm.of(scan.spark)
+    jvm = _jvm_of(scan.spark)
     # The union has an id of its own. Other operations on RDDs cost more, because Spark inspects the code they run.
     rows = jvm.refusing_rows.union(jvm.refusing_rows)
     schema = jvm.schema_of(frame_schema(scan.fields).json())
@@ -169,7 +161,7 @@ def needs_of(spark: SparkSession, template: JavaObject, scans: Scans) -> Sequenc
         # Spark optimizes the plan of a streaming query only for each of its micro-batches.
         return everything
     # The current time would be earlier here than when the query runs.
-    takes_conditions = not analyzed.containsPattern(_Jvm.of(spark).current_time)
+    takes_conditions = not analyzed.containsPattern(_jvm_of(spark).current_time)
     found: dict[_Key, Need] = {}
     for key, need in _needs_of(template.queryExecution().optimizedPlan(), (), scans):
         if key not in leaves:
@@ -270,7 +262,7 @@ class _Replacement:
         self._spark = spark
         self._scans = scans
         self._needs = needs
-        self._jvm = _Jvm.of(spark)
+        self._jvm = _jvm_of(spark)
         self.notes: list[str] = []
         self.has_unused = False
         """Whether the plan names columns that are not read."""

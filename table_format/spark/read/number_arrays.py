@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from pyspark.sql.classic.column import Column as ClassicColumn
 
-from table_format.spark.read.jvm_plans import JavaObject
+from table_format.spark.read.jvm_plans import JavaObject, OfSession
 from table_format.spark.tasks.arrow_rows import frame_of_rows
 from table_format.spark.tasks.code_shipping import is_connect
 
@@ -27,14 +26,14 @@ if TYPE_CHECKING:
 def array_column(spark: SparkSession, numbers: npt.NDArray[np.int64]) -> Column:
     """Return the numbers as a column of type ``array<bigint>``."""
     if not is_connect(spark):
-        return _Jvm.of(spark).literal(numbers)
+        return _jvm_of(spark).literal(numbers)
     array = pa.ListArray.from_arrays(pa.array([0, len(numbers)], pa.int32()), pa.array(numbers))
     return frame_of_rows(spark, pa.table({"numbers": array}), "numbers array<bigint>").scalar()
 
 
 @dataclass(frozen=True, slots=True)
 class _Jvm:
-    """Objects in the JVM of a session, which are looked up once because each step costs a call."""
+    """Objects in the JVM of a session."""
 
     allocate: JavaObject
     wrap: JavaObject
@@ -45,14 +44,7 @@ class _Jvm:
 
     @classmethod
     def of(cls, spark: SparkSession) -> _Jvm:
-        """Return the objects of a session."""
-        found = _JVMS.get(spark)
-        if found is None:
-            found = _JVMS[spark] = cls._looked_up(spark)
-        return found
-
-    @classmethod
-    def _looked_up(cls, spark: SparkSession) -> _Jvm:
+        """Look up the objects of a session."""
         jvm: JavaObject = spark._jvm
         sql = jvm.org.apache.spark.sql
         types = sql.types.DataTypes
@@ -72,4 +64,4 @@ class _Jvm:
         return ClassicColumn(self.column(self.expression(array, self.type)))
 
 
-_JVMS: Final[WeakKeyDictionary[SparkSession, _Jvm]] = WeakKeyDictionary()
+_jvm_of: Final = OfSession(_Jvm.of)
