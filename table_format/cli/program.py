@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from table_format import __version__
 from table_format.cli.errors import OneLineErrors
 from table_format.cli.late_commands import LateCommands
 from table_format.cli.session import Session
@@ -34,7 +35,7 @@ class Program(OneLineErrors, LateCommands):
     help="The settings file; by default lakehouse.toml here, or ~/.config/lakehouse.toml.",
 )
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
-@click.version_option(package_name="paimon-lakehouse", message="%(version)s")
+@click.version_option(__version__, message="%(version)s")
 @click.pass_context
 def lakehouse(
     context: click.Context, *, warehouse: str | None, catalog: str | None, config: Path | None, debug: bool

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import dis
 import sys
 from collections.abc import Callable
-from types import FrameType
-from typing import Any
+from functools import cache
+from types import CodeType, FrameType
+from typing import Any, Final
+
+_RETURNS: Final = frozenset(opcode for name, opcode in dis.opmap.items() if name in ("RETURN_VALUE", "RETURN_CONST"))
+"""Python checks for signals at calls and jumps, so no interrupt comes between a return and the caller."""
 
 
 class Instructions:
@@ -35,9 +40,14 @@ class Instructions:
         frame.f_trace_opcodes, frame.f_trace_lines = True, False
         return self._traced
 
-    def _traced(self, _frame: FrameType, event: str, _argument: Any) -> Any:
-        if event == "opcode":
+    def _traced(self, frame: FrameType, event: str, _argument: Any) -> Any:
+        if event == "opcode" and _bytecode(frame.f_code)[frame.f_lasti] not in _RETURNS:
             number, self.count = self.count, self.count + 1
             if number == self._at:
                 raise self._error
         return self._traced
+
+
+@cache
+def _bytecode(code: CodeType) -> bytes:
+    return code.co_code  # made for each call

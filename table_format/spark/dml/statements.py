@@ -43,7 +43,7 @@ from table_format.spark.dml.keyed_tables import write_by_key
 from table_format.spark.dml.matching import Matching, MatchOn, Relations, matching_of, source_keys
 from table_format.spark.dml.merge_clauses import bound_clause, texts_of
 from table_format.spark.dml.merged_schema import check_held, columns_to_hold
-from table_format.spark.dml.target import TargetScan, check_names, latest_target, target_frame
+from table_format.spark.dml.target import TargetScan, check_names, latest_target, target_frame, without_reserved_names
 from table_format.spark.names import Names, column
 from table_format.spark.tasks.code_shipping import is_connect
 from table_format.spark.types import spark_schema
@@ -327,7 +327,8 @@ def _carried_out(
         nonlocal noted
         target = latest_target(spark, facts, hidden)
         base = target.start.snapshot
-        with explaining_expiry(facts.store, *(() if base is None else (base.id,))), _Kept() as kept:
+        read = () if base is None else (base.id,)
+        with explaining_expiry(facts.store, *read), without_reserved_names(), _Kept() as kept:
             frames, noted = find(target, shape, kept)
             return _written(frames, shape, target, base, noted, commit_user), noted.counts
 

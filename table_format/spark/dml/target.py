@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
+
+from pyspark.errors.exceptions.captured import CapturedException
 
 from table_format.errors import UnsupportedFeature
 from table_format.model.predicate import Predicate, columns_of, conjunction
@@ -31,8 +35,6 @@ from table_format.table.upkeep.redistribution import MAX_READERS
 from table_format.table.write.batch_commit import fresh_user
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from pyspark.sql import DataFrame, SparkSession
 
     from table_format.errors import BucketLost
@@ -40,6 +42,16 @@ if TYPE_CHECKING:
 
 RESERVED: str = "__dml_"
 """The prefix of internal column names in this package."""
+
+
+@contextmanager
+def without_reserved_names() -> Iterator[None]:
+    """Leave internal columns out of the columns that an error of Spark suggests."""
+    try:
+        yield
+    except CapturedException as error:
+        error._desc = re.sub(rf", (`[^`]+`\.)?`{RESERVED}\w+`", "", error._desc)
+        raise
 
 
 def check_names(schema: TableSchema, where: str) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from table_format.errors import InvalidInputError, InvalidSql, UnsupportedFeature
 from table_format.spark.read.metadata_columns import METADATA_COLUMNS
 from table_format.spark.read.queried_frames import queried
+from table_format.spark.sql.error_places import places_before
 from table_format.spark.sql.max_partition import max_partition
 from table_format.spark.sql.pushed import filter_of, limit_arguments, limit_of
 from table_format.spark.sql.session import CATALOG_NAME, SqlSession
@@ -60,16 +61,17 @@ def frame_of_query(session: SqlSession, text: str) -> DataFrame:
         NotFoundError: a table, snapshot or tag does not exist.
     """
     splicing = _Splicing(session, _named(session, text))
-    spliced = splicing.of_text(text, session.state.database)
-    if spliced is None:
+    edits = splicing.edits_of(text, session.state.database)
+    if edits is None:
         return session.spark.sql(text, dict(session.parameters) or None)
-    return queried(
-        session.spark,
-        spliced,
-        session.parameters,
-        splicing.frames,
-        lambda frame: _needed(frame.columns, splicing.named),
-    )
+    with places_before(text, edits):
+        return queried(
+            session.spark,
+            edited(text, edits),
+            session.parameters,
+            splicing.frames,
+            lambda frame: _needed(frame.columns, splicing.named),
+        )
 
 
 def spliced(session: SqlSession, text: str, outer: Sequence[Relation] = ()) -> tuple[str, Mapping[str, DataFrame]]:
@@ -160,6 +162,11 @@ class _Splicing:
 
     def of_text(self, text: str, database: str) -> str | None:
         """Return the text with placeholders; ``None`` if it names no table of the catalog."""
+        edits = self.edits_of(text, database)
+        return None if edits is None else edited(text, edits)
+
+    def edits_of(self, text: str, database: str) -> list[Edit] | None:
+        """Return the edits that put placeholders into the text; ``None`` if it names no table of the catalog."""
         session = self.session.within(database)
         try:
             place = (CATALOG_NAME, database)
@@ -177,7 +184,7 @@ class _Splicing:
             at = use.name.start
             edits += self._of_table(session, text, use, pushed.get(at, _NOTHING), hidden.get(at, ()))
         edits += [self._of_function(session, text, use) for use in found.functions]
-        return edited(text, _with_escapes(text, edits)) if edits else None
+        return _with_escapes(text, edits) if edits else None
 
     def _pushed(self, session: SqlSession, text: str, tables: Sequence[TableUse]) -> Mapping[int, _Pushed]:
         """Return what to push to each table on Connect, by the offset of its name.
