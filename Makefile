@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup demo ui test test-long lint format interop options histories matrix simulate torture dist wheels versions indexes queries restarts endtoend bench bench-planning bench-indexes structure docs site lock clean
+.PHONY: help setup demo ui test test-long lint format interop options histories matrix simulate torture tpc dist wheels versions indexes queries restarts endtoend bench bench-planning bench-indexes structure docs site lock clean
 
 # Without the files of compiled code, each of the many processes compiles the project again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -91,6 +91,9 @@ indexes: setup ## Damage file indexes, look up every value in them, and hand tab
 queries: setup ## Compare random queries and writes on Spark with one process; SEED=1 COUNT=20000
 	$(BIN)/python -m tests.queries --seed $(SEED) --count $(COUNT)
 	RANDOM_STATEMENTS=100 $(BIN)/python -m pytest tests/spark/dml/test_random_statements.py
+
+tpc: setup ## Run the queries of TPC-H and TPC-DS on tables, on Spark and with DuckDB, and compare them with plain rows
+	$(BIN)/python -m tests.tpc
 
 restarts: setup ## Kill streaming queries at any step, start them again, and compare what they wrote; RESTARTS=500
 	$(BIN)/python -m tests.spark.stream.restarts --seed $(SEED) --count $(RESTARTS)
