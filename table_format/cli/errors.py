@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 import traceback
@@ -18,7 +19,7 @@ WRONG_USE: Final = 2
 """The exit code of a wrong command line."""
 
 
-class _PipeClosed(Exception):  # noqa: N818 - not an error
+class _PipeClosed(Exception):
     """The reader of the pipe, such as head, has closed it. Click would end the process as failed."""
 
 
@@ -60,6 +61,7 @@ class OneLineErrors(click.Group):
         **extra: Any,  # noqa: ANN401 - as click declares it
     ) -> Any:  # noqa: ANN401 - as click declares it
         """Run the program and exit the process. Without ``standalone_mode``, raise errors instead."""
+        _show_every_character()
         if not standalone_mode:
             return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
         try:
@@ -78,6 +80,13 @@ class OneLineErrors(click.Group):
             sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - open until the process ends
             code = 0
         sys.exit(code)
+
+
+def _show_every_character() -> None:
+    """Escape characters that the terminal does not have, instead of failing."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def fail(message: str, code: int) -> int:

@@ -288,3 +288,12 @@ def test_a_reader_that_closes_the_pipe_early_is_no_error(
     with os.fdopen(writing, "wb") as closed:
         done = subprocess.run(command, stdout=closed, stderr=subprocess.PIPE, check=False)
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_characters_that_the_terminal_does_not_have_are_escaped(shell: Shell) -> None:
+    shell("create", "shop.ünï", "--column", "中:STRING")
+    command = [sys.executable, "-m", "table_format.cli", "-w", str(shell.warehouse), "describe", "shop.ünï"]
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "\\u4e2d" in done.stdout
