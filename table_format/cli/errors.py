@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 import traceback
@@ -18,14 +19,33 @@ WRONG_USE: Final = 2
 """The exit code of a wrong command line."""
 
 
+class _PipeClosed(Exception):
+    """The reader of the pipe, such as head, has closed it. Click would end the process as failed."""
+
+
 class OneLineErrors(click.Group):
     """A group of commands that shows every error as one line."""
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,  # noqa: ANN401 - as click declares it
+    ) -> click.Context:
+        """Parse the arguments, which may show the help."""
+        try:
+            return super().make_context(info_name, args, parent, **extra)
+        except BrokenPipeError as error:
+            raise _PipeClosed from error
 
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - as click declares it
         """Run the command; errors of the library and of the system become errors of click."""
         try:
             return super().invoke(ctx)
-        except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
+        except BrokenPipeError as error:
+            raise _PipeClosed from error
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
         except Exception as error:
             if ctx.params.get("debug"):
@@ -41,6 +61,7 @@ class OneLineErrors(click.Group):
         **extra: Any,  # noqa: ANN401 - as click declares it
     ) -> Any:  # noqa: ANN401 - as click declares it
         """Run the program and exit the process. Without ``standalone_mode``, raise errors instead."""
+        _show_every_character()
         if not standalone_mode:
             return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
         try:
@@ -54,11 +75,18 @@ class OneLineErrors(click.Group):
             code = fail(error.format_message(), error.exit_code)
         except (click.Abort, KeyboardInterrupt):
             code = fail("stopped", FAILED)
-        except BrokenPipeError:
-            # The reader of the pipe, such as head, has closed it. Discard what is still buffered.
+        except _PipeClosed:
+            # Discard what is still buffered.
             sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - open until the process ends
             code = 0
         sys.exit(code)
+
+
+def _show_every_character() -> None:
+    """Escape characters that the terminal does not have, instead of failing."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def fail(message: str, code: int) -> int:

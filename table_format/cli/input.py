@@ -2,27 +2,37 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
+import io
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from csv import reader as csv_rows
 from dataclasses import dataclass
 from enum import StrEnum
+from io import BufferedReader
+from itertools import chain
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import Any, BinaryIO, Final
 
 import click
 import pyarrow as pa
 import pyarrow.csv as csv
-import pyarrow.json as json
 import pyarrow.parquet as pq
 import pyarrow.types as pt
 
+from table_format.cli.from_text import column_from_text
+from table_format.cli.json_lines import read_json_lines
 from table_format.cli.values import is_bytes
+from table_format.types import type_from_arrow
 
 BATCH_ROWS: Final = 65_536
+_HEAD_BYTES: Final = 65_536
+_CELL: Final = re.compile(
+    r"In CSV column #(?P<column>\d+): (?:Row #(?P<row>\d+): )?(?:CSV conversion error to [^:]*: )?(?P<reason>.*)",
+    re.DOTALL,
+)
 
 
 class InputFormat(StrEnum):
@@ -129,8 +139,11 @@ def read_file(
             case InputFormat.CSV:
                 found = _read_csv(file, wanted, delimiter)
             case InputFormat.JSONL:
-                found = _read_json_lines(file, name, wanted)
+                found = _read_json_lines(file, wanted)
             case InputFormat.PARQUET:
+                if not file.seekable():
+                    message = "Parquet cannot be read from a pipe; name the file itself"
+                    raise click.ClickException(message)
                 parquet = pq.ParquetFile(file)
                 return Rows(parquet.schema_arrow, _named(name, parquet.iter_batches(BATCH_ROWS)))
     by_name = {field.name: field for field in wanted}
@@ -140,12 +153,14 @@ def read_file(
     return Rows(schema, _named(name, converted))
 
 
-def _open(path: Path) -> pa.NativeFile:
-    """Open a file without Python's file objects.
+def _open(path: Path) -> BufferedReader | pa.NativeFile:
+    """Open a file without Python's file objects, except a named pipe, which Arrow cannot open.
 
     Arrow reads ahead in threads of its own. After an error, such a thread may call a Python file object while the
     process ends, which aborts the process.
     """
+    if path.is_fifo():
+        return path.open("rb")
     try:
         return pa.OSFile(str(path), "rb")
     except OSError as error:
@@ -157,78 +172,78 @@ def _open(path: Path) -> pa.NativeFile:
 
 
 def _read_csv(file: BinaryIO | pa.NativeFile, wanted: pa.Schema, delimiter: str) -> Rows:
-    # An empty field is null; a quoted empty field is an empty string.
-    reader = csv.open_csv(
-        file,  # type: ignore[arg-type]  # its stubs know no Arrow files
-        parse_options=csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
-        convert_options=csv.ConvertOptions(
-            column_types={f.name: _type_in_text(f.type) for f in wanted},
-            strings_can_be_null=True,
-            quoted_strings_can_be_null=False,
-            null_values=[""],
-        ),
-    )
-    return Rows(reader.schema, iter(reader))
+    if not isinstance(file, pa.NativeFile | BufferedReader):
+        file = BufferedReader(file)  # type: ignore[type-var]  # needs no more than to read bytes
+    names = _names(file, delimiter)
+    for field in wanted:
+        if field.name in names and pt.is_nested(field.type):
+            message = (
+                f"column '{field.name}' is {type_from_arrow(field.type)}: use JSON lines or Parquet instead of CSV"
+            )
+            raise click.ClickException(message)
+    plain = [field for field in wanted if not pt.is_nested(field.type)]
+    with _naming_cells(names):
+        # An empty field is null; a quoted empty field is an empty string.
+        reader = csv.open_csv(
+            file,  # type: ignore[arg-type]  # its stubs know no Arrow files
+            # With threads, errors have no row number, and the reader is hardly faster.
+            read_options=csv.ReadOptions(use_threads=False),
+            parse_options=csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+            convert_options=csv.ConvertOptions(
+                column_types={f.name: _type_in_text(f.type) for f in plain},
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=False,
+                null_values=[""],
+            ),
+        )
+    return Rows(reader.schema, _batches(reader, reader.schema.names))
 
 
-def _read_json_lines(file: BinaryIO | pa.NativeFile, name: str, wanted: pa.Schema) -> Rows:
-    types = pa.schema([pa.field(f.name, _type_in_json(name, f)) for f in wanted])
-    reader = json.open_json(
-        file,  # type: ignore[arg-type]  # its stubs know no Arrow files
-        parse_options=json.ParseOptions(explicit_schema=types, unexpected_field_behavior="infer"),
-    )
-    return Rows(reader.schema, iter(reader))
+def _batches(reader: csv.CSVStreamingReader, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    with _naming_cells(names):
+        yield from reader
+
+
+def _names(file: BufferedReader[Any] | pa.NativeFile, delimiter: str) -> Sequence[str]:
+    """Return the column names of a CSV file that has not been read yet."""
+    if isinstance(file, BufferedReader):
+        head = file.peek(_HEAD_BYTES)
+    else:
+        head = file.read(_HEAD_BYTES)
+        file.seek(0)
+    lines = io.StringIO(head.decode("utf-8-sig", "replace"), newline="")
+    return next(csv_rows(lines, delimiter=delimiter), ())
+
+
+@contextmanager
+def _naming_cells(names: Sequence[str]) -> Iterator[None]:
+    """Convert errors of Arrow about a cell of a CSV file to errors with the column and the row."""
+    try:
+        yield
+    except pa.ArrowInvalid as error:
+        found = _CELL.match(str(error))
+        if found is None or int(found["column"]) >= len(names):
+            raise
+        row = f"row {found['row']}, " if found["row"] else ""
+        message = f"{row}column '{names[int(found['column'])]}': {found['reason']}"
+        raise click.ClickException(message) from error
+
+
+def _read_json_lines(file: BinaryIO | pa.NativeFile, wanted: pa.Schema) -> Rows:
+    batches = read_json_lines(file, wanted)
+    first = next(batches, pa.RecordBatch.from_pylist([]))
+    return Rows(first.schema, chain([first], batches))
 
 
 def _type_in_text(data_type: pa.DataType) -> pa.DataType:
     return pa.string() if is_bytes(data_type) else data_type
 
 
-def _type_in_json(name: str, field: pa.Field) -> pa.DataType:
-    """Return the type with which Arrow reads the values. Types that it cannot read are read as text and converted."""
-    data_type: pa.DataType = field.type
-    if is_bytes(data_type) or pt.is_date(data_type) or pt.is_time(data_type):
-        return pa.string()
-    if _holds(data_type, lambda t: is_bytes(t) or pt.is_date(t) or pt.is_time(t) or pt.is_map(t)):
-        message = f"{name}: column '{field.name}' of type {data_type} cannot be loaded from JSON lines; use Parquet"
-        raise click.ClickException(message)
-    return data_type
-
-
-def _holds(data_type: pa.DataType, test: Callable[[pa.DataType], bool]) -> bool:
-    inner = (data_type.field(i).type for i in range(data_type.num_fields))
-    return test(data_type) or any(_holds(each, test) for each in inner)
-
-
 def _converted(batch: pa.RecordBatch, schema: pa.Schema) -> list[pa.Array]:
     return [
-        column if column.type == field.type else _from_text(field, column)
+        column if column.type == field.type else column_from_text(field, column)
         for column, field in zip(batch.columns, schema, strict=True)
     ]
-
-
-def _from_text(field: pa.Field, column: pa.Array) -> pa.Array:
-    if is_bytes(field.type):
-        values = [None if text is None else _bytes_of(field.name, text) for text in column.to_pylist()]
-        return _cast(pa.array(values, pa.binary()), field.type)
-    if pt.is_time(field.type):
-        # Arrow reads timestamps; take the time of day from them.
-        instants: pa.Array = pa.array([None if text is None else f"1970-01-01 {text}" for text in column.to_pylist()])
-        return _cast(instants.cast(pa.timestamp("us")).cast(pa.time64("us")), field.type)
-    return _cast(column, field.type)
-
-
-def _cast(column: pa.Array, data_type: pa.DataType) -> pa.Array:
-    converted: pa.Array = column.cast(data_type)
-    return converted
-
-
-def _bytes_of(column: str, text: str) -> bytes:
-    try:
-        return base64.b64decode(text, validate=True)
-    except binascii.Error as error:
-        message = f"column '{column}' holds bytes: expected Base64, found {text[:40]!r}"
-        raise click.ClickException(message) from error
 
 
 # --- errors ---------------------------------------------------------------------------------------------------------
@@ -244,6 +259,9 @@ def _naming(name: str) -> Iterator[None]:
     """Convert errors of Arrow about a file to errors with its name."""
     try:
         yield
+    except click.ClickException as error:
+        message = f"{name}: {error.message}"
+        raise click.ClickException(message) from error
     except pa.ArrowException as error:
         message = f"{name}: {error}"
         raise click.ClickException(message) from error

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
 import click
 
@@ -66,10 +66,15 @@ class Session:
     @property
     def local_warehouse(self) -> Path | None:
         """The warehouse as a local directory; ``None`` if it is in another store."""
-        parts = urlsplit(self.warehouse)
-        if parts.scheme in ("", "file"):
-            return Path(unquote(parts.path) if parts.scheme else self.warehouse)
-        return None
+        path = getattr(self._opened, "warehouse", None)
+        is_local = urlsplit(self.warehouse).scheme in ("", "file")
+        return Path(path) if is_local and isinstance(path, str) else None
+
+    @cached_property
+    def _opened(self) -> Catalog:
+        from table_format import load_catalog  # not at the top: help and completion of commands need no catalog
+
+        return load_catalog(self.settings)
 
     @cached_property
     def catalog(self) -> Catalog:
@@ -79,14 +84,11 @@ class Session:
             click.ClickException: the warehouse is a directory that does not exist.
             TableFormatError: the settings are wrong.
         """
-        from table_format import load_catalog  # not at the top: help and completion of commands need no catalog
-
-        catalog = load_catalog(self.settings)
         directory = self.local_warehouse
         if directory is not None and not directory.is_dir():
             message = f"warehouse '{self.warehouse}' does not exist; create it with: lakehouse -w {self.warehouse} init"
             raise click.ClickException(message)
-        return catalog
+        return self._opened
 
     def data_table(self, name: str) -> Table:
         """Return a table or a branch, but not a system table.

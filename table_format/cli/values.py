@@ -59,10 +59,16 @@ def plain(value: object) -> Plain:
         case datetime() | date() | time():
             return value.isoformat()
         case dict():
-            return {str(key): plain(each) for key, each in value.items()}
+            return {_name(key): plain(each) for key, each in value.items()}
         case list() | tuple():
             return [plain(each) for each in value]
     return str(value)
+
+
+def _name(key: object) -> str:
+    """Return the key of a map, or the name of a field, as the name in a JSON object."""
+    found = plain(key)
+    return found if isinstance(found, str) else json.dumps(found, ensure_ascii=False)
 
 
 def json_lines(batch: pa.RecordBatch) -> Iterator[str]:

@@ -29,8 +29,10 @@ from table_format.model.types import (
     DoubleType,
     FloatType,
     IntType,
+    LocalZonedTimestampType,
     SmallIntType,
     TimestampType,
+    TimeType,
     TinyIntType,
     VarBinaryType,
     VarCharType,
@@ -59,7 +61,6 @@ _FUNCTIONS: Final[Mapping[type[exp.Expr], tuple[str, tuple[str, ...], tuple[str,
     exp.Sub: ("subtract", ("this", "expression"), ()),
     exp.Mul: ("multiply", ("this", "expression"), ()),
     exp.Div: ("divide", ("this", "expression"), ()),
-    exp.Neg: ("negate", ("this",), ()),
     exp.EQ: ("equal", ("this", "expression"), ()),
     exp.NEQ: ("not_equal", ("this", "expression"), ()),
     exp.LT: ("less", ("this", "expression"), ()),
@@ -81,6 +82,8 @@ _FUNCTIONS: Final[Mapping[type[exp.Expr], tuple[str, tuple[str, ...], tuple[str,
     exp.Abs: ("abs", ("this",), ()),
     exp.Round: ("round", ("this",), ("decimals",)),
 }
+_MICROSECOND: Final = 1_000
+_MILLISECOND: Final = 1_000_000
 _MARKS: Final = frozenset({"safe", "typed", "_type", "coalesce"})
 """Arguments that the parser sets for its dialect, which have no effect."""
 
@@ -115,6 +118,7 @@ class _Binder:
             exp.HexString: lambda node: self._value(node, VarBinaryType()),
             exp.Boolean: lambda node: Constant(bool(node.this), BooleanType()),
             exp.Null: lambda _node: Constant(None, None),
+            exp.Neg: self._negated,
             exp.Paren: lambda node: self.bound(node.this),
             exp.Cast: self._cast,
             exp.Case: self._case,
@@ -166,14 +170,21 @@ class _Binder:
             raise ColumnNotFound(message)
         return ColumnOf(found[0], name)
 
+    def _negated(self, node: exp.Expr) -> Expression:
+        if isinstance(node.this, exp.Literal) and not node.this.is_string:
+            return self._number(f"-{node.this.this}")
+        return self._call("negate", (node.this,))
+
     def _literal(self, node: exp.Expr) -> Expression:
         if node.args.get("is_string"):
             return Constant(str(node.this), VarCharType())
-        text = str(node.this)
+        return self._number(str(node.this))
+
+    def _number(self, text: str) -> Expression:
         if "e" in text.lower():
             return Constant(float(text), DoubleType())
         number = Decimal(text)
-        if "." not in text and abs(number) < 2**63:
+        if "." not in text and -(2**63) <= number < 2**63:
             return Constant(int(number), BigIntType())
         scale = max(0, -int(number.as_tuple().exponent))
         digits = max(len(number.as_tuple().digits), scale)
@@ -182,7 +193,7 @@ class _Binder:
             raise self._error(message)
         return Constant(number, DecimalType(precision=max(digits, 1), scale=scale))
 
-    def _value(self, node: exp.Expr, data_type: DataType) -> Expression:
+    def _value(self, node: exp.Expr, data_type: DataType) -> Constant:
         try:
             return Constant(literal_value(node, data_type), data_type)
         except MisfitError as error:
@@ -191,14 +202,39 @@ class _Binder:
 
     def _cast(self, node: exp.Expr) -> Expression:
         self._check_arguments(node, "this", "to")
-        data_type = self._type(node.args["to"])
-        inner = node.this
-        if isinstance(inner, exp.Literal) and inner.is_string:
-            if isinstance(data_type, DateType):
-                return self._value(inner, data_type)
-            if isinstance(data_type, TimestampType):
-                return self._value(inner, TimestampType(9))
-        return CastTo(self.bound(inner), data_type)
+        if isinstance(node.this, exp.Literal) and node.this.is_string:
+            literal = self._moment(node)
+            if literal is not None:
+                return literal
+        return CastTo(self.bound(node.this), self._type(node.args["to"]))
+
+    def _moment(self, node: exp.Expr) -> Expression | None:
+        """Return the value of ``DATE '...'``, ``TIME '...'``, ``TIMESTAMP '...'`` or ``TIMESTAMP_LTZ '...'``."""
+        to = node.args["to"]
+        if to.this is exp.DType.DATE:
+            return self._value(node.this, DateType())
+        if to.this is exp.DType.TIME and not to.expressions:
+            return self._time_of_day(node)
+        if to.this is exp.DType.TIMESTAMPLTZ and not to.expressions:
+            return self._instant(node, LocalZonedTimestampType)
+        if to.this is exp.DType.TIMESTAMP:
+            found, wanted = self._instant(node.this, TimestampType), self._type(to)
+            return CastTo(found, wanted) if to.expressions else found
+        return None
+
+    def _instant(self, node: exp.Expr, kind: type[TimestampType | LocalZonedTimestampType]) -> Expression:
+        # Nanoseconds, which end in 2262, only if the text has them.
+        found = self._value(node, kind(9))
+        fine = isinstance(found.value, int) and found.value % _MICROSECOND
+        return found if fine else Constant(found.value, kind(6))
+
+    def _time_of_day(self, node: exp.Expr) -> Expression:
+        found = self._value(node, TimeType(3))
+        millis, rest = divmod(found.value, _MILLISECOND) if isinstance(found.value, int) else (0, 0)
+        if rest:
+            message = f"a TIME has at most three decimals, found {node.sql(dialect=FilterDialect)}"
+            raise self._error(message)
+        return Constant(millis, TimeType(3))
 
     def _type(self, node: exp.DataType) -> DataType:
         lengths = [int(str(part.this.this)) for part in node.expressions if isinstance(part, exp.DataTypeParam)]

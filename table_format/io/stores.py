@@ -54,7 +54,15 @@ def scheme_of(uri: str) -> str:
 
 
 def _local_path(uri: str) -> str:
-    return str(Path(without_scheme(uri) if uri.startswith("file:") else uri).absolute())
+    """Return a local path as an absolute path without ``..``, which may follow a link, and without a leading ``~``."""
+    path = Path(without_scheme(uri) if uri.startswith("file:") else uri)
+    if path.parts[:1] == ("~",):
+        path = Path.home().joinpath(*path.parts[1:])
+    path = path.absolute()
+    if ".." not in path.parts:
+        return str(path)
+    end = len(path.parts) - path.parts[::-1].index("..")
+    return str(Path(*path.parts[:end]).resolve().joinpath(*path.parts[end:]))
 
 
 STORES: Final = Registry(

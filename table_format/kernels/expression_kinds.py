@@ -2,13 +2,15 @@
 
 Numbers are converted to the wider kind, decimals exactly. Text, dates and numbers are never mixed. A cast is supported
 only if it works for every value of a kind; a FLOAT, for example, cannot be cast to text, which Java formats in its own
-way.
+way. As in SQL engines on Java, a DOUBLE has the decimal digits with which it is shown: 1.005 is rounded to 1.01.
 """
 
 from __future__ import annotations
 
+import math
 import typing
 from collections.abc import Callable, Mapping
+from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Final, TypeAlias
 
 import pyarrow as pa
@@ -24,6 +26,8 @@ DIGITS: Final = 76
 """The precision of the widest decimal in Arrow's arithmetic, twice that of columns."""
 
 _WHOLE_DIGITS: Final = 19
+_EXACT: Final = Context(prec=700, rounding=ROUND_HALF_UP)
+"""Has room for the digits of every DOUBLE."""
 
 
 def plain(array: pa.Array) -> pa.Array:
@@ -52,10 +56,38 @@ def numeric(*values: Value) -> tuple[Value, ...]:
             message = f"expected a number, found a value of the Arrow type {found}"
             raise InvalidExpression(message)
     if any(pa.types.is_floating(t) for t in known):
-        return tuple(v.cast(pa.float64()) for v in values)
+        return tuple(floating(v, pa.float64()) for v in values)
     if not any(pa.types.is_decimal(t) for t in known):
         return tuple(v.cast(pa.int64()) for v in values)
     return tuple(wide(v) for v in values)
+
+
+def floating(value: Value, target: pa.DataType, *, safe: bool = True) -> Value:
+    """Convert numbers to the nearest FLOAT or DOUBLE. If ``safe``, an integer that would be rounded is an error.
+
+    >>> floating(pa.scalar(Decimal("0.3")), pa.float64()).as_py()
+    0.3
+    """
+    if pa.types.is_decimal(value.type):
+        # Arrow divides by a power of ten, which misses the nearest value: 0.3 becomes 0.30000000000000004.
+        value = value.cast(pa.string())
+    return value.cast(target, safe=safe)
+
+
+def rounded_floats(value: Value, scale: int) -> Value:
+    """Round the decimal digits of FLOAT or DOUBLE values, half away from zero."""
+    return _each(value, value.type, lambda number: float(_rounded(number, scale)) if math.isfinite(number) else number)
+
+
+def _each(value: Value, target: pa.DataType, convert: Callable[[float], object]) -> Value:
+    if isinstance(value, pa.Scalar):
+        number = value.as_py()
+        return pa.scalar(None if number is None else convert(number), target)
+    return pa.array([None if number is None else convert(number) for number in value.to_pylist()], target)
+
+
+def _rounded(number: float, scale: int) -> Decimal:
+    return Decimal(repr(number)).quantize(Decimal(1).scaleb(-scale), context=_EXACT)
 
 
 def wide(value: Value) -> Value:
@@ -156,12 +188,26 @@ def cast(value: Value, data_type: DataType) -> Value:
         message = f"a cast from {described(value.type)} to {data_type} is not supported"
         raise InvalidExpression(message)
     if (found, wanted) == ("number", "number"):
+        if pa.types.is_floating(target):
+            return floating(value, target, safe=False)
+        if isinstance(data_type, DecimalType) and pa.types.is_floating(value.type):
+            return _floats_to_decimals(value, data_type)
         if isinstance(data_type, DecimalType) and pa.types.is_decimal(value.type):
             value = pc.round(wide(value), data_type.scale, round_mode="half_towards_infinity")
         elif pa.types.is_integer(target) and not pa.types.is_integer(value.type):
             value = pc.trunc(value)
         elif isinstance(data_type, DecimalType) and pa.types.is_integer(value.type):
             value = wide(value)
-        return value.cast(target, safe=not pa.types.is_floating(target))
+        return value.cast(target)
     # Casts of a timestamp to a date or to a coarser timestamp lose a part intentionally.
     return value.cast(target, safe=found not in ("timestamp", "date"))
+
+
+def _floats_to_decimals(value: Value, target: DecimalType) -> Value:
+    def convert(number: float) -> Decimal:
+        if not math.isfinite(number):
+            message = f"{number} cannot be cast to {target}"
+            raise InvalidExpression(message)
+        return _rounded(number, target.scale)
+
+    return _each(value, arrow_type(target), convert)

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from table_format.errors import InvalidExpression
-from table_format.kernels.expression_kinds import DIGITS, Value, alike, cast, numeric
+from table_format.kernels.expression_kinds import DIGITS, Value, alike, cast, floating, numeric, rounded_floats
 from table_format.kernels.values import array_of
 from table_format.model.arrow_calls import binary_join_element_wise, equal, fill_null, if_else, or_, repeat, utf8_length
 from table_format.model.expression import Call, CastTo, ColumnOf, Constant, Expression, columns_in
@@ -100,7 +100,7 @@ def _product(left: Value, right: Value) -> Value:
 
 def _divided(left: Value, right: Value) -> Value:
     left, right = numeric(left, right)
-    return pc.divide_checked(left.cast(pa.float64()), right.cast(pa.float64()))
+    return pc.divide_checked(floating(left, pa.float64()), floating(right, pa.float64()))
 
 
 def _rounded(value: Value, digits: Value | None = None) -> Value:
@@ -109,6 +109,8 @@ def _rounded(value: Value, digits: Value | None = None) -> Value:
     if not isinstance(places, int):
         message = "expected as the digits of ROUND a whole number that is the same for all rows"
         raise InvalidExpression(message)
+    if pa.types.is_floating(number.type):
+        return rounded_floats(number, places)
     return pc.round(number, places, round_mode="half_towards_infinity")
 
 

@@ -63,7 +63,7 @@ class Snapshot:
         parts = [
             f"id={self.id}",
             self.commit_kind.value,
-            f"time={_shown_time(self.time_millis)}",
+            f"time={shown_time(self.time_millis)}",
             f"total_record_count={self.total_record_count}",
             f"delta_record_count={self.delta_record_count}",
             f"schema_id={self.schema_id}",
@@ -92,7 +92,12 @@ class Snapshot:
         return sizes.get(name)
 
 
-def _shown_time(milliseconds: int) -> str:
+def shown_time(milliseconds: int) -> str:
+    """Return an epoch time as text.
+
+    >>> shown_time(1_500)
+    '1970-01-01T00:00:01.500+00:00'
+    """
     try:
         return datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat(timespec="milliseconds")
     except (OverflowError, ValueError, OSError):  # no time in a calendar

@@ -10,11 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
+from click.testing import CliRunner
 
 from table_format import Schema, load_catalog
 from table_format.catalog.filesystem import FileSystemCatalog
 from table_format.catalog.registry import CATALOGS, register_catalog
+from table_format.cli.program import lakehouse
 from table_format.errors import AlreadyExistsError, InvalidOption, UnsupportedFeature
 from table_format.io.memory import MemoryFileIO
 from table_format.io.stores import STORES, Store, register_store
@@ -33,6 +36,38 @@ def test_a_warehouse_is_a_path_or_a_file_url(tmp_path: Path, monkeypatch: pytest
         catalog = load_catalog({"warehouse": given})
         assert isinstance(catalog, FileSystemCatalog)
         assert catalog.warehouse == str(tmp_path / "w")
+
+
+@pytest.mark.parametrize(
+    ("given", "root"),
+    [
+        ("../w", "w"),
+        ("a/../../w/", "w"),
+        ("link/../w", "elsewhere/w"),
+        ("~/w", "home/w"),
+        ("~", "home"),
+        ("~other/w", "here/~other/w"),
+        ("a%20b", "here/a%20b"),
+        ("a b/é", "here/a b/é"),
+        ("a#b?c", "here/a#b?c"),
+        ("file:{}/a%20b#c", "a%20b#c"),
+    ],
+)
+def test_a_path_of_a_warehouse_means_what_it_means_to_a_shell(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str, root: str
+) -> None:
+    for name in ("here/a", "elsewhere/linked"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "here" / "link").symlink_to(tmp_path / "elsewhere" / "linked")
+    monkeypatch.chdir(tmp_path / "here")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    warehouse = given.format(tmp_path)
+    result = CliRunner().invoke(lakehouse, ["-w", warehouse, "init", "shop"])
+    assert result.exit_code == 0, result.output
+    assert (tmp_path / root / "shop.db").is_dir()
+    catalog = load_catalog({"warehouse": warehouse})
+    catalog.create_table("shop.t", Schema.from_arrow(pa.schema([("id", pa.int64())]))).append(pa.table({"id": [1]}))
+    assert CliRunner().invoke(lakehouse, ["-w", warehouse, "count", "shop.t"]).output == "1\n"
 
 
 @pytest.mark.parametrize(

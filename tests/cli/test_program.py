@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -274,3 +275,25 @@ def test_the_package_can_be_run_with_python_m(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "table_format.cli", "-w", str(tmp_path / "w"), "databases"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (1, "", 1)
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["scan", "--help"], ["tables"], ["scan", "shop.orders"]])
+def test_a_reader_that_closes_the_pipe_early_is_no_error(
+    shell: Shell, orders: Callable[..., Table], arguments: list[str]
+) -> None:
+    orders(3)
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-m", "table_format.cli", "-w", str(shell.warehouse), *arguments]
+    with os.fdopen(writing, "wb") as closed:
+        done = subprocess.run(command, stdout=closed, stderr=subprocess.PIPE, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_characters_that_the_terminal_does_not_have_are_escaped(shell: Shell) -> None:
+    shell("create", "shop.ünï", "--column", "中:STRING")
+    command = [sys.executable, "-m", "table_format.cli", "-w", str(shell.warehouse), "describe", "shop.ünï"]
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "\\u4e2d" in done.stdout

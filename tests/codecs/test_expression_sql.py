@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime
-from decimal import Decimal
+from datetime import UTC, date, datetime, time
+from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -89,6 +89,17 @@ def value(text: str) -> list[Any]:
         ("CAST(at AS TIMESTAMP(0))", [datetime(1970, 1, 1), datetime(1970, 1, 1, 0, 0, 1), None]),
         ("CAST(at AS DATE)", [date(1970, 1, 1), date(1970, 1, 1), None]),
         ("CAST(NULL AS INT) + 1", [None] * 3),
+        ("-9223372036854775808", [-(2**63)] * 3),
+        ("CAST(1.005e0 AS DECIMAL(10, 2))", [Decimal("1.01")] * 3),
+        ("CAST(f / 12 AS DECIMAL(10, 2))", [Decimal("0.13"), None, Decimal("0.17")]),
+        ("ROUND(1.005e0, 2)", [1.01] * 3),
+        ("ROUND(f, -1)", [0.0, None, 0.0]),
+        ("f + 0.3 = 1.8", [True, None, False]),
+        ("CAST('2020-01-01 00:00:00.123456' AS TIMESTAMP(3))", [datetime(2020, 1, 1, 0, 0, 0, 123_000)] * 3),
+        ("TIMESTAMP '9999-12-31 23:59:59'", [datetime(9999, 12, 31, 23, 59, 59)] * 3),
+        ("at < TIMESTAMP '1970-01-01 00:00:00.000000001'", [True, False, None]),
+        ("TIMESTAMP_LTZ '2020-01-01 01:00:00+01:00'", [datetime(2020, 1, 1, tzinfo=UTC)] * 3),
+        ("TIME '12:30:00.5'", [time(12, 30, 0, 500_000)] * 3),
     ],
 )
 def test_values_are_those_of_sql(text: str, expected: list[Any]) -> None:
@@ -116,6 +127,8 @@ def test_values_are_those_of_sql(text: str, expected: list[Any]) -> None:
         ("CAST(f AS STRING)", InvalidExpression, "from DOUBLE to STRING"),
         ("CAST(s AS INT)", InvalidExpression, "Failed to parse string: ''"),
         ("DATE '2024-02-30'", InvalidExpression, "a date of the calendar"),
+        ("TIME '12:00:00.0001'", InvalidExpression, "at most three decimals"),
+        ("CAST(CAST('NaN' AS DOUBLE) AS DECIMAL(5, 2))", InvalidExpression, "nan cannot be cast to DECIMAL"),
         ("10 / s.x", InvalidExpression, "divide by zero"),
         ("9223372036854775807 + t.i", InvalidExpression, "overflow"),
         ("s + 1", InvalidExpression, "expected a number"),
@@ -159,3 +172,18 @@ def test_a_case_expression_is_evaluated_for_each_row(numbers: list[int | None], 
     assert found == expected
     below = truths(parse_expression(f"x < {low}", {"target": ["x"]}), {column: pa.array(numbers, pa.int64())}, 0)
     assert below.to_pylist() == [x is not None and x < low for x in numbers]
+
+
+@given(st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**30), max_value=10**30, places=7))
+def test_a_decimal_becomes_the_nearest_double(number: Decimal) -> None:
+    text = f"{number:f}"
+    assert value(f"CAST({text} AS DOUBLE)") == [float(text)] * 3
+    assert value(f"CAST(0 AS DOUBLE) + {text}") == [float(text)] * 3
+
+
+@given(st.floats(-1e15, 1e15), st.integers(0, 6))
+def test_the_digits_of_a_double_are_rounded_half_away_from_zero(number: float, scale: int) -> None:
+    rounded = Decimal(repr(number)).quantize(Decimal(1).scaleb(-scale), rounding=ROUND_HALF_UP)
+    shown = f"CAST('{number!r}' AS DOUBLE)"
+    assert value(f"CAST({shown} AS DECIMAL(38, {scale}))") == [rounded] * 3
+    assert value(f"ROUND({shown}, {scale})") == [float(rounded)] * 3

@@ -31,7 +31,7 @@ NOT_READ: dict[tuple[str, str], frozenset[str]] = {
     ("1.4.2", "avro"): _MULTISET_OF_NUMBERS,
     ("0.9.0", "avro"): _MULTISET_OF_NUMBERS,
     # Of its own files, too, it reads other values: elements that are NOT NULL, and rows of nulls inside of others.
-    ("0.9.0", "parquet"): _MULTISET_OF_NUMBERS | {"a_strict", "a_r", "m_r", "bag", "r"},
+    ("0.9.0", "parquet"): _MULTISET_OF_NUMBERS | {"a_strict", "a_r", "m_r", "bag", "r", "r_strict", "a_r_strict"},
 }
 """Columns that a version of the real Paimon cannot read or write in a format."""
 

@@ -95,13 +95,14 @@ def changes_are_deltas(facts: TableFacts) -> bool:
 
 
 def check_files(table: Table) -> None:
-    """What is needed is there, and nothing is there that nothing reaches."""
+    """What is needed is there, nothing is there that nothing reaches, and the verification agrees."""
     found = Reachable(table)
     there = set(files_below(table.store.io, table.store.paths.root))
     missing = sorted(found.needed - there)
     assert not missing, "files are missing"
     left = sorted(there - found.needed - found.allowed)
     assert not left, "files are left that nothing reaches"
+    assert not table.current().verify().errors
 
 
 def files_below(io: FileIO, directory: str) -> Iterator[str]:

@@ -101,6 +101,7 @@ _ROW = RowType(
         DataField(106, "a", ArrayType(TimestampType(3))),
     )
 )
+_STRICT = RowType(fields=(DataField(109, "must", IntType(nullable=False)), DataField(110, "may", TEXT)))
 _PAIR = RowType(fields=(DataField(107, "k", IntType()), DataField(108, "v", TEXT)))
 
 NESTED: Final[dict[str, tuple[DataType, list[Any]]]] = {
@@ -123,6 +124,8 @@ NESTED: Final[dict[str, tuple[DataType, list[Any]]]] = {
     "m_a": (MapType(KEY, ArrayType(BigIntType())), [[("a", [1, None]), ("b", None), ("c", [])], [], [("d", [2])]]),
     "m_m": (MapType(KEY, MapType(KEY, IntType())), [[("a", [("b", 1)]), ("c", None)], [], [("d", [])]]),
     "m_r": (MapType(KEY, _PAIR), [[("a", {"k": 1, "v": "x"}), ("b", None)], [], [("c", {"k": None, "v": None})]]),
+    "r_strict": (_STRICT, [{"must": 1, "may": "a"}, {"must": -1, "may": None}, {"must": 0, "may": ""}]),
+    "a_r_strict": (ArrayType(_STRICT), [[{"must": 1, "may": "a"}, None], [], [{"must": -1, "may": None}]]),
     "bag": (MultisetType(KEY), [[("a", 2), ("b", 1)], [], [("", 7)]]),
     "bag_of_numbers": (MultisetType(IntType(nullable=False)), [[(1, 2)], [], [(-5, 1), (6, 3)]]),
     "r": (

@@ -26,6 +26,7 @@ from table_format.io.table_store import TableStore
 from table_format.metastore.expiry.branch_needs import branch_names
 from table_format.metastore.expiry.file_deletions import FileDeletions
 from table_format.metastore.expiry.unneeded import delete_unneeded, named_files
+from table_format.metastore.history.restored import restored
 from table_format.metastore.manifest.manifest_store import ManifestStore
 from table_format.metastore.references.tag_store import TagStore
 from table_format.metastore.schema.schema_store import SchemaStore
@@ -190,7 +191,7 @@ class BranchStore:
             # Copy the original bytes, with unknown members, unless the file is a later snapshot with a reused id.
             if decode_snapshot(data, path=path) == snapshot:
                 return data
-        return snapshot_bytes(snapshot, path=path)
+        return snapshot_bytes(restored(self._store, snapshot), path=path)
 
     def _discard(self, draft: str) -> None:
         with suppress(OSError):

@@ -6,7 +6,8 @@ does not change. Other writers must have stopped, because ids are reused.
 The reference removes first and then copies; a crash in between leaves the table without its latest rows, or without
 any. Here, the latest snapshot of the source appears in one step. Order of effects: 1 a notice announces the
 replacement, and the hint LATEST is deleted, so that every reader lists; 2 snapshots of the target that are newer than
-the source, or have replaced schemas, are deleted, newest first; 3 schemas are replaced; 4 the latest snapshot is
+the source, or have replaced schemas, are deleted, newest first, and so are long-lived changelogs that the source does
+not continue; 3 schemas are replaced; 4 the latest snapshot is
 written: from here on, the target has the state of the source; 5 the other snapshots are written, and, if the source
 does not continue a snapshot of the target, those before it are deleted; 6 tags are replaced; 7 the hints are written,
 and the notice is deleted; 8 files that nothing names any more are deleted. After each step, the target has the state of
@@ -33,6 +34,7 @@ from table_format.metastore.history.branches import BranchStore
 from table_format.metastore.manifest.manifest_store import ManifestStore
 from table_format.metastore.references.tag_store import TagStore
 from table_format.metastore.schema.schema_store import SchemaStore
+from table_format.metastore.snapshot.changelog_store import ChangelogStore
 from table_format.metastore.snapshot.snapshot_store import SnapshotStore
 from table_format.model.identifier import MAIN_BRANCH, check_name
 from table_format.model.snapshot import Snapshot
@@ -95,6 +97,7 @@ class _FastForward:
         joins = present is not None and present.is_same(self._first)
         self._apart = not joins or self._snapshots.rewriting.begins_apart()
         self._unrelated = tuple(i for i in self._snapshots.listed_ids() if i < self._first.id) if self._apart else ()
+        self._last_changelog = self._first.id if self._continues_changelogs() else 0
         self._new_schemas = _schema_files(source)
         self._old_schemas = {i: d for i, d in _schema_files(target).items() if i >= self._first.schema_id}
         if not self._new_schemas:
@@ -121,6 +124,7 @@ class _FastForward:
         self._snapshots.hints.delete_latest()
         replaced = tuple(i for i, data in self._old.items() if self._new.get(i) != data)
         self._remove_snapshots()  # 2
+        ChangelogStore(self._target).remove_after(self._last_changelog)
         self._replace_schemas()  # 3
         for snapshot_id in sorted(self._new, reverse=True):  # 4, 5
             self._replace(paths.snapshot(snapshot_id), self._old.get(snapshot_id), self._new[snapshot_id])
@@ -143,6 +147,11 @@ class _FastForward:
             unreadable=unreadable,
         )
 
+    def _continues_changelogs(self) -> bool:
+        """Return whether the first snapshot of the source is also one of the target, retained or expired."""
+        changelog = ChangelogStore(self._target).find(self._first.id)
+        return not self._apart or (changelog is not None and changelog.is_same(self._first))
+
     def _listed(self, first_id: int) -> list[int]:
         return [i for i in self._snapshots.listed_ids() if i >= first_id]
 
@@ -157,6 +166,8 @@ class _FastForward:
                 if (snapshot := self._snapshots.find(snapshot_id)) is not None:
                     yield snapshot
         yield from (tag.snapshot for name, tag in self._old_tags.items())
+        with suppress(CorruptionError):
+            yield from ChangelogStore(self._target).later_than(self._last_changelog)
 
     def _remove_snapshots(self) -> None:
         """Remove snapshots that must not be visible together with the schemas and the latest snapshot of the source."""

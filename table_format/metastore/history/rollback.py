@@ -26,6 +26,7 @@ from table_format.errors import AlreadyExistsError, ConflictError, CorruptionErr
 from table_format.io.table_store import TableStore
 from table_format.metastore.expiry.file_deletions import FileDeletions
 from table_format.metastore.expiry.unneeded import delete_unneeded, named_files
+from table_format.metastore.history.restored import restored
 from table_format.metastore.manifest.manifest_store import ManifestStore
 from table_format.metastore.references.completeness import missing_file
 from table_format.metastore.references.expired_reads import explaining_expiry
@@ -84,12 +85,12 @@ def rollback(store: TableStore, options: TableOptions, target: Snapshot) -> Roll
     named = named_files((*_later(store, target.id), *([replaced] if replaced else [])), manifests)
     if present is None:
         with suppress(AlreadyExistsError):  # another process rolls back to it
-            snapshots.create(target)  # 1
+            snapshots.create(restored(store, target))  # 1
     snapshots.hints.delete_latest()  # 2
     removed = _remove_snapshots(store, snapshots, target.id)  # 3
     if replaced is not None:
-        snapshots.replace(target)
-    changelogs = _remove_changelogs(store, target.id)  # 4
+        snapshots.replace(restored(store, target))
+    changelogs = ChangelogStore(store).remove_after(target.id)  # 4
     for name in later_tags:
         tags.remove(name)  # 5
     snapshots.notices.withdraw_after(target.id)  # 6
@@ -130,7 +131,7 @@ def _later(store: TableStore, target_id: int) -> Iterator[Snapshot]:
                     yield snapshot
     yield from (tag.snapshot for tag in TagStore(store).all().values() if tag.snapshot.id > target_id)
     with suppress(CorruptionError):
-        yield from (changelog for changelog in ChangelogStore(store).all() if changelog.id > target_id)
+        yield from ChangelogStore(store).later_than(target_id)
 
 
 def _remove_snapshots(store: TableStore, snapshots: SnapshotStore, target_id: int) -> tuple[int, ...]:
@@ -144,18 +145,3 @@ def _remove_snapshots(store: TableStore, snapshots: SnapshotStore, target_id: in
         removed += later
     message = f"{store.paths.snapshot_directory}: other writers keep committing; stop them and roll back again"
     raise ConflictError(message)
-
-
-def _remove_changelogs(store: TableStore, target_id: int) -> tuple[int, ...]:
-    changelogs = ChangelogStore(store)
-    ids = changelogs.ids()
-    later = [number for number in ids if number > target_id]
-    if later:
-        kept = [number for number in ids if number <= target_id]
-        if kept:
-            changelogs.hints.write_latest(kept[-1])
-        else:
-            changelogs.hints.write_latest_unknown()
-    for number in reversed(later):
-        changelogs.delete(number)
-    return tuple(later)

@@ -5,6 +5,7 @@ Entries contain partitions as bytes, and a table has few distinct ones, so each 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
@@ -94,9 +95,9 @@ class Partitions:
         return f"partition {{{', '.join(f'{field.name}={value!r}' for field, value in pairs)}}}"
 
     def matches(self, spec: PartitionSpec, partition: bytes) -> bool:
-        """Return whether the partition has the values of the spec."""
+        """Return whether the partition has the values of the spec. NaN equals itself, as in filters."""
         values = dict(zip((f.name for f in self.fields), self.values(partition), strict=True))
-        return all(values[name] == value for name, value in spec.items())
+        return all(values[name] == value or _is_nan(values[name], value) for name, value in spec.items())
 
     def predicate(self, specs: Sequence[PartitionSpec]) -> Predicate | None:
         """Return the condition that a partition matches one of the specs; ``None`` if all partitions match."""
@@ -122,6 +123,10 @@ class Partitions:
                 message = f"'{name}' is not a partition key; the partition keys are {keys}"
                 raise InvalidInputError(message)
             serialize_row((types[name],), (value,))
+
+
+def _is_nan(*values: InternalValue) -> bool:
+    return all(isinstance(value, float) and math.isnan(value) for value in values)
 
 
 def partition_stats(types: Sequence[DataType], partitions: Iterable[bytes]) -> SimpleStats:

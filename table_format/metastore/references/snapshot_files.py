@@ -61,7 +61,7 @@ def metadata_names(
 
 def without_changelog(snapshot: Snapshot) -> Snapshot:
     """Return the snapshot as a tag keeps it: without its changelog."""
-    return replace(snapshot, changelog_manifest_list=None, changelog_manifest_list_size=None)
+    return replace(snapshot, changelog_manifest_list=None, changelog_manifest_list_size=None, changelog_record_count=0)
 
 
 def as_changelog(snapshot: Snapshot, *, with_deltas: bool = True) -> Snapshot:

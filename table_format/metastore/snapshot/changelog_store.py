@@ -72,6 +72,10 @@ class ChangelogStore:
             if (found := self.find(changelog_id)) is not None:
                 yield found
 
+    def later_than(self, changelog_id: int) -> Iterator[Snapshot]:
+        """Yield the changelogs after an id; raises the same errors as ``find``."""
+        return (changelog for changelog in self.all() if changelog.id > changelog_id)
+
     def find(self, changelog_id: int) -> Snapshot | None:
         """Return the former snapshot with this id; ``None`` if its changelog is not kept.
 
@@ -100,6 +104,20 @@ class ChangelogStore:
     def delete(self, changelog_id: int) -> None:
         """Delete the changelog's file; do nothing if it does not exist."""
         self._files.delete(changelog_id)
+
+    def remove_after(self, changelog_id: int) -> tuple[int, ...]:
+        """Delete the changelogs after an id, newest first, and return their ids."""
+        ids = self.ids()
+        later = [number for number in ids if number > changelog_id]
+        if later:
+            kept = [number for number in ids if number <= changelog_id]
+            if kept:
+                self.hints.write_latest(kept[-1])
+            else:
+                self.hints.write_latest_unknown()
+        for number in reversed(later):
+            self.delete(number)
+        return tuple(later)
 
 
 @dataclass(frozen=True, slots=True)

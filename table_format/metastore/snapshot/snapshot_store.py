@@ -18,7 +18,7 @@ from table_format.metastore.numbered_files import NumberedFiles
 from table_format.metastore.snapshot.expiry_notices import ExpiryNotices
 from table_format.metastore.snapshot.hints import Hints
 from table_format.metastore.snapshot.rewriting_notice import RewritingNotice
-from table_format.model.snapshot import FIRST_SNAPSHOT_ID, Snapshot
+from table_format.model.snapshot import FIRST_SNAPSHOT_ID, Snapshot, shown_time
 
 _ROUNDS: Final = 8
 _WALK: Final = 16
@@ -263,7 +263,10 @@ class SnapshotStore:
     def _search(self, low: int, high: int, time_ms: int) -> Snapshot:
         found = self.load(low)
         if found.time_millis > time_ms:
-            message = f"no snapshot at or before {time_ms}: the earliest, {low}, has the time {found.time_millis}"
+            message = (
+                f"no snapshot at or before {shown_time(time_ms)}: the earliest, {low}, has the time "
+                f"{shown_time(found.time_millis)}"
+            )
             raise SnapshotNotFound(message)
         while low < high:
             middle = (low + high + 1) // 2

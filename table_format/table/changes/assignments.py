@@ -7,6 +7,7 @@ function gets the rows as a ``pyarrow.Table`` and returns one Arrow array; with 
 
 from __future__ import annotations
 
+import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -15,14 +16,14 @@ import pyarrow as pa
 
 from table_format.counted import counted
 from table_format.errors import ColumnNotFound, InvalidData, InvalidInputError
-from table_format.kernels.expression_kinds import plain
+from table_format.kernels.expression_kinds import floating, plain
 from table_format.kernels.expressions import Columns, evaluate, truths
 from table_format.model.arguments import refuse
 from table_format.model.arrow_calls import arrow_array, nulls, repeat
 from table_format.model.arrow_types import arrow_schema, arrow_type
 from table_format.model.expression import TARGET, ColumnOf, Expression, columns_in
 from table_format.model.schema import TableSchema
-from table_format.model.types import NESTED, DataField
+from table_format.model.types import NESTED, DataField, FloatingType
 from table_format.table.rows.casts import cast_column
 
 RowFunction: TypeAlias = Callable[[pa.Table], pa.Array | pa.ChunkedArray | pa.Scalar]
@@ -81,7 +82,7 @@ class Assignments:
         if isinstance(bound, pa.Scalar):
             return repeat(bound, count)
         if not callable(bound):
-            return cast_column(evaluate(bound, _columns(bound, relations), count), column.type, column.name)
+            return _assigned(evaluate(bound, _columns(bound, relations), count), column)
         found = bound(_function_input(relations))
         if isinstance(found, pa.Scalar):
             found = repeat(found, count)
@@ -114,13 +115,20 @@ def bind(values: Values, schema: TableSchema, scope: Scope) -> Assignments:
             expression = _parsed(value, scope)
             # The types of values can be checked without rows.
             empty = evaluate(expression, _columns(expression, _no_rows(scope)), 0)
-            cast_column(empty, column.type, column.name)
+            _assigned(empty, column)
             bound[name] = expression
         elif callable(value):
             bound[name] = value
         else:
             bound[name] = constant_of(value, column)
     return Assignments(schema, bound)
+
+
+def _assigned(values: pa.Array, column: DataField) -> pa.Array:
+    """Return values of an expression as values of a column. In SQL, ``0.1`` is a decimal, for a DOUBLE column too."""
+    if isinstance(column.type, FloatingType) and pa.types.is_decimal(values.type):
+        return typing.cast("pa.Array", floating(values, arrow_type(column.type)))
+    return cast_column(values, column.type, column.name)
 
 
 def bind_condition(text: str, scope: Scope) -> Condition:

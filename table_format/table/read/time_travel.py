@@ -112,7 +112,8 @@ def of_watermark(facts: TableFacts, watermark: int) -> Snapshot:
         if snapshot.watermark >= watermark:
             return snapshot
         highest = snapshot.watermark
-    message = f"no snapshot has a watermark of {watermark} or more; the highest is {highest}"
+    known = "none has a watermark" if highest is None else f"the highest is {highest}"
+    message = f"no snapshot has a watermark of {watermark} or more; {known}"
     raise SnapshotNotFound(message)
 
 

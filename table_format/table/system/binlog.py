@@ -112,7 +112,7 @@ def _packed(rows: pa.RecordBatch, fields: Sequence[DataField], *, pairs: bool) -
     starts = np.flatnonzero(~is_second)
     offsets = np.append(starts, kinds.size).astype(np.int32)
     schema = arrow_schema(binlog_fields(fields)[1:])
-    arrays = [list_array(pa.array(offsets), rows.column(f.name).cast(f.type.value_type), type=f.type) for f in schema]
+    arrays = [list_array(pa.array(offsets), rows.column(f.name), type=f.type) for f in schema]
     last_kinds = pa.array(kinds[offsets[1:] - 1], pa.int8())
     batch = pa.RecordBatch.from_arrays([*arrays, last_kinds], names=[*schema.names, VALUE_KIND.name])
     return kind_texts(batch, binlog_fields(fields)[1:])

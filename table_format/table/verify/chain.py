@@ -22,6 +22,7 @@ from table_format.model.bucket_id import BucketId
 from table_format.model.data_file import DataFileMeta
 from table_format.model.manifest import FileKind, IndexManifestEntry, ManifestEntry, ManifestFileMeta
 from table_format.model.snapshot import Snapshot
+from table_format.options.stream import ChangelogProducer
 from table_format.table.facts import TableFacts
 from table_format.table.verify.report import Finding, Severity
 
@@ -187,8 +188,9 @@ class _ChainReader:
                 self._read_rest(tag.snapshot)
 
     def read_changelogs(self) -> None:
-        """Check the changelogs that are kept longer than their snapshots."""
+        """Check the changelogs that are kept longer than their snapshots, as far as readers need them."""
         changelogs = ChangelogStore(self._facts.store)
+        reads_deltas = self._facts.options.stream.changelog_producer is ChangelogProducer.NONE
         ids = changelogs.ids()
         for number in ids:
             changelog = self._attempt("changelog", partial(changelogs.find, number))
@@ -198,7 +200,7 @@ class _ChainReader:
                 listed = (changelog.changelog_manifest_list, changelog.changelog_manifest_list_size)
                 for manifest in self._read_list(*listed):
                     self.chain.reach(self._entries(manifest))
-            elif changelog.delta_manifest_list:
+            elif changelog.delta_manifest_list and reads_deltas:
                 for manifest in self._read_list(changelog.delta_manifest_list, changelog.delta_manifest_list_size):
                     entries = self._entries(manifest)
                     self.chain.reach(e for e in entries if e.kind is FileKind.ADD and is_change(e))

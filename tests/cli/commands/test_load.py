@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
+from threading import Thread
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from table_format import Table
+from table_format import Schema, Table
 from tests.cli.commands.test_scan import all_types
 from tests.cli.conftest import Shell
+from tests.support import typed_rows
 
 CSV = "id,state,amount\n1,new,1.50\n2,,2.25\n"
 
@@ -124,7 +127,7 @@ def test_overwrite_replaces_rows(shell: Shell, orders: Callable[..., Table]) -> 
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
 def test_the_output_of_a_scan_is_loaded_unchanged(shell: Shell, tmp_path: Path, ending: str) -> None:
     all_types(shell)
-    nested = {"csv": ["l", "m"], "jsonl": ["m"], "parquet": []}[ending]
+    nested = {"csv": ["l", "m"], "jsonl": [], "parquet": []}[ending]
     columns = ",".join(name for name in shell.table("shop.types").schema.field_names if name not in nested)
     file = tmp_path / f"types.{ending}"
     shell("scan", "shop.types", "--columns", columns, "--output", str(file))
@@ -136,13 +139,47 @@ def test_the_output_of_a_scan_is_loaded_unchanged(shell: Shell, tmp_path: Path, 
     assert shell.table("shop.copy").scan().to_arrow().to_pylist() == arrow.to_pylist()
 
 
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_every_value_of_every_type_is_written_and_loaded(shell: Shell, tmp_path: Path, ending: str) -> None:
+    typed = typed_rows.SCALARS if ending == "csv" else typed_rows.columns("parquet")
+    fields = typed_rows.fields_of(typed)
+    written = typed_rows.rows_of(typed, fields)
+    for name in ("shop.first", "shop.second"):
+        shell.catalog.create_table(name, Schema(tuple(fields)))
+    shell.table("shop.first").append(written)
+    shell("scan", "shop.first", "--output", str(tmp_path / f"rows.{ending}"))
+    shell("load", "shop.second", str(tmp_path / f"rows.{ending}"))
+    found = shell.table("shop.second").scan().to_arrow()
+    for name in written.column_names:
+        assert str(found[name].to_pylist()) == str(written[name].to_pylist()), name
+
+
+def test_rows_are_read_from_a_named_pipe(shell: Shell, orders: Callable[..., Table], tmp_path: Path) -> None:
+    orders()
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writing = Thread(target=pipe.write_text, args=[CSV])
+    writing.start()
+    shell("load", "shop.orders", str(pipe), "--format", "csv")
+    writing.join()
+    assert len(rows(shell)) == 2
+
+
 @pytest.mark.parametrize(
     ("arguments", "text", "code", "said"),
     [
-        (["--format", "csv"], "id,state,amount\nx,,\n", 1, "-: "),
+        (["--format", "csv"], "id,state,amount\nx,,\n", 1, "-: row 2, column 'id': invalid value 'x'"),
+        (["--format", "csv"], "id,state,amount\n1,,\n2,,1.555\n", 1, "-: row 3, column 'amount': Rescaling"),
+        (["--format", "jsonl"], '{"id": 1}\n\n{"id": "x"}\n', 1, "line 3: column 'id' is BIGINT, which cannot hold"),
+        (["--format", "jsonl"], '{"id": 1.5}', 1, "which cannot hold 1.5"),
+        (["--format", "jsonl"], '{"id": 1, "id": 2}', 1, "line 1: not a JSON object: a name occurs twice"),
+        (["--format", "jsonl"], '{"id": 1, "state": "\\ud800"}', 1, "half of a surrogate pair"),
+        (["--format", "jsonl"], "[1]", 1, "line 1: expected a JSON object with the columns of a row, found [1]"),
+        (["--format", "jsonl"], '{"id": [1]}', 1, "line 1: column 'id' is BIGINT"),
+        (["--format", "jsonl"], "\n", 1, "-: the file is empty"),
         (["--format", "csv"], "id,state,amount,price\n1,,,2\n", 1, "price"),
         (["--format", "csv"], "", 1, "-: "),
-        (["--format", "jsonl"], "{", 1, "-: "),
+        (["--format", "jsonl"], "{", 1, "-: line 1: not a JSON object"),
         ([], CSV, 2, "add --format"),
         (["--format", "csv", "--partition", "dt=a"], CSV, 2, "requires --overwrite"),
         (["--format", "csv", "--identifier", "1"], CSV, 2, "requires --commit-user"),
@@ -165,3 +202,9 @@ def test_files_with_other_columns_are_refused(shell: Shell, orders: Callable[...
         "load", "shop.orders", str(tmp_path / "a.csv"), str(tmp_path / "b.csv")
     )
     assert shell.table("shop.orders").snapshots() == ()
+
+
+def test_a_nested_column_of_a_csv_file_is_refused_by_name(shell: Shell) -> None:
+    all_types(shell)
+    said = shell.error("load", "shop.types", "-", "--format", "csv", input="t,m\na,{}\n")
+    assert "column 'm' is MAP<STRING NOT NULL, INT>: use JSON lines or Parquet instead of CSV" in said

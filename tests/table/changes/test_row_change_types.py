@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from table_format import Insert, Schema, Table, Update
+from table_format import Insert, Schema, Table, Update, col
 from table_format.model.types import NESTED, DoubleType, FloatType
 from tests.support.tables import memory_warehouse
 from tests.support.typed_rows import columns, fields_of, rows_of
@@ -57,3 +59,24 @@ def test_rows_are_found_by_columns_of_every_type(column: str) -> None:
     source = pa.table({"key": values.unique().drop_null()})
     result = table.merge(source, {column: "key"}, when_matched=Update({"big": -1}))
     assert result.updated == len(values) - values.null_count
+
+
+@pytest.mark.parametrize("name", [f.name for f in FIELDS if not isinstance(f.type, NESTED) and f.name != "id"])
+def test_the_literal_with_which_a_filter_is_shown_is_a_value_of_an_update(name: str) -> None:
+    table = filled((), {})
+    # In SQL, -0.0 is a decimal, which has no negative zero.
+    for constant in {str(v): v for v in ROWS.column(name).drop_null().to_pylist() if str(v) != "-0.0"}.values():
+        shown = repr(col(name) == constant).partition("=")[2]
+        literal = f"{constant:f}" if isinstance(constant, Decimal) else shown  # 7E-18 is a DOUBLE
+        table.truncate()
+        table.append(ROWS.slice(7))
+        assert table.update({name: literal}).updated == 1
+        assert str(table.scan().to_arrow()[name][0].as_py()) == str(constant)
+
+
+def test_a_number_with_decimals_is_a_value_of_a_column_of_floats() -> None:
+    table = filled((), {})
+    table.update({"double_": "-0.3", "single": "CASE WHEN id > 2 THEN 0.1 ELSE -1.5 END"})
+    assert set(table.scan().to_arrow()["double_"].to_pylist()) == {-0.3}
+    singles = pa.array([-1.5, 0.1], pa.float32()).to_pylist()
+    assert sorted(set(table.scan().to_arrow()["single"].to_pylist())) == singles

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime
+from contextlib import suppress
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 
 import pyarrow as pa
@@ -32,6 +33,7 @@ from table_format.model.types import (
     VarCharType,
 )
 from table_format.table.rows.casts import cast_column
+from tests.support import typed_rows
 
 ROW = RowType(fields=(DataField(0, "x", IntType()), DataField(1, "y", VarCharType())))
 
@@ -43,6 +45,7 @@ ROW = RowType(fields=(DataField(0, "x", IntType()), DataField(1, "y", VarCharTyp
         (pa.array([1, 2], pa.int64()), SmallIntType()),
         (pa.array([7], pa.uint64()), IntType()),
         (pa.array([1.5, None, float("nan")], pa.float32()), DoubleType()),
+        (pa.array([1.5, None, float("-inf")], pa.float16()), FloatType()),
         (pa.array([1.5, float("nan")], pa.float64()), FloatType()),
         (pa.array([3], pa.int64()), DoubleType()),
         (pa.array([-12], pa.int64()), DecimalType(4, 2)),
@@ -151,3 +154,31 @@ def test_a_part_that_does_not_fit_is_named_by_its_path() -> None:
     array = pa.array([[{"x": 2**40, "y": "p"}]])
     with pytest.raises(InvalidData, match=r"column 'c\.element\.x' is INT"):
         cast_column(array, ArrayType(element=ROW), "c")
+
+
+ARROW_TYPES = [
+    *(pa.bool_(), pa.int8(), pa.uint8(), pa.int16(), pa.uint16(), pa.int32(), pa.uint32(), pa.int64(), pa.uint64()),
+    *(pa.float16(), pa.float32(), pa.float64(), pa.decimal32(3, 1), pa.decimal64(12, 2), pa.decimal256(60, 3)),
+    *(pa.string(), pa.large_string(), pa.string_view(), pa.binary(), pa.large_binary(), pa.binary_view(), pa.binary(1)),
+    *(pa.date32(), pa.date64(), pa.time32("s"), pa.time64("ns"), pa.duration("ms"), pa.month_day_nano_interval()),
+    *(pa.timestamp(unit, zone) for unit in ("s", "ms", "us", "ns") for zone in (None, "Asia/Tokyo")),
+    *(pa.dictionary(pa.int8(), pa.string()), pa.run_end_encoded(pa.int32(), pa.int8()), pa.null(), pa.uuid()),
+    *(pa.list_(pa.int8()), pa.list_(pa.int8(), 1), pa.large_list(pa.int8()), pa.list_view(pa.int8())),
+    *(pa.map_(pa.string(), pa.int8()), pa.struct([("x", pa.float16())]), pa.list_(pa.float16())),
+]
+
+
+@pytest.mark.parametrize("arrow", ARROW_TYPES, ids=str)
+def test_every_arrow_type_is_cast_to_or_refused_for_every_column_type(arrow: pa.DataType) -> None:
+    for data_type, _ in typed_rows.columns("parquet").values():
+        for array in (pa.nulls(2, arrow), pa.array([], arrow), _some(arrow)):
+            with suppress(InvalidData):
+                assert cast_column(array, data_type, "c").type == arrow_type(data_type)
+
+
+def _some(arrow: pa.DataType) -> pa.Array:
+    """One value of the type, if Python can write it."""
+    for value in (1, 1.5, Decimal(1), "a", b"a", date(2024, 1, 2), time(1), timedelta(1), [1], [1.5], [("a", 1)]):
+        with suppress(pa.ArrowException, TypeError, ValueError, AttributeError):
+            return pa.array([value, None], arrow)
+    return pa.nulls(1, arrow)

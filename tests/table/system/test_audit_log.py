@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from table_format import load_catalog
+from table_format import Schema, load_catalog
 from table_format.errors import ColumnNotFound, UnsupportedFeature
 from table_format.model.types import DataField, IntType
 from table_format.table.system.audit_log import AuditLogTable
@@ -20,6 +20,7 @@ from table_format.table.system.binlog import BinlogTable, packed
 from table_format.table.system.table import SystemTable
 from tests.support.golden import golden_case
 from tests.support.tables import keyed, memory_warehouse
+from tests.support.typed_rows import columns, fields_of, rows_of
 
 TITLES = {"audit_log": AuditLogTable, "binlog": BinlogTable}
 LOOKUP = ("pk_changelog__1.4.2", "db.cp_lookup")
@@ -137,3 +138,19 @@ def test_packing_does_not_depend_on_batches(kinds: list[int], cuts: list[int]) -
     assert found == [row for batch in packed([whole], fields) for row in _(batch)]
     assert [value for _, values in found for value in values] == list(range(len(kinds)))
     assert all(len(values) == 1 or (kind == "+U" and kinds[values[0]] == 1) for kind, values in found)
+
+
+@pytest.mark.parametrize("title", TITLES)
+@pytest.mark.parametrize("file_format", ["parquet", "orc", "avro"])
+def test_columns_of_every_type_are_shown_as_they_are(title: str, file_format: str) -> None:
+    typed = columns(file_format)
+    fields = fields_of(typed)
+    written = rows_of(typed, fields)
+    options = {"bucket": "1", "file.format": file_format}
+    warehouse = memory_warehouse()
+    warehouse.catalog.create_table("db.t", Schema(tuple(fields), primary_keys=("id",), options=options)).append(written)
+    shown = warehouse.catalog.load_table(f"db.t${title}").scan(options={"scan.snapshot-id": "1"}).to_arrow()
+    for name in written.column_names:
+        values = shown[name].to_pylist()
+        found = [value[0] for value in values] if title == "binlog" else values
+        assert str(found) == str(written[name].to_pylist()), name

@@ -336,6 +336,48 @@ def test_a_rollback_goes_back_to_what_only_a_tag_keeps(table: Table, target: int
     assert (ids(table), [s.id for s in table.snapshots()]) == ([1, 6], [1, 2])
 
 
+HISTORIES: dict[str, Callable[[Table], object]] = {
+    "rollback": lambda table: table.rollback_to("t1"),
+    "branch": lambda table: table.create_branch("b1", tag="t1"),
+    "fast-forward": lambda table: (table.create_branch("b1", tag="t1"), table.fast_forward("b1")),
+}
+
+
+@pytest.mark.parametrize("history", HISTORIES)
+@pytest.mark.parametrize("long_lived", [False, True])
+@pytest.mark.parametrize("producer", ["none", "input", "lookup", "full-compaction"])
+def test_a_history_that_begins_with_what_only_a_tag_keeps_is_whole(
+    warehouse: Warehouse, producer: str, long_lived: bool, history: str
+):
+    """The changelog of an expired snapshot was deleted with it, so nothing may name it any more."""
+    options = {"bucket": "1", "changelog-producer": producer}
+    if producer == "full-compaction":
+        options["full-compaction.delta-commits"] = "1"
+    if long_lived:
+        options |= {"changelog.num-retained.min": "50", "changelog.num-retained.max": "60"}
+    table = warehouse.table("c", primary_keys=["id"], options=options)
+    table.append(keyed([(1, "d", 1)]))
+    table.create_tag("t1")
+    for number in (2, 3):
+        table.append(keyed([(number, "d", number)]))
+    expire_all_but(table, 1)
+    HISTORIES[history](table)
+    found = warehouse.catalog.load_table("db.c$branch_b1") if history == "branch" else table
+    assert isinstance(found, Table)
+    assert ids(found) == [1]
+    assert found.verify(depth="rows").findings == ()
+    assert table.verify(depth="rows").findings == ()
+    first = found.snapshots()[0].id
+    stream = found.stream(options={"scan.mode": "from-snapshot", "scan.snapshot-id": str(first)})
+    found.append(keyed([(7, "d", 7)]))
+    read = []
+    while (plan := stream.next_plan()) is not None:
+        read += stream.to_arrow(plan)["id"].to_pylist()
+    assert read[-1] == 7
+    expire_all_but(found, 1)
+    assert found.verify(depth="rows").is_healthy
+
+
 def test_a_rollback_leaves_branches_and_consumers_alone(warehouse: Warehouse, table: Table):
     table.append(keyed([(3, "d", 3)]))
     table.create_tag("t3")

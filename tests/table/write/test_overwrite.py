@@ -7,8 +7,10 @@ from datetime import date
 import pyarrow as pa
 import pytest
 
+from table_format import Schema
 from table_format.errors import InvalidData, InvalidInputError
 from table_format.model.snapshot import CommitKind
+from tests.support import typed_rows
 from tests.support.tables import Warehouse, keyed, memory_warehouse, rows_of
 
 
@@ -101,3 +103,21 @@ def test_a_repeated_overwrite_lands_once(warehouse: Warehouse) -> None:
     table.append(keyed([(2, "a", 2)]))
     assert table.overwrite(keyed([(1, "a", 1)]), commit_user="job", identifier=3) == ()
     assert len(rows_of(table)) == 2
+
+
+@pytest.mark.parametrize("name", typed_rows.SCALARS)
+def test_a_partition_of_any_value_is_overwritten_and_dropped_by_its_value(warehouse: Warehouse, name: str) -> None:
+    data_type, given = typed_rows.SCALARS[name]
+    typed = {"v": (data_type, [v for v in {str(v): v for v in given}.values() if len(str(v)) < 100])}
+    fields = typed_rows.fields_of(typed)
+    rows = typed_rows.rows_of(typed, fields, len(typed["v"][1]) + 1)  # each value, and null
+    schema = Schema(tuple(fields), partition_keys=("v",), options={"partition.legacy-name": "false"})
+    table = warehouse.catalog.create_table("db.typed", schema)
+    table.append(rows)
+    for row, value in enumerate(rows.column("v")):
+        table.overwrite(pa.table({"id": pa.array([100 + row], pa.int32())}), partition={"v": value})
+        assert sorted(table.scan().to_arrow()["id"].to_pylist())[-1] == 100 + row
+        assert table.scan().count() == rows.num_rows
+    for row, value in enumerate(rows.column("v")):
+        table.drop_partitions([{"v": value}])
+        assert table.scan().count() == rows.num_rows - row - 1
