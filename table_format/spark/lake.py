@@ -48,7 +48,7 @@ from table_format.table.changes.row_changes import RowChanges
 from table_format.table.changes.statement_commit import StatementCommit
 from table_format.table.read.aggregates import ROW_COUNT, Aggregates, row_count
 from table_format.table.read.order_by import row_limit
-from table_format.table.rows.partition_values import partition_spec
+from table_format.table.rows.partition_values import written_partition
 from table_format.table.system.table import SystemTable
 from table_format.table.table import Table
 from table_format.table.upkeep.compaction_report import CompactionReport
@@ -244,7 +244,7 @@ class Lake:
             return ()
         replacing = mode == "overwrite"
         chosen = None if where is None else ChosenPartitions.of(self.spark, facts, where)
-        spec = None if partition is None else partition_spec(table.schema, partition)
+        spec = None if partition is None else written_partition(table.schema, partition)
         named = with_names_of_table(frame, facts)
         rows = named if spec is None else with_constants(named, table.schema, spec)
 
