@@ -45,14 +45,14 @@ def clean_one(visit: Visit, config: CleanConfig) -> Outcome:
 
 
 def _check(table: Table, config: CleanConfig) -> None:
-    if config.older_than_hours < 0:
-        message = f"older_than_hours {config.older_than_hours}: expected 0 or more"
-        raise InvalidInputError(message)
     if config.older_than_hours * HOUR_MS < GRACE_MS and not config.nobody_else_writes:
         message = (
             f"{table.identifier}: older_than_hours {config.older_than_hours}: younger files may belong to an active "
             f"writer; expected {GRACE_MS / HOUR_MS:.0f} or more, or nobody_else_writes"
         )
+        raise InvalidInputError(message)
+    if config.older_than_hours < 0:
+        message = f"older_than_hours {config.older_than_hours}: expected 0 or more"
         raise InvalidInputError(message)
 
 
