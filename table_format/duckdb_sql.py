@@ -23,13 +23,15 @@ if TYPE_CHECKING:
 CATALOG_NAME: Final = "paimon"
 """The first part of a three-part name."""
 
+_DEFAULT_DATABASE: Final = "default"
+
 _QUERIES: Final = ("SELECT", "EXPLAIN", "MULTI")
 """The kinds of statements that only read, in DuckDB's words. PIVOT is a MULTI."""
 _EXPLAINED: Final = re.compile(r"EXPLAIN\s+(ANALYZE\s+)?(\([^)]*\)\s*)?(SELECT|FROM|WITH|VALUES|TABLE|PIVOT|\()", re.I)
 
 
 def query(
-    catalog: Catalog, text: str, parameters: Mapping[str, object] | None = None, *, database: str = "default"
+    catalog: Catalog, text: str, parameters: Mapping[str, object] | None = None, *, database: str = _DEFAULT_DATABASE
 ) -> duckdb.DuckDBPyRelation:
     """Run one query in DuckDB's SQL and return a DuckDB relation. Each call opens its own connection.
 
@@ -44,18 +46,33 @@ def query(
     Raises:
         PackageMissing: duckdb is not installed.
         UnsupportedFeature: the statement is not a query; the message names it.
-        InvalidInputError: there is more than one statement, or a time cannot be parsed.
+        InvalidInputError: there is more than one statement, a time cannot be parsed, or the query does not name a
+            parameter.
         InvalidSql: a time travel clause or a hint cannot be parsed.
-        NotFoundError: there is no such table, snapshot or tag.
+        NotFoundError: there is no such database, table, snapshot or tag.
     """
+    if database != _DEFAULT_DATABASE and not catalog.database_exists(database):
+        catalog.list_tables(database)  # raises the error, with the nearest names
+    _check_parameters(text, parameters or {})
     views = _Views(require("duckdb").connect(":memory:"), catalog, database)
     tables = named_tables(text, parameters)
     travels = [table.travel for table in tables if table.travel is not None]
     _check_query(views.connection, edited(text, [Edit(travel.start, travel.end, "") for travel in travels]))
     plain = edited(text, views.edits(text, tables, parameters))
-    used = {name: value for name, value in (parameters or {}).items() if re.search(rf"\${re.escape(name)}\b", plain)}
+    used = {name: value for name, value in (parameters or {}).items() if _names(plain, name)}
     relation: duckdb.DuckDBPyRelation = views.connection.sql(plain, params=used or None)
     return relation
+
+
+def _names(text: str, parameter: str) -> bool:
+    return re.search(rf"\${re.escape(parameter)}\b", text) is not None
+
+
+def _check_parameters(text: str, parameters: Mapping[str, object]) -> None:
+    unused = [name for name in parameters if not _names(text, name)]
+    if unused:
+        message = f"the query does not name the parameters {', '.join(f'${name}' for name in unused)}; remove them"
+        raise InvalidInputError(message)
 
 
 def _check_query(connection: Any, text: str) -> None:  # noqa: ANN401 - a connection of DuckDB

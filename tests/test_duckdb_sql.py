@@ -11,6 +11,7 @@ import pytest
 from table_format import Schema, Table
 from table_format.duckdb_sql import query
 from table_format.errors import (
+    DatabaseNotFound,
     InvalidInputError,
     InvalidOption,
     InvalidSql,
@@ -152,6 +153,17 @@ def test_invalid_queries_are_refused(warehouse: Warehouse) -> None:
         query(warehouse.catalog, "SELECT * FROM db.t VERSION AS OF 1 /*+ OPTIONS('scan.version' = '2') */")
     with pytest.raises(SnapshotNotFound):
         query(warehouse.catalog, "SELECT * FROM db.t VERSION AS OF 99")
+
+
+def test_a_database_that_does_not_exist_is_named_with_the_nearest_name(warehouse: Warehouse) -> None:
+    with pytest.raises(DatabaseNotFound, match=r"database 'dbb' does not exist.*did you mean db"):
+        query(warehouse.catalog, "SELECT * FROM t", database="dbb")
+
+
+def test_a_parameter_that_the_query_does_not_name_is_refused(warehouse: Warehouse) -> None:
+    assert query(warehouse.catalog, "SELECT id FROM db.t WHERE id = $i", {"i": 1}).fetchall() == [(1,)]
+    with pytest.raises(InvalidInputError, match=r"does not name the parameters \$ii; remove"):
+        query(warehouse.catalog, "SELECT id FROM db.t WHERE id = $i", {"i": 1, "ii": 2})
 
 
 def test_a_missing_package_is_named(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:

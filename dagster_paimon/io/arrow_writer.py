@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 import pyarrow as pa
 
+from dagster_paimon.io.frame_columns import FrameColumns, columns_of_arrow
 from dagster_paimon.io.frame_writer import PLAIN, Handling, Messages
 from table_format import TableSchema
 from table_format.engine import TableFacts, TableWrite, is_repeatable, reader_of
 from table_format.engine.support import ROW_KIND_COLUMN, nulls
 from table_format.errors import InvalidData
-from table_format.types import DataField, arrow_type, fields_from_arrow
+from table_format.types import DataField, arrow_type
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,14 +29,18 @@ ArrowRows: TypeAlias = pa.Table | pa.RecordBatchReader | Restartable
 
 
 class ArrowWriter:
-    """Writes Arrow-compatible frames in this process."""
+    """Writes Arrow-compatible frames in this process.
 
-    def __init__(self, frame: ArrowRows) -> None:
+    The types of a frame without rows may have no meaning, because pandas cannot know them (``is_empty``).
+    """
+
+    def __init__(self, frame: ArrowRows, *, is_empty: bool = False) -> None:
         self._frame = frame
+        self._is_empty = is_empty
 
-    def fields(self) -> tuple[DataField, ...]:
+    def columns(self, table: Sequence[DataField]) -> FrameColumns:
         """See ``FrameWriter``."""
-        return fields_from_arrow(self._frame.schema)
+        return columns_of_arrow(self._frame.schema, table, fits=self._is_empty)
 
     @property
     def is_repeatable(self) -> bool:
@@ -44,7 +49,7 @@ class ArrowWriter:
 
     def write(self, facts: TableFacts, *, replacing: bool, handling: Handling = PLAIN) -> Messages:
         """See ``FrameWriter``."""
-        frame = self._frame
+        frame = pa.table({}) if self._is_empty else self._frame
         reader = frame.open() if isinstance(frame, Restartable) else reader_of(frame)
         writer = TableWrite(facts, replacing=replacing, shared=False)
         return writer.write(_with_missing(_handled(reader, handling), facts.schema))

@@ -2,8 +2,9 @@
 
 A step that crashes between its commit and its materialization event runs again, in the same run (retry policy) or in
 a run that continues it (re-execution from failure, automatic retry). All of them commit under the user
-``dagster:<first run>:<step>`` and look for a snapshot of this user before they write. A run that a user starts again,
-including "re-execute all", is new work and writes.
+``dagster:<first run>:<step>`` and look for a snapshot of this user before they write. An output with another name than
+``result`` adds this name, and a dynamic output its mapping key, because two outputs of a step may have one table. A run
+that a user starts again, including "re-execute all", is new work and writes.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ RUN_ID_PROPERTY: Final = "dagster.run_id"
 
 _CONTINUES: Final = ("dagster/is_resume_retry", "dagster/is_asset_resume_retry", "dagster/retry_number")
 _BACKFILL: Final = "dagster/backfill"
+_ONLY_OUTPUT: Final = "result"
+"""Dagster's name for the output of an op or an asset that has only one."""
 _CLOCKS_DIFFER_MS: Final = 3_600_000
 """The allowed clock difference between the machine that commits and the one that creates runs."""
 
@@ -95,10 +98,20 @@ def first_run_id(run: Run, runs: Runs) -> str:
     return current.run_id
 
 
+def output_name(step: str, name: str, mapping_key: str | None) -> str:
+    """Return the name of one output of a step, which no other output of the run has.
+
+    >>> output_name("shop__orders", "result", None), output_name("split", "days", "monday")
+    ('shop__orders', 'split:days[monday]')
+    """
+    named = step if name == _ONLY_OUTPUT else f"{step}:{name}"
+    return named if mapping_key is None else f"{named}[{mapping_key}]"
+
+
 def committer(
-    run: Run, runs: Runs, *, step: str, asset: str, partitions: tuple[str, ...], consumed: Mapping[str, int]
+    run: Run, runs: Runs, *, output: str, asset: str, partitions: tuple[str, ...], consumed: Mapping[str, int]
 ) -> Committer:
-    """Return the committer of one step's output. ``consumed`` has the snapshots that were read, by table."""
+    """Return the committer of one output (``output_name``). ``consumed`` has the snapshots that were read, by table."""
     properties = {
         RUN_ID_PROPERTY: run.run_id,
         "dagster.job": run.job_name,
@@ -110,7 +123,7 @@ def committer(
     first = first_run_id(run, runs)
     record = runs.get_run_record_by_id(first)
     since_ms = 0 if record is None else int(record.create_timestamp.timestamp() * 1000) - _CLOCKS_DIFFER_MS
-    return Committer(user=f"dagster:{first}:{step}", properties=properties, since_ms=since_ms)
+    return Committer(user=f"dagster:{first}:{output}", properties=properties, since_ms=since_ms)
 
 
 def _span(partitions: tuple[str, ...]) -> str:

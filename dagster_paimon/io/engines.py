@@ -13,6 +13,7 @@ from dagster_paimon.io.spark_writer import SparkWriter
 from dagster_paimon.resources.progress import Log
 from dagster_paimon.resources.spark import SparkResource
 from table_format.engine import reader_of
+from table_format.errors import InvalidData
 
 
 def writer_of(frame: object, spark: SparkResource, log: Log) -> FrameWriter:
@@ -26,7 +27,8 @@ def writer_of(frame: object, spark: SparkResource, log: Log) -> FrameWriter:
         return SparkWriter(frame, spark, log)
     rows = _as_arrow(frame)
     if rows is not None:
-        return ArrowWriter(rows)
+        is_pandas = frame_type_of(type(frame)) is FrameType.pandas
+        return ArrowWriter(rows, is_empty=is_pandas and isinstance(rows, pa.Table) and not rows.num_rows)
     message = f"an asset stored as a table must return a {known_types()}; found {type(frame).__name__}"
     raise TypeError(message)
 
@@ -42,9 +44,18 @@ def _as_arrow(frame: Any) -> ArrowRows | None:  # noqa: ANN401 - frames of packa
         case FrameType.pandas:
             return reader_of(frame).read_all()
         case FrameType.polars:
-            return cast("pa.Table", frame.to_arrow())
+            return _of_polars(frame)
         case FrameType.polars_lazy:
-            return cast("pa.Table", frame.collect().to_arrow())
+            return _of_polars(frame.collect())
         case FrameType.duckdb:
             return Restartable(frame.to_arrow_reader().schema, frame.to_arrow_reader)
     return pa.RecordBatchReader.from_stream(frame) if hasattr(frame, "__arrow_c_stream__") else None
+
+
+def _of_polars(frame: Any) -> pa.Table:  # noqa: ANN401 - polars may be missing
+    try:
+        return cast("pa.Table", frame.to_arrow())
+    except pa.ArrowException as error:
+        types = ", ".join(f"{name} {data_type}" for name, data_type in frame.schema.items())
+        message = f"a column of the polars frame ({types}) has a type that Arrow lacks, so cast it: {error}"
+        raise InvalidData(message) from error

@@ -44,6 +44,7 @@ def changes_for(
             continue
         current = known.get(field.name)
         if current is None:
+            _refuse_other_case(field, table, name)
             changes.append(_addition(field, policy, name))
         elif not can_widen(field.type, current.type):
             changes.append(_widening(current, field, policy, name))
@@ -94,6 +95,17 @@ def _described(table: TableSchema, change: SchemaChange) -> str:
         case SetOption(key=key, value=value):
             return f"{key} = {shown_option(key, value)}"
     return str(change)
+
+
+def _refuse_other_case(field: DataField, table: TableSchema, name: str) -> None:
+    """Refuse a new column that SQL engines cannot tell from one of the table."""
+    alike = [known for known in table.field_names if known.lower() == field.name.lower()]
+    if alike:
+        message = (
+            f"{name}: the frame has the column {field.name}, and the table has {alike[0]}, which differs in case only; "
+            "rename the column in the asset"
+        )
+        raise InvalidData(message)
 
 
 def _addition(field: DataField, policy: SchemaEvolution, name: str) -> AddColumn:

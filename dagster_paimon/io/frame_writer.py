@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol, TypeAlias
 
+from dagster_paimon.io.frame_columns import FrameColumns
 from dagster_paimon.io.tally import Tally
 from table_format.engine import CommitMessage, TableFacts
 from table_format.types import DataField
@@ -32,8 +33,8 @@ PLAIN: Final = Handling()
 class FrameWriter(Protocol):
     """A frame to write."""
 
-    def fields(self) -> tuple[DataField, ...]:
-        """The columns of the frame in types of the format."""
+    def columns(self, table: Sequence[DataField]) -> FrameColumns:
+        """Return the columns of the frame for a table with these columns, or for a new table."""
         ...
 
     @property
@@ -44,8 +45,3 @@ class FrameWriter(Protocol):
     def write(self, facts: TableFacts, *, replacing: bool, handling: Handling = PLAIN) -> Messages:
         """Write the rows to files: columns by name, missing ones as nulls, types cast to the table's."""
         ...
-
-
-def stored_fields(fields: Sequence[DataField], dropped: frozenset[str]) -> tuple[DataField, ...]:
-    """Return the columns of a frame that are stored."""
-    return tuple(field for field in fields if field.name not in dropped)

@@ -13,7 +13,7 @@ from dagster_paimon.io.partitions import Slice, condition_of, dimensions, slices
 from dagster_paimon.io.spec import WriteMode, WriteSpec
 from dagster_paimon.io.tally import PartitionRows, Tally
 from dagster_paimon.tables.measure import live_entries, partition_key
-from table_format import CommitKind, Predicate, Snapshot, Table
+from table_format import CommitKind, Predicate, Schema, Snapshot, TableSchema
 from table_format.engine import CommitMessage, FileKind, TableFacts
 from table_format.errors import InvalidData
 from table_format.types import AnyTimestampType, ArrayType, DataField, InternalValue
@@ -40,7 +40,7 @@ class RunPartitions:
     def of(
         cls,
         spec: WriteSpec,
-        table: Table,
+        table: Schema | TableSchema,
         frame: Sequence[DataField],
         keys: Iterable[str],
         definition: dg.PartitionsDefinition[Any] | None,
@@ -62,10 +62,10 @@ class RunPartitions:
         return cls(
             spec=spec,
             keys=listed,
-            slices=slices(spec.partition_expr, table.schema.fields, "partition_expr"),
-            are_partitions=set(spec.columns) <= set(table.schema.partition_keys),
+            slices=slices(spec.partition_expr, table.fields, "partition_expr"),
+            are_partitions=set(spec.columns) <= set(table.partition_keys),
             of_rows=slices(spec.row_partition, [_element(f) for f in frame], "paimon/row_partition"),
-            table_fields=tuple(f for f in table.schema.fields if f.name in spec.columns),
+            table_fields=tuple(f for f in table.fields if f.name in spec.columns),
             frame_fields=tuple(frame),
         )
 

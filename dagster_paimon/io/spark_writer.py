@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from dagster_paimon.io.frame_columns import FrameColumns, untyped_field
 from dagster_paimon.io.frame_writer import PLAIN, Handling, Messages
 from dagster_paimon.io.frames import SparkFrame
 from dagster_paimon.io.partitions import Slice, condition_of
@@ -32,11 +33,18 @@ class SparkWriter:
         self._spark = spark
         self._log = log
 
-    def fields(self) -> tuple[DataField, ...]:
+    def columns(self, table: Sequence[DataField]) -> FrameColumns:
         """See ``FrameWriter``."""
+        from pyspark.sql.types import NullType, StructType
+
         from table_format.spark.engine import fields_of_spark
 
-        return fields_of_spark(self._frame.schema)
+        known = {field.name: field for field in table}
+        schema = self._frame.schema
+        nulls = [field.name for field in schema if isinstance(field.dataType, NullType)]
+        typed = fields_of_spark(StructType([field for field in schema if field.name not in nulls]))
+        of_nulls = (known.get(name) or untyped_field(name) for name in nulls)
+        return FrameColumns((*typed, *of_nulls), frozenset(nulls) - known.keys())
 
     @property
     def is_repeatable(self) -> bool:

@@ -24,12 +24,13 @@ from dagster_paimon.io.evolution import (
     option_changes,
     other_buckets,
 )
-from dagster_paimon.io.frame_writer import FrameWriter, Handling, Messages, stored_fields
+from dagster_paimon.io.frame_columns import FrameColumns
+from dagster_paimon.io.frame_writer import FrameWriter, Handling, Messages
 from dagster_paimon.io.run_partitions import RunPartitions, partition_columns
 from dagster_paimon.io.spec import EmptyPartitions, WriteMode, WriteSpec
 from dagster_paimon.io.tally import PartitionRows
 from dagster_paimon.tables.measure import committed_by
-from table_format import Catalog, Identifier, Schema, Snapshot, SystemTable, Table
+from table_format import Catalog, Identifier, Schema, Snapshot, SystemTable, Table, TableSchema
 from table_format.engine import REPAIRED, BatchCommit, WriterTurns, check_deletable, replace_rows, write_and_commit
 from table_format.engine.support import ROW_KIND_COLUMN
 from table_format.errors import FileConflict, InvalidData, InvalidInputError
@@ -85,34 +86,37 @@ def write_output(
     changes_made: tuple[str, ...] = ()
     earlier: tuple[Snapshot, ...] = ()
     remark = None
-    columns = stored_fields(frame.fields(), spec.dropped)
+    columns = frame.columns(() if table is None else table.schema.fields)
     if spec.branch is not None:
         if table is None:
-            table = _created(catalog, spec, columns, definition, create=create)
+            table = _created(catalog, spec, columns, partitions, definition, create=create)
         ensure_branch(table, spec.branch)
         table = _existing(catalog, on_branch(spec.table, spec.branch))
     if table is None:
-        table = _created(catalog, spec, columns, definition, create=create)
+        table = _created(catalog, spec, columns, partitions, definition, create=create)
     else:
         earlier = committed_by(table.facts, who.user, since_ms=who.since_ms)
         if not earlier:
-            remark = other_buckets(table.schema, spec.options, name=spec.table)
+            remark = _remark(spec, table, columns)
             evolved = evolution if spec.widens is None else (_UPDATE if spec.widens else SchemaEvolution.error)
+            stored, partial_rows = columns.stored(spec.dropped), spec.mode is WriteMode.delete
             changes = (
-                *changes_for(table.schema, columns, evolved, name=spec.table, partial=spec.mode is WriteMode.delete),
+                *changes_for(table.schema, stored, evolved, name=spec.table, partial=partial_rows),
                 *option_changes(table.schema, spec.options),
                 *comment_changes(table.schema, spec.comments, spec.comment),
             )
             changes_made = described(table.schema, changes)
             table = catalog.alter_table(str(table.identifier), changes) if changes else table
-    of_run = RunPartitions.of(spec, table, frame.fields(), partitions, definition)
+    of_run = RunPartitions.of(spec, table.schema, columns.fields, partitions, definition)
     if earlier:
         rows = of_run.committed_rows(table.facts, earlier)
         return Written(table=table, snapshots=earlier, repeated=True, partition_rows=rows)
-    _check_mode(spec, table, of_run)
+    _check_mode(spec, table.schema, of_run)
+    if spec.mode is WriteMode.delete:
+        check_deletable(table.facts, "delete")
     tally = of_run.tally()
     kind = "-D" if spec.mode is WriteMode.delete else None
-    handling = Handling(kind=kind, tally=tally, dropped=spec.dropped)
+    handling = Handling(kind=kind, tally=tally, dropped=spec.dropped | columns.untyped)
     snapshots = _write_and_commit(table, spec, frame, handling, who, of_run)
     rows = tally.result() if tally is not None else of_run.committed_rows(table.facts, snapshots)
     return Written(table=table, snapshots=snapshots, schema_changes=changes_made, remark=remark, partition_rows=rows)
@@ -131,7 +135,8 @@ def _existing(catalog: Catalog, name: str) -> Table | None:
 def _created(
     catalog: Catalog,
     spec: WriteSpec,
-    fields: Sequence[DataField],
+    columns: FrameColumns,
+    partitions: Sequence[str],
     definition: dg.PartitionsDefinition[Any] | None,
     *,
     create: bool,
@@ -139,6 +144,14 @@ def _created(
     if not create:
         message = f"{spec.table} does not exist and create_tables is off; create the table, or set create_tables"
         raise InvalidInputError(message)
+    untyped = columns.untyped - spec.dropped
+    if untyped:
+        message = (
+            f"{spec.table} does not exist, and the frame holds only nulls in {', '.join(sorted(untyped))}, so their "
+            "types are unknown; cast these columns in the asset"
+        )
+        raise InvalidData(message)
+    fields = columns.stored(spec.dropped)
     schema = Schema(
         fields=tuple(_described(f, spec.comments.get(f.name)) for f in fields if f.name != ROW_KIND_COLUMN),
         partition_keys=partition_columns(spec, fields, definition),
@@ -146,8 +159,17 @@ def _created(
         options=spec.options,
         comment=spec.comment,
     )
+    # A table that the run cannot write to would also be an obstacle to the corrected asset.
+    _check_mode(spec, schema, RunPartitions.of(spec, schema, columns.fields, partitions, definition))
     catalog.create_database(Identifier.parse(spec.table).database, ignore_if_exists=True)
     return catalog.create_table(spec.table, schema, ignore_if_exists=True)
+
+
+def _remark(spec: WriteSpec, table: Table, columns: FrameColumns) -> str | None:
+    untyped = sorted(columns.untyped - spec.dropped)
+    of_nulls = f"{spec.table}: not added, because the frame holds only nulls in them: {', '.join(untyped)}"
+    found = [other_buckets(table.schema, spec.options, name=spec.table), of_nulls if untyped else None]
+    return "; ".join(filter(None, found)) or None
 
 
 def _described(field: DataField, comment: str | None) -> DataField:
@@ -155,8 +177,8 @@ def _described(field: DataField, comment: str | None) -> DataField:
     return DataField(field.id, field.name, field.type.with_nullable(True), comment or field.description)
 
 
-def _check_mode(spec: WriteSpec, table: Table, of_run: RunPartitions) -> None:
-    keys = table.schema.primary_keys
+def _check_mode(spec: WriteSpec, table: Schema | TableSchema, of_run: RunPartitions) -> None:
+    keys = table.primary_keys
     problem = None
     if spec.mode is WriteMode.upsert and not keys:
         problem = "upsert needs a table with a primary key; set paimon/primary_key before the table is created"
@@ -170,7 +192,7 @@ def _check_mode(spec: WriteSpec, table: Table, of_run: RunPartitions) -> None:
         if spec.partition_expr is None:
             problem = "overwrite_partition needs partition_expr, the column of the Dagster partition"
         elif not of_run.are_partitions and keys:
-            found = ", ".join(table.schema.partition_keys) or "none"
+            found = ", ".join(table.partition_keys) or "none"
             problem = (
                 f"overwrite_partition replaces rows by {', '.join(spec.columns)}, but the partition keys are: {found}; "
                 "a table with a primary key is replaced by whole partitions, so partition it by "
@@ -179,8 +201,6 @@ def _check_mode(spec: WriteSpec, table: Table, of_run: RunPartitions) -> None:
     if problem:
         message = f"{spec.table}: {problem}"
         raise InvalidInputError(message)
-    if spec.mode is WriteMode.delete:
-        check_deletable(table.facts, "delete")
 
 
 def _write_and_commit(

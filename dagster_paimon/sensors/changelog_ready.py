@@ -11,6 +11,7 @@ import dagster as dg
 from dagster_paimon.reporting.metadata import data_version
 from dagster_paimon.resources.lakehouse import LakehouseCatalog
 from dagster_paimon.sensors.requested_runs import Outcome, now_ms, outcome, pause_ms
+from dagster_paimon.sensors.tick_errors import reading_cursor
 from table_format import CommitKind, Snapshot, Table
 from table_format.counted import counted
 from table_format.engine import CHANGELOG, changes_mode, changes_of
@@ -105,7 +106,8 @@ def changelog_ready_sensor(
     )
     def sensor(context: dg.SensorEvaluationContext, lakehouse: LakehouseCatalog) -> dg.SensorResult:
         """Compare the position of the consumer with the snapshots of the table."""
-        last = _Requested(**json.loads(context.cursor or "{}"))
+        with reading_cursor():
+            last = _Requested(**json.loads(context.cursor or "{}"))
         now = now_ms()
         try:
             opened = lakehouse.table(table)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol, TypeAlias
 
 from dagster_paimon.reporting.metadata import snapshot_fingerprint
+from dagster_paimon.sensors.tick_errors import reading_cursor
 from table_format import Snapshot
 
 TRAIL_LENGTH: Final = 20
@@ -120,9 +121,14 @@ def encode_cursor(trails: Mapping[str, Trail]) -> str:
 
 
 def decode_cursor(text: str | None) -> dict[str, Trail]:
-    """Return the trails in a cursor. An empty cursor has none."""
-    stored: dict[str, list[tuple[int, str]]] = json.loads(text) if text else {}
-    return {
-        table: tuple(ReportedSnapshot(int(number), str(fingerprint)) for number, fingerprint in trail)
-        for table, trail in stored.items()
-    }
+    """Return the trails in a cursor. An empty cursor has none.
+
+    Raises:
+        InvalidInputError: the cursor cannot be decoded.
+    """
+    with reading_cursor():
+        stored: dict[str, list[tuple[int, str]]] = json.loads(text) if text else {}
+        return {
+            table: tuple(ReportedSnapshot(int(number), str(fingerprint)) for number, fingerprint in trail)
+            for table, trail in stored.items()
+        }

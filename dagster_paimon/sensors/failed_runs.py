@@ -20,10 +20,11 @@ from dagster_paimon.maintenance.requests import MAINTAINS_TAG
 from dagster_paimon.reporting.metadata import listed
 from dagster_paimon.resources.lakehouse import LakehouseCatalog, table_name
 from dagster_paimon.sensors.table_assets import asset_of_table
+from dagster_paimon.sensors.tick_errors import reading_cursor, unreadable
 from dagster_paimon.tables.selection import TableNames, TableSelection
 from table_format import OrphanReport
 from table_format.counted import counted
-from table_format.errors import ConflictError, TableNotFound
+from table_format.errors import TableFormatError, TableNotFound
 
 _ENDED_BADLY: Final = (dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED)
 _AT_WORK: Final = (dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.CANCELING)
@@ -96,9 +97,10 @@ def run_failure_cleanup(
 
 def _decoded(context: dg.SensorEvaluationContext) -> _Seen:
     """Decode the cursor. A new sensor checks the runs that end from now on."""
-    stored: dict[str, Any] = json.loads(context.cursor) if context.cursor else {}
-    since = stored.get("since", datetime.now(UTC).timestamp() if context.cursor is None else 0.0)
-    return _Seen(since, tuple(stored.get("done", ())))
+    with reading_cursor():
+        stored: dict[str, Any] = json.loads(context.cursor) if context.cursor else {}
+        since = stored.get("since", datetime.now(UTC).timestamp() if context.cursor is None else 0.0)
+        return _Seen(since, tuple(stored.get("done", ())))
 
 
 def _ended_badly(instance: dg.DagsterInstance, seen: _Seen) -> list[dg.RunRecord]:
@@ -159,8 +161,8 @@ def _cleaned(
         report = table.remove_orphan_files(older_than_ms=ended_ms + 1, dry_run=not delete, nobody_else_writes=True)
     except TableNotFound:
         return [], f"{name} was dropped since"
-    except ConflictError as error:
-        return [], f"{name}: {error}"
+    except TableFormatError as error:
+        return [], unreadable(context, name, error)
     committed = [s.id for s in table.snapshots() if s.properties.get("dagster.run_id") == run_id]
     branches = [branch for branch in table.branches() if run_id in branch or run_id[:8] in branch]
     what = _what(report, deleted=delete)

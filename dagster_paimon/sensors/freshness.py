@@ -10,10 +10,11 @@ from dagster_paimon.reporting.metadata import data_version
 from dagster_paimon.resources.lakehouse import LakehouseCatalog
 from dagster_paimon.sensors.requested_runs import now_ms
 from dagster_paimon.sensors.table_assets import asset_of_table
+from dagster_paimon.sensors.tick_errors import reading_cursor, unreadable
 from dagster_paimon.tables.data_age import FRESHNESS, FRESHNESS_CHECK, allowed_age, data_age
 from dagster_paimon.tables.selection import TableNames, TableSelection
 from table_format.counted import counted
-from table_format.errors import TableNotFound
+from table_format.errors import TableFormatError, TableNotFound
 
 
 def freshness_sensor(
@@ -40,10 +41,12 @@ def freshness_sensor(
     )
     def sensor(context: dg.SensorEvaluationContext, lakehouse: LakehouseCatalog) -> dg.SensorResult:
         """Compare the time of the last commit of each table with the current time."""
-        seen: dict[str, str] = json.loads(context.cursor or "{}")
+        with reading_cursor():
+            seen: dict[str, str] = dict(json.loads(context.cursor or "{}"))
         states: dict[str, str] = {}
         evaluations: list[dg.AssetCheckEvaluation] = []
         late: list[str] = []
+        failed: list[str] = []
         now = now_ms()
         for table in selected.names(lakehouse.catalog()):
             asset = asset_of_table(context, table)
@@ -53,6 +56,10 @@ def freshness_sensor(
             try:
                 found = data_age(lakehouse.table(table).facts, limit, now_ms=now)
             except TableNotFound:
+                continue
+            except TableFormatError as error:
+                failed.append(unreadable(context, table, error))
+                states |= {table: seen[table]} if table in seen else {}
                 continue
             version = data_version(found.snapshot).value if found.snapshot else "none"
             states[table] = f"{found.is_fresh} {version}"
@@ -70,7 +77,7 @@ def freshness_sensor(
                     )
                 )
         reported = f"reported {len(evaluations)} of {counted(len(states), 'table')}"
-        note = f"{reported}; late: {'; '.join(late)}" if late else f"{reported}; none is late"
+        note = "; ".join([reported, f"late: {'; '.join(late)}" if late else "none is late", *failed])
         return dg.SensorResult(skip_reason=dg.SkipReason(note), asset_events=evaluations, cursor=json.dumps(states))
 
     return sensor

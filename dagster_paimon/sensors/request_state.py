@@ -9,6 +9,7 @@ from typing import Any
 
 from dagster_paimon.sensors.cursor import ReportedSnapshot
 from dagster_paimon.sensors.followed_column import Looked
+from dagster_paimon.sensors.tick_errors import reading_cursor
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,18 +59,19 @@ def encode_state(state: RequestState) -> str:
 
 def decode_state(cursor: str | None) -> RequestState:
     """Decode the state in a cursor. An empty cursor is the initial state."""
-    stored: dict[str, Any] = json.loads(cursor) if cursor else {}
-    return RequestState(
-        trails={
-            table: tuple(
-                Looked(ReportedSnapshot(number, fingerprint), None if keys is None else frozenset(keys))
-                for number, fingerprint, keys in trail
-            )
-            for table, trail in stored.get("trails", {}).items()
-        },
-        waiting=frozenset(stored.get("waiting", ())),
-        requests=tuple(RequestedRun(run_key, tuple(keys), ms) for run_key, keys, ms in stored.get("requests", ())),
-        failures=stored.get("failures", 0),
-        not_before_ms=stored.get("not_before_ms", 0),
-        rounds=stored.get("rounds", 0),
-    )
+    with reading_cursor():
+        stored: dict[str, Any] = json.loads(cursor) if cursor else {}
+        return RequestState(
+            trails={
+                table: tuple(
+                    Looked(ReportedSnapshot(number, fingerprint), None if keys is None else frozenset(keys))
+                    for number, fingerprint, keys in trail
+                )
+                for table, trail in stored.get("trails", {}).items()
+            },
+            waiting=frozenset(stored.get("waiting", ())),
+            requests=tuple(RequestedRun(run_key, tuple(keys), ms) for run_key, keys, ms in stored.get("requests", ())),
+            failures=stored.get("failures", 0),
+            not_before_ms=stored.get("not_before_ms", 0),
+            rounds=stored.get("rounds", 0),
+        )

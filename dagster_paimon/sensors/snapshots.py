@@ -17,20 +17,21 @@ from dagster_paimon.reporting.metadata import changelog_rows, data_version, list
 from dagster_paimon.resources.lakehouse import LakehouseCatalog
 from dagster_paimon.sensors.cursor import NewSnapshots, decode_cursor, encode_cursor, follow
 from dagster_paimon.sensors.table_assets import TableAsset, asset_of_table
+from dagster_paimon.sensors.tick_errors import unreadable
 from dagster_paimon.tables.measure import partition_key
 from dagster_paimon.tables.partition_keys import keys_of_values
 from dagster_paimon.tables.selection import TableNames, TableSelection
 from table_format import CommitKind, Snapshot
 from table_format.counted import counted
 from table_format.engine import FileKind, TableFacts
-from table_format.errors import TableNotFound
+from table_format.errors import TableFormatError, TableNotFound
 
 EVENTS_PER_TICK: Final = 100
 _RUN_ID: Final = "dagster.run_id"
 _WITHOUT_CHANGES: Final = (CommitKind.COMPACT, CommitKind.ANALYZE)
 
 Event: TypeAlias = dg.AssetMaterialization | dg.AssetObservation
-Values: TypeAlias = tuple[str, ...]
+Values: TypeAlias = tuple[str | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,16 +70,23 @@ def snapshot_sensor(
         notes: list[str] = []
         additions: list[dg.AddDynamicPartitionsRequest] = []
         for table in selected.names(lakehouse.catalog()):
+            limit = EVENTS_PER_TICK - len(events)
+            if limit <= 0:
+                notes.append(f"{table} waits for the next tick")
+                continue
+            asset = asset_of_table(context, table)
             try:
                 facts = lakehouse.table(table).facts
+                # The limit counts snapshots, not events: a snapshot is always reported completely.
+                new = follow(trails.get(table, ()), facts.snapshots, limit=limit)
+                found = [event for change in _changes(facts, new) for event in _events(context, asset, facts, change)]
             except TableNotFound:
                 notes.append(f"{table} does not exist")
                 continue
-            # The limit counts snapshots, not events: a snapshot is always reported completely.
-            new = follow(trails.get(table, ()), facts.snapshots, limit=max(EVENTS_PER_TICK - len(events), 0))
+            except TableFormatError as error:
+                notes.append(unreadable(context, table, error))
+                continue
             trails[table] = new.trail
-            asset = asset_of_table(context, table)
-            found = [event for change in _changes(facts, new) for event in _events(context, asset, facts, change)]
             events += found
             additions += _new_dynamic_partitions(context, asset, found)
             notes.append(_note(table, new, found))
@@ -127,7 +135,7 @@ def _changed_rows(facts: TableFacts, snapshot: Snapshot) -> Mapping[Values, int]
     rows: Counter[Values] = Counter()
     for entry in changed:
         values = zip(facts.schema.partition_fields, facts.partitions.values(entry.partition), strict=True)
-        key = tuple(partition_key(field, value) for field, value in values)
+        key = tuple(None if value is None else partition_key(field, value) for field, value in values)
         rows[key] += entry.file.row_count if entry.kind is FileKind.ADD else -entry.file.row_count
     return rows
 
@@ -167,8 +175,9 @@ def _event(
 
 def _metadata(facts: TableFacts, change: _Change) -> dict[str, Any]:
     snapshot, columns = change.snapshot, facts.schema.partition_keys
-    named = (
-        ", ".join(f"{c}={v}" for c, v in zip(columns, values, strict=True)) for values in sorted(change.rows or ())
+    named = sorted(
+        ", ".join(f"{c}={'null' if v is None else v}" for c, v in zip(columns, values, strict=True))
+        for values in change.rows or ()
     )
     return {
         "paimon/snapshot_id": snapshot.id,
@@ -193,7 +202,10 @@ def _partition_rows(
         return {}
     found: Counter[str] = Counter()
     for values, rows in change.rows.items():
-        key = _dagster_key(asset, {dimension: values[at] for dimension, at in positions.items()}, context.instance)
+        by_dimension = {dimension: value for dimension, at in positions.items() if (value := values[at])}
+        if len(by_dimension) < len(positions):
+            continue  # neither null nor an empty text is a partition of Dagster
+        key = _dagster_key(asset, by_dimension, context.instance)
         if key is not None:
             found[key] += rows
     return dict(found)

@@ -11,8 +11,10 @@ import dagster as dg
 from dagster_paimon.reporting.metadata import data_version
 from dagster_paimon.resources.lakehouse import LakehouseCatalog
 from dagster_paimon.sensors.requested_runs import Outcome, now_ms, outcome, pause_ms
+from dagster_paimon.sensors.tick_errors import reading_cursor, unreadable
 from dagster_paimon.tables.selection import TableSelection
 from table_format import Table
+from table_format.errors import TableFormatError
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +37,9 @@ class Watched:
 
 def decode_watched(cursor: str | None) -> dict[str, Watched]:
     """Decode the tables in a cursor. A cursor of an earlier release has only their states."""
-    stored = json.loads(cursor or "{}")
-    return {name: Watched(state=one) if isinstance(one, str) else Watched(**one) for name, one in stored.items()}
+    with reading_cursor():
+        stored = json.loads(cursor or "{}")
+        return {name: Watched(state=one) if isinstance(one, str) else Watched(**one) for name, one in stored.items()}
 
 
 def encode_watched(watched: Mapping[str, Watched]) -> str:
@@ -67,7 +70,12 @@ def requests_for_tables(
     requested = False
     for name in selection.existing(lakehouse.catalog()):
         before = _after_last_run(context, name, known.get(name, Watched()), notes, work=work)
-        watched[name], request = decide(name, lakehouse.table(name), before)
+        try:
+            watched[name], request = decide(name, lakehouse.table(name), before)
+        except TableFormatError as error:
+            watched[name] = before
+            notes.append(unreadable(context, name, error))
+            continue
         if request is not None:
             requested = True
             yield request

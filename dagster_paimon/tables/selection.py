@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 from typing import Final, TypeAlias
 
 from table_format import Catalog
+from table_format.engine.support import arguments
 from table_format.errors import InvalidInputError
 
 TableNames: TypeAlias = str | Sequence[str]
@@ -32,7 +33,7 @@ class TableSelection:
         >>> TableSelection.of("shop.*")
         TableSelection(patterns=('shop.*',))
         """
-        patterns = (tables,) if isinstance(tables, str) else tuple(tables)
+        patterns = arguments.name_or_names(tables, "tables")
         for pattern in patterns:
             if pattern != "*" and "." not in pattern:
                 message = f"'{pattern}' is not a table name; expected database.table, a pattern such as shop.*, or *"

@@ -177,7 +177,10 @@ def _type_from_arrow(arrow: pa.DataType, nullable: bool, ids: Iterator[int], whe
         return MapType(key=key, value=value, nullable=nullable)
     if pa.types.is_struct(arrow):
         return RowType(fields=tuple(_field_from_arrow(f, ids) for f in arrow), nullable=nullable)
-    message = f"column '{where}': the Arrow type {arrow} has no counterpart in the table format; cast the column first"
+    problem = f"the Arrow type {arrow} has no counterpart in the table format"
+    if pa.types.is_null(arrow):
+        problem = "there are only nulls, so the type is unknown"
+    message = f"column '{where}': {problem}; cast the column first"
     raise InvalidSchema(message)
 
 

@@ -49,7 +49,7 @@ from table_format.table.changes.row_changes import RowChanges
 from table_format.table.changes.statement_commit import StatementCommit
 from table_format.table.read.aggregates import ROW_COUNT, Aggregates, row_count
 from table_format.table.read.order_by import row_limit
-from table_format.table.rows.partition_values import partition_spec
+from table_format.table.rows.partition_values import written_partition
 from table_format.table.system.table import SystemTable
 from table_format.table.table import Table
 from table_format.table.upkeep.compaction_report import CompactionReport
@@ -238,7 +238,7 @@ class Lake:
         rows = with_names_of_table(frame, facts)
         publish = partial(commit.commit, identifier=identifier, watermark=watermark, properties=properties)
         if mode == "overwrite":
-            spec = None if partition is None else partition_spec(table.schema, partition)
+            spec = None if partition is None else written_partition(table.schema, partition)
             rows = rows if spec is None else with_constants(rows, table.schema, spec)
             chosen = spec if where is None else ChosenPartitions.of(self.spark, facts, where)
             publish = partial(

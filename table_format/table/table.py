@@ -36,7 +36,7 @@ from table_format.table.read.order_by import row_limit
 from table_format.table.read.scan import Scan, columns_argument
 from table_format.table.read.stream import StreamScan
 from table_format.table.rows.input import Rows
-from table_format.table.rows.partition_values import partition_spec, rows_of_partition
+from table_format.table.rows.partition_values import partition_spec, rows_of_partition, written_partition
 from table_format.table.upkeep.history_methods import HistoryMethods
 from table_format.table.upkeep.upkeep_methods import UpkeepMethods
 from table_format.table.verify.verify_methods import VerifyMethods
@@ -338,7 +338,7 @@ primary key: id, day; partitioned by: day; dynamic options: scan.snapshot-id=1)
         if identifier is not None and commit.is_committed(identifier):
             return ()
         with facts.blaming_old_columns():
-            spec = None if partition is None else partition_spec(facts.schema, partition)
+            spec = None if partition is None else written_partition(facts.schema, partition)
 
         def write() -> Messages:
             with facts.blaming_old_columns():

@@ -10,11 +10,24 @@ from table_format.kernels.values import array_of
 from table_format.model.arguments import shown, text
 from table_format.model.column_names import no_such_column
 from table_format.model.condition import Condition, Filter
-from table_format.model.filter_text import value_text
-from table_format.model.predicate import And, Compare, In, IsNull, Like, Literal, Not, Or, Predicate, columns_of
+from table_format.model.filter_text import name_text, value_text
+from table_format.model.predicate import (
+    And,
+    Compare,
+    CompareOp,
+    In,
+    IsNull,
+    Like,
+    Literal,
+    Not,
+    Or,
+    Predicate,
+    columns_of,
+)
 from table_format.model.types import DataField, DataType, InternalValue
 
 _PREDICATES: Final = (And, Compare, In, IsNull, Like, Literal, Not, Or)
+_FUNCTIONS: Final = (CompareOp.STARTS_WITH, CompareOp.ENDS_WITH, CompareOp.CONTAINS)
 
 
 def bound_filter(condition: Filter | None, fields: Sequence[DataField]) -> Predicate | None:
@@ -77,15 +90,16 @@ def _text(predicate: Predicate, types: Mapping[str, DataType]) -> str:
         case Not(part):
             return f"NOT ({_text(part, types)})"
         case Compare(column, op, value):
-            return f"{column} {op.value} {_literal(value, types.get(column))}"
+            name, shown = name_text(column), _literal(value, types.get(column))
+            return f"{op.value}({name}, {shown})" if op in _FUNCTIONS else f"{name} {op.value} {shown}"
         case In(column, values):
-            return f"{column} IN ({', '.join(_literal(value, types.get(column)) for value in values)})"
+            return f"{name_text(column)} IN ({', '.join(_literal(value, types.get(column)) for value in values)})"
         case Like(column, pattern):
-            return f"{column} LIKE {value_text(pattern)}"
+            return f"{name_text(column)} LIKE {value_text(pattern)}"
         case IsNull(column):
-            return f"{column} IS NULL"
+            return f"{name_text(column)} IS NULL"
         case Literal(value):
-            return "unknown" if value is None else str(value).lower()
+            return "NULL" if value is None else str(value).upper()
 
 
 def _inner(predicate: Predicate, types: Mapping[str, DataType]) -> str:

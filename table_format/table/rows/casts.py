@@ -71,6 +71,8 @@ def _lossless(array: pa.Array, target: pa.DataType) -> pa.Array | None:
         if pa.types.is_integer(array.type) and pa.types.is_decimal(target):
             # Arrow requires room for every number of the source type; only the actual numbers need it.
             array = array.cast(pa.decimal128(_INTEGER_DIGITS, 0))
+        if pa.types.is_float16(array.type):
+            array = array.cast(pa.float32())  # Arrow cannot compare the numbers below
         cast = array.cast(target)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         return None

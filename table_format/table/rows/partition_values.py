@@ -14,24 +14,35 @@ from table_format.model.arguments import mappings, refuse, shown
 from table_format.model.arrow_calls import arrow_array
 from table_format.model.arrow_types import arrow_type
 from table_format.model.schema import TableSchema
-from table_format.model.types import DataField
+from table_format.model.types import DataField, InternalValue
+from table_format.options.files import PARTITION_DEFAULT_NAME
 from table_format.table.rows.casts import cast_column
 from table_format.table.rows.input import Rows, reader_of
 
 
 def partition_spec(schema: TableSchema, partition: Mapping[str, object]) -> PartitionSpec:
-    """Return the internal values of some or all partition columns. Text is accepted for any type.
+    """Return the internal values of some or all partition columns, to select partitions. Text is accepted for any type.
+
+    The directory name of a null, ``partition.default-name``, selects null, as in Apache Paimon.
 
     Raises:
         InvalidInputError: a column is not a partition column.
         InvalidData: a value does not fit its column.
     """
-    if not isinstance(partition, Mapping):
-        refuse("partition", "a mapping of partition columns to values", partition)
+    name_of_null = PARTITION_DEFAULT_NAME.read(schema.options)
     return {
-        name: values_of(_array_of(_partition_field(schema, name), value), schema.field(name).type)[0]
-        for name, value in partition.items()
+        name: None if value == name_of_null else _internal(_partition_field(schema, name), value)
+        for name, value in _as_mapping(partition).items()
     }
+
+
+def written_partition(schema: TableSchema, partition: Mapping[str, object]) -> PartitionSpec:
+    """Return the internal values of the partition that rows are written to. A text is always a value.
+
+    Raises:
+        InvalidInputError, InvalidData: as for ``partition_spec``.
+    """
+    return {name: _internal(_partition_field(schema, name), value) for name, value in _as_mapping(partition).items()}
 
 
 def partition_filter(
@@ -56,12 +67,11 @@ def rows_of_partition(data: Rows, schema: TableSchema, partition: Mapping[str, o
     Raises:
         InvalidInputError, InvalidData: as for ``partition_spec``.
     """
-    if not isinstance(partition, Mapping):
-        refuse("partition", "a mapping of partition columns to values", partition)
+    given = _as_mapping(partition)
     reader = reader_of(data)
     constants = {
         name: _array_of(_partition_field(schema, name), value)[0]
-        for name, value in partition.items()
+        for name, value in given.items()
         if name not in reader.schema.names
     }
     if not constants:
@@ -76,6 +86,16 @@ def rows_of_partition(data: Rows, schema: TableSchema, partition: Mapping[str, o
         for batch in reader
     )
     return pa.RecordBatchReader.from_batches(extended, batches)
+
+
+def _as_mapping(partition: Mapping[str, object]) -> Mapping[str, object]:
+    if not isinstance(partition, Mapping):
+        refuse("partition", "a mapping of partition columns to values", partition)
+    return partition
+
+
+def _internal(field: DataField, value: object) -> InternalValue:
+    return values_of(_array_of(field, value), field.type)[0]
 
 
 def _partition_field(schema: TableSchema, name: str) -> DataField:

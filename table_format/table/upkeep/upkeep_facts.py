@@ -49,7 +49,7 @@ def upkeep_facts(facts: TableFacts) -> UpkeepFacts:
         is_keyed=facts.schema.is_primary_key_table,
         local_now_ms=local_now_ms,
         buckets=on_latest(facts.snapshots, lambda latest: tuple(_buckets(facts, latest))),
-        files_without_indexes=index_coverage(facts).differing if facts.options.file_index.columns else {},
+        files_without_indexes=index_coverage(facts).differing,
         old_partitions=_old_partitions(facts, local_now_ms),
         due_tags=due_tags(facts.store, facts.options),
         expired_tags=expire_tags(facts.store, facts.options, dry_run=True),

@@ -58,7 +58,7 @@ def test_the_snapshot_records_its_run_and_inputs() -> None:
     who = committer(
         run,
         History(FIRST),
-        step="dwd__orders",
+        output="dwd__orders",
         asset="dwd/orders",
         partitions=("2026-01-01", "2026-01-02"),
         consumed={"ods.orders_cdc": 7},

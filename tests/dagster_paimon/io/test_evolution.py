@@ -52,6 +52,7 @@ def test_a_frame_causes_only_the_necessary_schema_changes(
         ("add_columns", fields(id=BigIntType(), amount=WIDE), "amount.*DECIMAL.10, 2.*wider DECIMAL.12, 2.*widen"),
         ("widen", fields(id=BigIntType(), amount=VarCharType()), "neither holds every value"),
         ("widen", fields(amount=NARROW), "lacks id"),
+        ("widen", fields(id=BigIntType(), Amount=NARROW), "column Amount, and the table has amount.*case only.*rename"),
     ],
 )
 def test_the_error_names_a_schema_change_that_the_policy_forbids(

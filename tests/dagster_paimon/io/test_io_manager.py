@@ -5,6 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import dagster as dg
+import duckdb
+import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 
@@ -85,6 +88,68 @@ def test_a_day_without_rows_becomes_empty(project: Project) -> None:
     assert len(project.table("shop.sales").snapshots()) == 2
 
 
+EMPTY_DAYS = {
+    "pandas, columns only": lambda: pd.DataFrame(columns=["id", "amount", "dt"]),
+    "pandas, empty lists": lambda: pd.DataFrame({"id": [], "amount": [], "dt": []}),
+    "pandas, no columns": pd.DataFrame,
+    "pandas, filtered": lambda: sales("2026-01-02", 1).to_pandas().query("id > 9"),
+    "polars": lambda: pl.DataFrame({"id": [], "amount": [], "dt": []}),
+    "pyarrow": lambda: pa.table({"id": [], "amount": [], "dt": []}),
+    "duckdb": lambda: duckdb.sql("SELECT NULL AS id, NULL AS amount, '2026-01-02' AS dt WHERE false"),
+}
+
+
+@pytest.mark.parametrize("make", EMPTY_DAYS.values(), ids=EMPTY_DAYS.keys())
+def test_a_day_becomes_empty_with_every_kind_of_frame_without_rows(project: Project, make: Any) -> None:
+    first = [sales(day, 1) for day in ("2026-01-01", "2026-01-02")]
+    for day, frame in zip(("2026-01-01", "2026-01-02"), first, strict=True):
+        project.run(a_frame_of_a_day(frame), days=day)
+    project.run(a_frame_of_a_day(make()), days="2026-01-02")
+    assert project.rows("shop.sales") == first[0].to_pylist()
+    assert project.table("shop.sales").schema.id == 0
+
+
+def a_frame_of_a_day(frame: Any) -> dg.AssetsDefinition:
+    @dg.asset(key=["shop", "sales"], partitions_def=DAYS, io_manager_key="paimon_io", metadata={"partition_expr": "dt"})
+    def daily_sales() -> Any:
+        return frame
+
+    return daily_sales
+
+
+@pytest.mark.parametrize("to_frame", [pa.Table.to_pandas, pl.from_arrow, lambda table: table], ids=["pd", "pl", "pa"])
+def test_a_column_may_hold_only_nulls_on_some_days(project: Project, to_frame: Any) -> None:
+    project.run(a_daily_asset(lambda day: sales(day, 1)), days="2026-01-01")
+    nulls = to_frame(pa.table({"id": [0], "amount": pa.nulls(1), "dt": ["2026-01-02"], "note": pa.nulls(1)}))
+    project.run(a_frame_of_a_day(nulls), days="2026-01-02")
+    assert [row["amount"] for row in project.rows("shop.sales")] == [1, None]
+    assert project.table("shop.sales").schema.field_names == ("id", "amount", "dt")
+
+
+def test_a_new_table_needs_the_types_of_its_columns(project: Project) -> None:
+    with pytest.raises(dg.Failure, match=r"shop\.items does not exist.*only nulls in amount.*cast"):
+        project.run(an_asset(lambda: pa.table({"id": [1], "amount": pa.nulls(1)})))
+
+
+@pytest.mark.parametrize(
+    ("metadata", "message"),
+    [
+        ({"paimon/write_mode": "upsert"}, "needs a table with a primary key"),
+        ({"paimon/write_mode": "append", "paimon/primary_key": "id", "paimon/options": {"bucket": 1}}, "is an upsert"),
+        ({"paimon/write_mode": "delete"}, "needs a primary key"),
+        ({"paimon/write_mode": "upsert", "paimon/primary_key": "key"}, "primary key column 'key' does not exist"),
+    ],
+)
+def test_an_asset_whose_metadata_is_wrong_creates_no_table(
+    project: Project, metadata: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(dg.Failure, match=message):
+        project.run(an_asset(lambda: pa.table({"id": [1]}), **metadata))
+    corrected = {"paimon/write_mode": "upsert", "paimon/primary_key": "id", "paimon/options": {"bucket": "1"}}
+    project.run(an_asset(lambda: pa.table({"id": [1]}), **corrected))
+    assert project.rows("shop.items") == [{"id": 1}]
+
+
 @pytest.mark.parametrize(
     ("value", "message"), [("2026-01-09", "dt = 2026-01-09.*2026-01-02"), (None, "dt = null.*2026-01-02")]
 )
@@ -157,6 +222,42 @@ def test_a_step_retried_after_a_crash_between_commit_and_event_does_not_write_tw
     assert len(project.table("shop.items").snapshots()) == 1
     (told,) = materializations(result).values()
     assert (told["paimon/snapshot_id"], told["paimon/repeated"], told["dagster/row_count"]) == (1, True, 2)
+
+
+APPENDED = {"paimon/table": "shop.items", "paimon/write_mode": "append"}
+
+
+@dg.multi_asset(
+    outs={name: dg.AssetOut(key=["shop", name], io_manager_key="paimon_io", metadata=APPENDED) for name in ("a", "b")}
+)
+def two_outputs() -> tuple[pa.Table, pa.Table]:
+    return pa.table({"id": [1]}), pa.table({"id": [2]})
+
+
+def test_two_outputs_of_a_step_are_both_written_to_one_table(project: Project) -> None:
+    project.run(two_outputs)
+    assert project.rows("shop.items") == [{"id": 1}, {"id": 2}]
+
+
+def test_each_dynamic_output_is_written_once(project: Project) -> None:
+    attempts: list[int] = []
+
+    @dg.op(out=dg.DynamicOut(io_manager_key="paimon_io", metadata=APPENDED), retry_policy=dg.RetryPolicy(max_retries=1))
+    def parts() -> Iterator[dg.DynamicOutput[pa.Table]]:
+        attempts.append(1)
+        for number in (1, 2):
+            yield dg.DynamicOutput(pa.table({"id": [number]}), mapping_key=str(number))
+        if len(attempts) == 1:
+            message = "killed"
+            raise OSError(message)
+
+    @dg.job(resource_defs=project.resources)
+    def split() -> None:
+        parts()
+
+    assert split.execute_in_process(instance=project.instance).success
+    assert len(attempts) == 2
+    assert project.rows("shop.items") == [{"id": 1}, {"id": 2}]
 
 
 def test_a_run_that_a_user_starts_again_writes_again(project: Project) -> None:
@@ -407,3 +508,28 @@ def test_a_stream_is_written_without_loading_it_completely(project: Project) -> 
 
     project.run(items)
     assert len(project.rows("shop.items")) == 30
+
+
+def test_a_table_is_loaded_without_a_run(project: Project) -> None:
+    plain = an_asset(lambda: pa.table({"id": [1], "amount": [10]}))
+    daily = a_daily_asset(lambda day: sales(day, 1))
+    for day in ("2026-01-01", "2026-01-02"):
+        project.run(daily, days=day)
+    project.run(plain)
+    definitions = dg.Definitions(assets=[plain, daily], resources=project.resources)
+    with definitions.get_asset_value_loader(instance=project.instance) as loader:
+        assert loader.load_asset_value(["shop", "items"]).to_pylist() == [{"id": 1, "amount": 10}]
+        frame = loader.load_asset_value(["shop", "items"], python_type=pd.DataFrame)
+        assert isinstance(frame, pd.DataFrame)
+        assert len(loader.load_asset_value(["shop", "sales"])) == 2
+        one_day = loader.load_asset_value(["shop", "sales"], partition_key="2026-01-02", python_type=pl.DataFrame)
+        assert one_day["dt"].to_list() == ["2026-01-02"]
+        earlier = {"paimon/read": "snapshot:1", "columns": ["dt"]}
+        found = loader.load_asset_value(["shop", "sales"], input_definition_metadata=earlier)
+        assert found.to_pylist() == [{"dt": "2026-01-01"}]
+
+
+def test_a_test_of_a_user_loads_an_input(project: Project) -> None:
+    project.run(an_asset(lambda: pa.table({"id": [1]})))
+    context = dg.build_input_context(asset_key=dg.AssetKey(["shop", "items"]), resources=project.resources)
+    assert project.resources["paimon_io"].load_input(context).to_pylist() == [{"id": 1}]

@@ -96,3 +96,15 @@ def test_an_input_is_loaded_as_a_frame_of_the_session(lab: Project) -> None:
 
     lab.run([asset, reader], days=FIRST)
     assert [row.asDict() for row in seen] == [{"n": 1}]
+
+
+def test_a_column_may_hold_only_nulls_on_some_days(lab: Project) -> None:
+    lab.run(an_asset(lambda _: rows(lab, n=[1], note=["x"], dt=[FIRST]), partition_expr="dt"), days=FIRST)
+
+    def of_nulls(_: Any) -> SparkFrame:
+        frame = rows(lab, n=[2], dt=[SECOND])
+        return frame.selectExpr("*", "NULL AS note", "NULL AS other")
+
+    lab.run(an_asset(of_nulls, partition_expr="dt"), days=SECOND)
+    assert [(row["n"], row["note"]) for row in lab.rows("lab.readings")] == [(1, "x"), (2, None)]
+    assert lab.table("lab.readings").schema.field_names == ("n", "note", "dt")

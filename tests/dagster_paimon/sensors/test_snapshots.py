@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import dagster as dg
+import pytest
 
 from dagster_paimon import snapshot_sensor
+from dagster_paimon.sensors import snapshots
 from tests.support.dagster_project import Project
 from tests.support.sensor_ticks import Ticks, a_table, rows
 
@@ -55,6 +57,16 @@ def test_dynamic_partitions_that_others_write_are_added(project: Project) -> Non
     table.append(rows((1, "mon", 1)))
     assert [event.partition for event in sensor.tick().asset_events] == ["mon"]
     assert list(project.instance.get_dynamic_partitions("days")) == ["mon"]
+
+
+def test_null_is_not_a_partition_of_an_external_asset(project: Project) -> None:
+    table = a_table(project.lakehouse, "foreign.visits", partitions=["day"])
+    table.append(rows((1, "mon", 1), (2, None, 1), (3, "", 1), (4, "null", 1)))
+    days = dg.DynamicPartitionsDefinition(name="days")
+    events = ticks(project, dg.AssetSpec(["foreign", "visits"], partitions_def=days)).tick().asset_events
+    assert [event.partition for event in events] == ["mon", "null"]
+    assert events[-1].metadata["paimon/partition_added_rows"].value == 1
+    assert "day=null; day=null" in events[0].metadata["paimon/changed_partitions"].value
 
 
 def test_columns_determine_the_partitions_of_several_dimensions(project: Project) -> None:
@@ -116,3 +128,21 @@ def test_a_rollback_and_a_table_that_was_created_again_are_reported_with_separat
     a_table(project.lakehouse, "foreign.visits").append(rows((1, "mon", 1)))
     (again,) = sensor.tick().asset_events
     assert again.metadata["paimon/rolled_back_from"].value == 2
+
+
+def test_a_rollback_is_reported_after_a_tick_that_other_tables_have_filled(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(snapshots, "EVENTS_PER_TICK", 2)
+    busy, calm = (a_table(project.lakehouse, name) for name in ("foreign.busy", "foreign.calm"))
+    sensor = ticks(project, tables="foreign.*")
+    calm.append(rows((1, "mon", 1)))
+    calm.append(rows((2, "mon", 1)))
+    sensor.tick()
+    calm.rollback_to(1)
+    for number in range(2):
+        busy.append(rows((number, "mon", 1)))
+    assert "foreign.calm waits for the next tick" in sensor.tick().skip_message
+    [event] = sensor.tick().asset_events
+    assert event.asset_key == dg.AssetKey(["foreign", "calm"])
+    assert event.metadata["paimon/rolled_back_from"].value == 2

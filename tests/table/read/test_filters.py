@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 import polars as pl
 import pytest
+from hypothesis import assume, given
 
 from table_format import Table, col
-from table_format.codecs.filter_sql import parse_filter
+from table_format.codecs.filter_sql import bind_condition, parse_filter
 from table_format.errors import ColumnNotFound, InvalidFilter
+from table_format.model.condition import Condition
 from table_format.model.predicate import Compare, CompareOp
 from table_format.model.types import (
     BooleanType,
@@ -25,6 +29,7 @@ from table_format.model.types import (
 )
 from table_format.table.read.filters import filter_text
 from table_format.table.system.table import SystemTable
+from tests.codecs.test_condition_tree import CONDITIONS, FIELDS, meaning
 from tests.support.tables import keyed, memory_warehouse, rows_of
 
 ROWS = [(1, "a", 10), (2, "a", None), (3, "b", 30), (4, "c", 40)]
@@ -115,6 +120,21 @@ TYPED: dict[DataType, str] = {
     TimestampType(6): "x <= TIMESTAMP '2026-01-02 03:04:05.000006'",
     LocalZonedTimestampType(3): "x > TIMESTAMP '2026-01-02 03:04:05+00:00'",
 }
+
+
+@given(CONDITIONS)
+def test_the_filter_in_a_plan_can_be_used_as_a_filter(condition: Condition) -> None:
+    predicate = meaning(lambda: bind_condition(condition, FIELDS))
+    assume(not isinstance(predicate, str))
+    shown = filter_text(predicate, FIELDS)
+    assume(not re.search(r"instant (<>|[<>=]+|IN) .*\d{17}", shown))  # in UTC, the year is not between 1 and 9999
+    assert repr(parse_filter(shown, FIELDS)) == repr(predicate)  # NaN is not equal to itself
+
+
+@pytest.mark.parametrize("text", ["TRUE", "FALSE", "NULL", '"two words" = NULL', "NOT starts_with(\"select\", 'x')"])
+def test_a_filter_in_a_plan_of_any_form_can_be_used_as_a_filter(text: str) -> None:
+    predicate = parse_filter(text, FIELDS)
+    assert parse_filter(filter_text(predicate, FIELDS), FIELDS) == predicate
 
 
 @pytest.mark.parametrize(("data_type", "text"), TYPED.items(), ids=str)

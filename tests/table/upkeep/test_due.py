@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from table_format import Table
-from table_format.model.schema_change import SetOption
+from table_format.model.schema_change import RemoveOption, SetOption
 from table_format.model.snapshot import CommitKind
 from table_format.options.table_options import TableOptions
 from table_format.table.upkeep.due import BucketState, DueWork, Upkeep, UpkeepFacts, due_upkeep
@@ -142,6 +142,18 @@ def test_indexes_are_due_in_the_partitions_whose_files_lack_them() -> None:
     altered.rewrite_file_index(partitions=[{"dt": "a"}])
     work = due(altered)["rewrite_file_index"]
     assert (work.partitions, work.reason) == (("dt=b",), "1 file has other indexes than the options declare")
+    altered.rewrite_file_index()
+    assert due(altered) == {}
+
+
+def test_indexes_that_the_table_no_longer_declares_are_due_for_removal() -> None:
+    warehouse, _ = a_warehouse()
+    options = {"write-only": "true", "file-index.bloom-filter.columns": "id"}
+    table = warehouse.table(options=options)
+    table.append(keyed([(1, "a", 1)]))
+    altered = warehouse.catalog.alter_table("db.t", RemoveOption("file-index.bloom-filter.columns"))
+    assert isinstance(altered, Table)
+    assert due(altered)["rewrite_file_index"].reason == "1 file has other indexes than the options declare"
     altered.rewrite_file_index()
     assert due(altered) == {}
 
