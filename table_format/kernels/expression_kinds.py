@@ -28,6 +28,8 @@ DIGITS: Final = 76
 _WHOLE_DIGITS: Final = 19
 _EXACT: Final = Context(prec=700, rounding=ROUND_HALF_UP)
 """Has room for the digits of every DOUBLE."""
+_DIGITS: Final = pa.decimal256(76, 38)
+"""Has room for the digits of most."""
 
 
 def plain(array: pa.Array) -> pa.Array:
@@ -76,7 +78,18 @@ def floating(value: Value, target: pa.DataType, *, safe: bool = True) -> Value:
 
 def rounded_floats(value: Value, scale: int) -> Value:
     """Round the decimal digits of FLOAT or DOUBLE values, half away from zero."""
+    digits = _digits(value)
+    if digits is not None:
+        return floating(pc.round(digits, scale, round_mode="half_towards_infinity"), value.type)
     return _each(value, value.type, lambda number: float(_rounded(number, scale)) if math.isfinite(number) else number)
+
+
+def _digits(value: Value) -> Value | None:
+    """Return the decimal digits with which numbers are shown; ``None`` if one is too large, too small or not finite."""
+    try:
+        return value.cast(pa.float64()).cast(pa.string()).cast(_DIGITS)
+    except pa.ArrowInvalid:
+        return None
 
 
 def _each(value: Value, target: pa.DataType, convert: Callable[[float], object]) -> Value:
@@ -204,6 +217,10 @@ def cast(value: Value, data_type: DataType) -> Value:
 
 
 def _floats_to_decimals(value: Value, target: DecimalType) -> Value:
+    digits = _digits(value)
+    if digits is not None:
+        return pc.round(digits, target.scale, round_mode="half_towards_infinity").cast(arrow_type(target))
+
     def convert(number: float) -> Decimal:
         if not math.isfinite(number):
             message = f"{number} cannot be cast to {target}"
