@@ -76,7 +76,7 @@ def _lossless(array: pa.Array, target: pa.DataType) -> pa.Array | None:
         cast = array.cast(target)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         return None
-    if not pa.types.is_floating(target) or pa.types.is_float16(array.type):
+    if not pa.types.is_floating(target):
         return cast
     # A safe cast to floating point may round.
     same = pc.equal(array, cast.cast(array.type, safe=False))
