@@ -232,7 +232,7 @@ class _OfJvm:
 
     expression: JavaObject
 
-    def micros(self, path: Sequence[int]) -> int:
+    def number(self, path: Sequence[int]) -> int:
         return int(self._at(path).value())
 
     def texts(self, path: Sequence[int]) -> tuple[Sequence[str], bool] | None:

@@ -20,7 +20,7 @@ from table_format.codecs.foreign_conditions import (
     value_of_text,
 )
 from table_format.model.predicate import Compare, CompareOp, IsNull, Literal
-from table_format.model.types import AnyTimestampType, BooleanType, DataField, DataType, InternalValue
+from table_format.model.types import AnyTimestampType, BooleanType, DataField, DataType, DateType, InternalValue
 from table_format.spark.types import spark_type
 
 _PACKAGE: Final = "org.apache.spark.sql.catalyst.expressions."
@@ -34,13 +34,18 @@ _COMPARISONS: Final = {
     "EndsWith": CompareOp.ENDS_WITH,
     "Contains": CompareOp.CONTAINS,
 }
+_CALENDARS_AGREE: Final = "1582-10-16"
+"""Before this day, Spark may write dates in the Julian calendar, and the 5th to the 14th as the 15th (``LEGACY`` in
+``spark.sql.legacy.timeParserPolicy``)."""
 
 
 class Originals(Protocol):
     """Access to values that the JSON does not contain."""
 
-    def micros(self, path: Sequence[int]) -> int:
-        """Return the value of a timestamp literal in microseconds. A path is the number of a child at each depth."""
+    def number(self, path: Sequence[int]) -> int:
+        """Return the value of a date literal in days, or of a timestamp literal in microseconds. A path is the number
+        of a child at each depth.
+        """
 
     def texts(self, path: Sequence[int]) -> tuple[Sequence[str], bool] | None:
         """Return the values of an IN that Spark stores as a set, and whether null is one; ``None`` if there are too
@@ -143,7 +148,9 @@ class ConditionReader:
         if text is None:
             return None
         if isinstance(data_type, AnyTimestampType):
-            return value_of_micros(self.originals.micros(node.path), data_type)
+            return value_of_micros(self.originals.number(node.path), data_type)
+        if isinstance(data_type, DateType) and text < _CALENDARS_AGREE:
+            return self.originals.number(node.path)
         return value_of_text(text, data_type)
 
 

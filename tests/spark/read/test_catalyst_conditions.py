@@ -46,7 +46,7 @@ class Originals:
     instants: dict[tuple[int, ...], int]
     sets: dict[tuple[int, ...], tuple[Sequence[str], bool]]
 
-    def micros(self, path: Sequence[int]) -> int:
+    def number(self, path: Sequence[int]) -> int:
         return self.instants[tuple(path)]
 
     def texts(self, path: Sequence[int]) -> tuple[Sequence[str], bool] | None:

@@ -133,6 +133,28 @@ def test_only_equivalent_conditions_are_pushed_down(lake: TestLake) -> None:
     assert found == CONDITIONS
 
 
+@pytest.mark.parametrize("policy", ["CORRECTED", "LEGACY"])
+def test_dates_in_conditions_do_not_depend_on_how_spark_writes_them(lake: TestLake, policy: str) -> None:
+    """With LEGACY, Spark writes early dates in another calendar; it computes with the same days."""
+    days = (
+        "0001-01-03",
+        "1000-01-01",
+        "1582-10-04",
+        "1582-10-10",
+        "1582-10-15",
+        "1582-10-16",
+        "1969-12-31",
+        "9999-12-31",
+    )
+    with settings_of(lake.spark, {"spark.sql.legacy.timeParserPolicy": policy}):
+        frame = merged_table(lake).lake.table("s.t")
+        found = [pushed(frame.where(f"d >= date '{day}'")) for day in days]
+        several = pushed(frame.where(f"d IN (date '{days[0]}', date '{days[3]}')"))
+    numbers = [(date.fromisoformat(day) - date(1970, 1, 1)).days for day in days]
+    assert found == [Compare("d", CompareOp.GE, number) for number in numbers]
+    assert several == In("d", (numbers[0], numbers[3]))
+
+
 def test_a_long_in_is_pushed_down(lake: TestLake) -> None:
     frame = merged_table(lake).lake.table("s.t")
     found = pushed(frame.where(F.col("id").isin(*range(15))))
