@@ -6,14 +6,12 @@ it reads only such blocks.
 
 from __future__ import annotations
 
-import base64
-import binascii
 import io
 import json
-import re
-from collections.abc import Iterator, Sequence
-from decimal import Decimal
-from typing import Any, BinaryIO, Final, Literal
+from collections.abc import Callable, Iterator, Sequence
+from decimal import Decimal, InvalidOperation
+from itertools import accumulate
+from typing import Any, BinaryIO, Final, Literal, TypeVar
 
 import click
 import pyarrow as pa
@@ -25,12 +23,18 @@ from table_format.cli.values import is_bytes
 from table_format.types import type_from_arrow
 
 _BLOCK_BYTES: Final = 4 << 20
-_FRACTION: Final = re.compile(r"\.(\d*?)0*(?!\d)")
 _SPECIAL_NUMBERS: Final = frozenset({"NaN", "Infinity", "-Infinity"})
+_LISTS: Final[Any] = pa.ListArray
+_MAPS: Final[Any] = pa.MapArray
+"""The stubs of Arrow know no offsets that are null."""
+_T = TypeVar("_T")
 
 
 class _UnfitError(ValueError):
-    """The value does not fit the type."""
+    """A value does not fit the type."""
+
+
+_MISFITS: Final = (ValueError, OverflowError, pa.ArrowException)
 
 
 def read_blocks(file: BinaryIO | pa.NativeFile) -> Iterator[bytes]:
@@ -154,113 +158,146 @@ def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _column(rows: Sequence[tuple[int, dict[str, Any]]], field: pa.Field, *, is_known: bool) -> pa.Array:
-    values = []
+    if not is_known:
+        return pa.array([_text(row.get(field.name)) for _, row in rows], pa.string())
+    try:
+        return _array([row.get(field.name) for _, row in rows], field.type)
+    except _MISFITS:
+        raise _first_misfit(rows, field) from None
+
+
+def _text(value: object) -> str | None:
+    return value if value is None or isinstance(value, str) else json.dumps(value, default=str)
+
+
+def _first_misfit(rows: Sequence[tuple[int, dict[str, Any]]], field: pa.Field) -> click.ClickException:
     for number, row in rows:
         value = row.get(field.name)
         try:
-            values.append(_value(value, field.type) if is_known else _text(value))
-        except (_UnfitError, pa.ArrowException, OverflowError) as error:
+            _array([value], field.type)
+        except _MISFITS as error:
             shown = json.dumps(value, default=float, ensure_ascii=False).encode(errors="backslashreplace").decode()
             reason = f": {error}" if isinstance(error, _UnfitError) and str(error) else ""
             expected = type_from_arrow(field.type)
             message = f"line {number}: column '{field.name}' is {expected}, which cannot hold {shown:.60}{reason}"
-            raise click.ClickException(message) from error
-    column: pa.Array = pa.array(values, field.type)
-    return column
+            return click.ClickException(message)
+    raise AssertionError(field)
 
 
-def _text(value: object) -> str | None:
-    return None if value is None else _readable(value if isinstance(value, str) else json.dumps(value, default=str))
+def _array(values: Sequence[Any], data_type: Any) -> pa.Array:  # noqa: ANN401 - a nested type has more attributes
+    """Convert JSON values to an array.
 
-
-def _value(value: Any, data_type: pa.DataType) -> Any:  # noqa: ANN401 - values of JSON, and of Arrow
-    """Convert a JSON value to one from which ``pa.array`` makes a value of the type."""
-    if value is None:
-        return None
+    Raises:
+        _UnfitError, ValueError, OverflowError, pa.ArrowException: a value does not fit.
+    """
     if pt.is_struct(data_type):
-        return _fields(value, data_type)
+        return _structs(_all_of(dict, values), data_type)
     if pt.is_map(data_type):
-        return _entries(value, data_type)
+        # The names of a JSON object are the keys of a map as text.
+        entries = [None if v is None else v.items() for v in _all_of(dict, values)]
+        keys = _keys([key for each in entries if each for key, _ in each], data_type.key_type)
+        items = _array([item for each in entries if each for _, item in each], data_type.item_type)
+        maps: pa.Array = _MAPS.from_arrays(_offsets(entries), keys, items, type=data_type)
+        return maps
     if pt.is_list(data_type):
-        return [_value(each, data_type.value_type) for each in _of(list, value)]
-    return _scalar(value, data_type)
+        lists = _all_of(list, values)
+        elements = _array([element for each in lists if each for element in each], data_type.value_type)
+        arrays: pa.Array = _LISTS.from_arrays(_offsets(lists), elements, type=data_type)
+        return arrays
+    return _scalars(values, data_type)
 
 
-def _fields(value: object, data_type: pa.DataType) -> dict[str, Any]:
-    given = _of(dict, value)
-    types = {data_type.field(i).name: data_type.field(i).type for i in range(data_type.num_fields)}
-    unknown = [name for name in given if name not in types]
-    if unknown:
-        message = f"it has no field '{unknown[0]}'"
+def _structs(values: Sequence[dict[str, Any] | None], data_type: pa.StructType) -> pa.Array:
+    fields = [data_type.field(i) for i in range(data_type.num_fields)]
+    known = {field.name for field in fields}
+    unknown = next((name for value in values if value for name in value if name not in known), None)
+    if unknown is not None:
+        message = f"it has no field '{unknown}'"
         raise _UnfitError(message)
-    return {name: _value(given.get(name), each) for name, each in types.items()}
+    columns = [_array([None if v is None else v.get(f.name) for v in values], f.type) for f in fields]
+    return pa.StructArray.from_arrays(columns, fields=fields, mask=pa.array([v is None for v in values], pa.bool_()))
 
 
-def _entries(value: object, data_type: Any) -> list[tuple[Any, Any]]:  # noqa: ANN401 - a pa.MapType
-    """Return the entries of a map. The names of a JSON object are its keys as text."""
-    return [(_key(k, data_type.key_type), _value(v, data_type.item_type)) for k, v in _of(dict, value).items()]
+def _offsets(values: Sequence[Any]) -> pa.Array:
+    """Return where each value begins in all elements, null for null, and where the last one ends."""
+    ends = list(accumulate((len(v) if v else 0 for v in values), initial=0))
+    starts = [None if v is None else start for v, start in zip(values, ends[:-1], strict=True)]
+    return pa.array([*starts, ends[-1]], pa.int32())
 
 
-def _key(text: str, data_type: pa.DataType) -> Any:  # noqa: ANN401 - a value of any type
-    if pt.is_string(data_type) or is_bytes(data_type) or pt.is_temporal(data_type):
-        return _scalar(text, data_type)
-    return pa.scalar(text).cast(data_type).as_py()
+def _keys(texts: Sequence[str], data_type: pa.DataType) -> pa.Array:
+    if pt.is_string(data_type) or _is_read_as_text(data_type) or pt.is_timestamp(data_type):
+        return _scalars(texts, data_type)
+    return pa.array(texts, pa.string()).cast(data_type)
 
 
-def _scalar(value: Any, data_type: pa.DataType) -> Any:  # noqa: ANN401 - values of JSON, and of Arrow
+def _scalars(values: Sequence[Any], data_type: Any) -> pa.Array:  # noqa: ANN401 - any scalar type
     if pt.is_boolean(data_type):
-        return _of(bool, value)
+        return pa.array(_all_of(bool, values), data_type)
     if pt.is_string(data_type):
-        return _readable(_of(str, value))
-    if is_bytes(data_type):
-        return _bytes(_of(str, value))
-    if pt.is_temporal(data_type):
-        return _moment(_of(str, value), data_type)
-    if isinstance(value, str) and pt.is_floating(data_type) and value in _SPECIAL_NUMBERS:
-        return float(value)
-    if isinstance(value, str) and pt.is_decimal(data_type):
-        return pa.scalar(value).cast(data_type).as_py()
-    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
-        raise _UnfitError
-    if pt.is_integer(data_type) and not isinstance(value, int):
-        raise _UnfitError
-    number = float(value) if pt.is_floating(data_type) else value
-    return pa.array([number], data_type)[0].as_py()
+        return _texts(values)
+    if _is_read_as_text(data_type) or pt.is_timestamp(data_type):
+        return _from_texts(_texts(values), data_type)
+    numbers: pa.Array = pa.array(list(map(_number_as(data_type), values)), data_type)
+    return numbers
 
 
-def _of(kind: type[Any], value: Any) -> Any:  # noqa: ANN401 - a value of the type
-    if not isinstance(value, kind):
-        raise _UnfitError
-    return value
-
-
-def _readable(text: str) -> str:
+def _texts(values: Sequence[Any]) -> pa.Array:
     try:
-        text.encode()
+        return pa.array(_all_of(str, values), pa.string())
     except UnicodeEncodeError as error:
         message = "half of a surrogate pair is no character"
         raise _UnfitError(message) from error
-    return text
 
 
-def _bytes(text: str) -> bytes:
+def _from_texts(texts: pa.Array, data_type: pa.DataType) -> pa.Array:
+    if pt.is_timestamp(data_type):
+        # The text may have further zeros.
+        moments: pa.Array = texts.cast(_type_for_arrow(data_type)).cast(data_type)
+        return moments
     try:
-        return base64.b64decode(text, validate=True)
-    except binascii.Error as error:
+        return column_from_text(pa.field("value", data_type), texts)
+    except click.ClickException as error:
         message = "bytes are Base64"
         raise _UnfitError(message) from error
 
 
-def _moment(text: str, data_type: pa.DataType) -> int:
-    """Return a date, time or timestamp as the number that Arrow stores."""
-    if pt.is_time(data_type):
-        # Arrow reads timestamps; take the time of day from them.
-        moment: Any = pa.scalar(f"1970-01-01 {text}").cast(pa.timestamp("us")).cast(pa.time64("us"))
-        moment = moment.cast(data_type)
-    else:
-        moment = pa.scalar(_FRACTION.sub(_without_zeros, text, count=1)).cast(data_type)
-    return int(moment.cast(pa.int32() if data_type.bit_width == 32 else pa.int64()).as_py())
+def _number_as(data_type: pa.DataType) -> Callable[[Any], Any]:
+    if pt.is_floating(data_type):
+        return _float
+    return _decimal if pt.is_decimal(data_type) else _integer
 
 
-def _without_zeros(fraction: re.Match[str]) -> str:
-    return f".{fraction[1]}" if fraction[1] else ""
+def _float(value: Any) -> float | None:  # noqa: ANN401 - a value of JSON
+    if value is None:
+        return None
+    if _is_number(value) or (isinstance(value, str) and value in _SPECIAL_NUMBERS):
+        return float(value)
+    raise _UnfitError
+
+
+def _decimal(value: Any) -> Decimal | int | None:  # noqa: ANN401 - a value of JSON
+    if isinstance(value, str):
+        try:
+            return Decimal(value)
+        except InvalidOperation as error:
+            raise _UnfitError from error
+    if value is None or _is_number(value):
+        return value  # type: ignore[no-any-return]  # as JSON has it
+    raise _UnfitError
+
+
+def _integer(value: Any) -> int | None:  # noqa: ANN401 - a value of JSON
+    if value is None or (isinstance(value, int) and not isinstance(value, bool)):
+        return value
+    raise _UnfitError
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float | Decimal) and not isinstance(value, bool)
+
+
+def _all_of(kind: type[_T], values: Sequence[Any]) -> Sequence[_T | None]:
+    if all(value is None or isinstance(value, kind) for value in values):
+        return values
+    raise _UnfitError

@@ -11,6 +11,7 @@ import pytest
 from table_format.cli import json_lines
 from table_format.cli.json_lines import read_json_lines
 from table_format.cli.values import json_lines as written_lines
+from table_format.types import arrow_schema
 from tests.support.typed_rows import SCALARS, fields_of, rows_of
 
 # Arrow reads no NaN and no infinity, which JSON does not have.
@@ -44,3 +45,29 @@ def test_a_column_that_is_missing_is_null_and_another_one_is_text(
     assert found == [{"a": None, "b": 1, "kind": "+I"}, {"a": None, "b": 2, "kind": None}]
     with pytest.raises(click.ClickException, match="line 3: column 'c' is not in the first lines of the file"):
         list(read_json_lines(BytesIO(lines + b'{"c": 1}\n'), wanted))
+
+
+VALUES = (
+    *("1", "-1", "1.5", "1e3", "1e400", "1E-50", "99999999999999999999999", "true", "null", "NaN", "-Infinity"),
+    *('""', '"a"', '"NaN"', '"Infinity"', '"1.50"', '"1e5"', '"AA=="', '"AAAA"', r'"\ud800"', r'"\u0000"'),
+    *('"2020-01-01"', '"2020-01-01T00:00:00.123000Z"', '"12:00:00"', '"12:00:00.1234567891"', "[]", "{}", "[null]"),
+    *("[1]", '["x"]', "[[1]]", '{"a": 1}', '{"a": 1, "a": 2}', '{"b": [{"c": "2020-01-01"}, null]}', '{"1": ["AA=="]}'),
+)
+NESTED = (
+    *(pa.list_(pa.int32()), pa.list_(pa.timestamp("ms")), pa.map_(pa.string(), pa.decimal128(5, 1))),
+    *(pa.map_(pa.int32(), pa.list_(pa.binary())), pa.map_(pa.bool_(), pa.float64())),
+    pa.struct([("a", pa.int32()), ("b", pa.list_(pa.struct([("c", pa.date32())])))]),
+)
+TYPES = {str(t): t for t in (*arrow_schema(fields_of(SCALARS)).types, *NESTED)}
+
+
+@pytest.mark.parametrize("data_type", TYPES.values(), ids=TYPES)
+def test_any_json_value_is_read_or_refused_with_its_line(data_type: pa.DataType) -> None:
+    for value in VALUES:
+        lines = b'{"x": null}\n{"x": %s}\n' % value.encode()
+        try:
+            (column,) = pa.Table.from_batches(read_json_lines(BytesIO(lines), pa.schema([("x", data_type)]))).columns
+        except click.ClickException as error:
+            assert "line 2: " in error.message  # noqa: PT017 - either is right
+        else:
+            assert (column.type, len(column), column[0].is_valid) == (data_type, 2, False)

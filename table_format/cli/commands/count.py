@@ -25,7 +25,7 @@ def count(
     filter: str | None,
     snapshot: int | None,
     tag: str | None,
-    at: str | None,
+    at: int | None,
     options: Sequence[tuple[str, str]],
 ) -> None:
     """Count the rows of a table, or those that match a condition.

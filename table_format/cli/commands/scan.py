@@ -8,7 +8,7 @@ from typing import TypeVar
 import click
 
 from table_format import Scan, Table
-from table_format.cli.arguments import names_of, option_option, table_argument
+from table_format.cli.arguments import Moment, names_of, option_option, table_argument
 from table_format.cli.output import FIRST_ROWS, Format, Limited, Target, output_options, show_first, write_rows
 from table_format.cli.session import Reading, Session
 from table_format.counted import counted
@@ -23,7 +23,10 @@ def state_options(command: _F) -> _F:
             click.option("--snapshot", metavar="ID", type=int, help="Read the state at this snapshot."),
             click.option("--tag", metavar="NAME", help="Read the state at this tag."),
             click.option(
-                "--at", metavar="TIME", help="Read the state at this local time, such as '2026-01-31 12:00:00'."
+                "--at",
+                metavar="TIME",
+                type=Moment(),
+                help="Read the state at this time, such as '2026-01-31 12:00:00' or 2h.",
             ),
         )
     ):
@@ -61,7 +64,7 @@ def scan(
     limit: int | None,
     snapshot: int | None,
     tag: str | None,
-    at: str | None,
+    at: int | None,
     options: Sequence[tuple[str, str]],
     format: str | None,
     output: str | None,
@@ -113,7 +116,7 @@ def plan(
     limit: int | None,
     snapshot: int | None,
     tag: str | None,
-    at: str | None,
+    at: int | None,
     options: Sequence[tuple[str, str]],
     row_groups: bool,
     files: bool,
@@ -133,10 +136,10 @@ def _check_order(order_by: str | None, limit: int | None) -> None:
 
 
 def scan_options(
-    snapshot: int | None, tag: str | None, at: str | None, options: Sequence[tuple[str, str]]
+    snapshot: int | None, tag: str | None, at: int | None, options: Sequence[tuple[str, str]]
 ) -> dict[str, str]:
     """Return the options of the scan. At most one of the states may be given."""
-    given = {"scan.snapshot-id": snapshot, "scan.tag-name": tag, "scan.timestamp": at}
+    given = {"scan.snapshot-id": snapshot, "scan.tag-name": tag, "scan.timestamp-millis": at}
     travel = {key: str(value) for key, value in given.items() if value is not None}
     if len(travel) > 1:
         message = "--snapshot, --tag and --at exclude each other."

@@ -61,6 +61,15 @@ def test_the_state_at_a_time_is_shown(shell: Shell, orders: Callable[..., Table]
     assert shell("scan", "shop.orders", "--at", "2999-01-01 00:00:00").splitlines()[-1] == "5 rows"
 
 
+@pytest.mark.parametrize("command", [["scan"], ["count"], ["plan"], ["rollback", "--dry-run"]])
+def test_every_command_takes_times_and_ages(shell: Shell, orders: Callable[..., Table], command: list[str]) -> None:
+    orders(2, 3)
+    for time in ("2999-01-01", "2999-01-01 00:00:00", "0s"):
+        shell(*command, "shop.orders", "--at", time)
+    assert "'--at': expected a time such as" in shell.error(*command, "shop.orders", "--at", "yesterday", code=2)
+    assert "no snapshot at or before" in shell.error(*command, "shop.orders", "--at", "9d")
+
+
 def test_two_states_exclude_each_other(shell: Shell, orders: Callable[..., Table]) -> None:
     orders(1).create_tag("first", 1)
     assert "exclude each other" in shell.error("scan", "shop.orders", "--snapshot", "1", "--tag", "first", code=2)
