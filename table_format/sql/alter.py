@@ -290,7 +290,7 @@ def _alter_column(reader: Reader) -> list[SchemaChange]:
         elif reader.take("DROP", "NOT", "NULL"):
             found.append(SetNullability(path, nullable=True))
         elif reader.take("SET", "DEFAULT"):
-            found.append(SetColumnDefault(path, reader.expression(",")))
+            found.append(SetColumnDefault(path, reader.default_value(",")))
         elif reader.take("DROP", "DEFAULT"):
             found.append(SetColumnDefault(path, None))
         elif reader.sees("COMMENT"):

@@ -124,7 +124,11 @@ def _column(field: DataField) -> str:
 
 
 def _default(field: DataField) -> str:
-    return "" if field.default_value is None else f" DEFAULT {field.default_value}"
+    value = field.default_value
+    if value is None:
+        return ""
+    is_text = len(value) > 1 and value.startswith("'") and value.endswith("'")
+    return f" DEFAULT {text_literal(value[1:-1]) if is_text else value}"
 
 
 def _comment(field: DataField) -> str:

@@ -278,6 +278,19 @@ class Reader:
         self.passed_on.append((start, self.last_end))
         return self.text[start : self.last_end]
 
+    def default_value(self, *stops: str) -> str:
+        """Read the default value of a column as the schema contains it: of a text, the characters in single quotes.
+
+        Raises:
+            InvalidSql: there is no value.
+        """
+        start = self.position
+        written = self.expression(*stops)
+        words = self.words[start : self.position]
+        if all(word.kind is WordKind.TEXT for word in words):
+            return "'" + "".join(word.text for word in words) + "'"
+        return written
+
 
 def blank(text: str) -> str:
     """Replace all characters except line breaks by spaces.

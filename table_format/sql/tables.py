@@ -146,7 +146,7 @@ def read_column(reader: Reader, *, flink: bool) -> tuple[ColumnDefinition, bool]
         if reader.take("NOT", "NULL"):
             data_type = data_type.with_nullable(False)
         elif reader.take("DEFAULT"):
-            default = reader.expression(",", "COMMENT", "NOT", "PRIMARY", "FIRST", "AFTER")
+            default = reader.default_value(",", "COMMENT", "NOT", "PRIMARY", "FIRST", "AFTER")
         elif reader.take("PRIMARY", "KEY"):
             is_key = True
             reader.take("NOT", "ENFORCED")

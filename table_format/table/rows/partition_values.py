@@ -42,9 +42,7 @@ def written_partition(schema: TableSchema, partition: Mapping[str, object]) -> P
     Raises:
         InvalidInputError, InvalidData: as for ``partition_spec``.
     """
-    return {
-        name: _internal(_partition_field(schema, name), value) for name, value in _as_mapping(partition).items()
-    }
+    return {name: _internal(_partition_field(schema, name), value) for name, value in _as_mapping(partition).items()}
 
 
 def partition_filter(
