@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from table_format.engine.support import can_widen
+from table_format.engine.support import ROW_KIND_COLUMN, can_widen
 from table_format.types import (
     ArrayType,
     DataField,
@@ -63,11 +63,11 @@ def columns_of_arrow(schema: pa.Schema, table: Sequence[DataField], *, fits: boo
     """
     known = {field.name: field.type for field in table}
     held = {f.name for f in schema if f.name in known and (fits or _holds(known[f.name], f.type))}
-    untyped = frozenset(f.name for f in schema if pa.types.is_null(f.type) and f.name not in known)
+    nulls = frozenset(f.name for f in schema if pa.types.is_null(f.type) and f.name not in known)
     # A column that the table holds, or that has no type, may have any type here.
-    typed = pa.schema([f.with_type(pa.string() if f.name in held | untyped else _stored(f.type)) for f in schema])
+    typed = pa.schema([f.with_type(pa.string() if f.name in held | nulls else _stored(f.type)) for f in schema])
     fields = (replace(f, type=known[f.name]) if f.name in held else f for f in fields_from_arrow(typed))
-    return FrameColumns(tuple(fields), untyped)
+    return FrameColumns(tuple(fields), nulls - {ROW_KIND_COLUMN})
 
 
 def untyped_field(name: str) -> DataField:

@@ -73,6 +73,17 @@ class PaimonIOManager(dg.ConfigurableIOManager):
     )
     _consumed: dict[tuple[str, str], dict[str, int]] = PrivateAttr(default_factory=dict)
 
+    def __init__(self, **settings: Any) -> None:  # noqa: ANN401 - see the fields
+        """Take the settings. Without ``spark``, a local session starts when a frame needs one.
+
+        Raises:
+            InvalidInputError: there is no ``lakehouse``.
+        """
+        if settings.get("lakehouse") is None:
+            message = "PaimonIOManager: lakehouse is missing; pass the LakehouseCatalog of the tables"
+            raise InvalidInputError(message)
+        super().__init__(**{**settings, "spark": settings.get("spark") or SparkResource()})
+
     # --- out --------------------------------------------------------------------------------------------------------
 
     def handle_output(self, context: dg.OutputContext, obj: Any) -> None:  # noqa: ANN401 - see frames

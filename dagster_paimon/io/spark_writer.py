@@ -44,7 +44,7 @@ class SparkWriter:
         nulls = [field.name for field in schema if isinstance(field.dataType, NullType)]
         typed = fields_of_spark(StructType([field for field in schema if field.name not in nulls]))
         of_nulls = (known.get(name) or untyped_field(name) for name in nulls)
-        return FrameColumns((*typed, *of_nulls), frozenset(nulls) - known.keys())
+        return FrameColumns((*typed, *of_nulls), frozenset(nulls) - known.keys() - {ROW_KIND_COLUMN})
 
     @property
     def is_repeatable(self) -> bool:

@@ -16,6 +16,7 @@ from dagster_paimon.maintenance.statistics import HEALTH
 from dagster_paimon.maintenance.tags import CREATE_TAG
 from dagster_paimon.resources.lakehouse import LakehouseCatalog
 from dagster_paimon.tables.selection import TableNames, TableSelection
+from table_format.engine.support import arguments
 
 DAILY_TAG: Final = "daily-{day}"
 """The name of the tag that ``daily_tag`` creates."""
@@ -37,6 +38,8 @@ def maintenance_schedules(
         dg.Definitions(jobs=maintenance_jobs(tables), schedules=maintenance_schedules(tables))
     """
     selected = TableSelection.of(tables)
+    arguments.whole_number(tag_retained_days, "tag_retained_days", minimum=1)
+    arguments.flag(on_spark, "on_spark")
 
     def fixed(**config: object) -> Callable[[datetime], dict[str, object]]:
         return lambda _: config

@@ -25,7 +25,7 @@ _NAMES: Final = "secret_"
 _LINKS: Final = 100
 """The maximum number of errors in a chain that are checked."""
 
-HIDES_INPUT: Final = ConfigDict(hide_input_in_errors=True)
+HIDES_INPUT: Final = ConfigDict(hide_input_in_errors=True, extra="forbid")
 """Prevents pydantic from repeating a refused value in its error, which Dagster stores."""
 
 

@@ -55,6 +55,9 @@ def changed_partitions_sensor(
     """
     key = dg.AssetKey.from_coercible(asset.split("/") if isinstance(asset, str) else asset)
     followed = (sources,) if isinstance(sources, PartitionColumn) else tuple(sources)
+    if not followed or not all(isinstance(source, PartitionColumn) for source in followed):
+        message = f"{key.to_user_string()}: sources: expected at least one PartitionColumn, found {sources!r}"
+        raise InvalidInputError(message)
 
     @dg.sensor(
         name=name or f"{'_'.join(key.path)}_changed_partitions",

@@ -15,6 +15,7 @@ from dagster_paimon.sensors.tick_errors import reading_cursor
 from table_format import CommitKind, Snapshot, Table
 from table_format.counted import counted
 from table_format.engine import CHANGELOG, changes_mode, changes_of
+from table_format.engine.support import arguments
 from table_format.errors import InvalidInputError, TableNotFound
 
 
@@ -93,6 +94,8 @@ def changelog_ready_sensor(
     if (job is None) == (assets is None):
         message = f"{consumer} on {table}: give either a job or assets to request"
         raise InvalidInputError(message)
+    arguments.whole_number(min_snapshots, "min_snapshots", minimum=1)
+    arguments.optional_whole_number(min_rows, "min_rows", minimum=1)
     target: dict[str, Any] = {"job_name" if isinstance(job, str) else "job": job}
     if assets is not None:
         target = {"asset_selection": dg.AssetSelection.assets(*_keys(assets))}

@@ -8,6 +8,7 @@ import dagster as dg
 
 from dagster_paimon.reporting.metadata import data_version
 from dagster_paimon.resources.lakehouse import LakehouseCatalog
+from dagster_paimon.sensors.arguments import check_age
 from dagster_paimon.sensors.requested_runs import now_ms
 from dagster_paimon.sensors.table_assets import asset_of_table
 from dagster_paimon.sensors.tick_errors import reading_cursor, unreadable
@@ -32,6 +33,8 @@ def freshness_sensor(
     changed, so a table without new writes is reported as late without a run.
     """
     selected = TableSelection.of(tables)
+    if allowed is not None:
+        check_age(allowed, "allowed")
 
     @dg.sensor(
         name=name,

@@ -10,6 +10,7 @@ import dagster as dg
 
 from dagster_paimon.maintenance.requests import maintenance_run
 from dagster_paimon.resources.lakehouse import LakehouseCatalog
+from dagster_paimon.sensors.arguments import check_age
 from dagster_paimon.sensors.requested_runs import now_ms
 from dagster_paimon.sensors.watched_tables import (
     Watched,
@@ -41,6 +42,8 @@ def compaction_pressure_sensor(
     for longer.
     """
     selected = TableSelection.of(tables)
+    if max_level0_age is not None:
+        check_age(max_level0_age, "max_level0_age")
     age_ms = None if max_level0_age is None else int(max_level0_age.total_seconds() * 1000)
 
     @dg.sensor(

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
+from table_format.sql.column_paths import check_names
+
 if TYPE_CHECKING:
     from pyspark.sql import Column, SparkSession
 
@@ -37,6 +39,15 @@ class Names:
             return None
         found = {n.lower(): n for n in known}
         return found.get(name.lower())
+
+    def check_new(self, names: Sequence[str]) -> None:
+        """Check that the session can tell the columns of a new table apart.
+
+        Raises:
+            InvalidInputError: two names differ only in case, and the session ignores case.
+        """
+        if not self.is_case_sensitive:
+            check_names(names)
 
     def spelled(self, given: Sequence[str], known: Sequence[str]) -> list[str]:
         """Return the names of columns as a table spells them.

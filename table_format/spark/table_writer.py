@@ -12,6 +12,7 @@ from table_format.model.condition import Condition
 from table_format.model.schema import Schema
 from table_format.model.types import DataField
 from table_format.options.commit import DYNAMIC_PARTITION_OVERWRITE
+from table_format.spark.names import Names
 from table_format.spark.types import fields_of_spark
 from table_format.spark.write.new_tables import create_filled, replace_table
 
@@ -130,4 +131,5 @@ class TableWriter:
             DataField(f.id, f.name, f.type.with_nullable(True), f.description)
             for f in fields_of_spark(self.frame.schema)
         )
+        Names.of(self.frame.sparkSession).check_new([f.name for f in fields])
         return Schema(fields, self.partition_keys, (), dict(self.properties))

@@ -44,6 +44,19 @@ def spelled_change(change: SchemaChange, fields: Sequence[DataField]) -> SchemaC
     return replace(change, name=path)
 
 
+def check_names(names: Sequence[str]) -> None:
+    """Check that statements can tell the columns of a new table apart.
+
+    Raises:
+        InvalidInputError: two names differ only in case.
+    """
+    seen: dict[str, str] = {}
+    for name in names:
+        other = seen.setdefault(name.lower(), name)
+        if other != name:
+            raise _differs_in_case(name, other)
+
+
 def _spelled_path(path: tuple[str, ...], fields: Sequence[DataField]) -> tuple[str, ...]:
     found: tuple[str, ...] = ()
     for name in path:
@@ -61,8 +74,12 @@ def _spelled(name: str, fields: Sequence[DataField]) -> str:
 def _check_new(name: str, fields: Sequence[DataField]) -> None:
     for field in fields:
         if field.name != name and field.name.lower() == name.lower():
-            message = f"column '{name}' differs only in case from the column '{field.name}'; choose another name"
-            raise InvalidInputError(message)
+            raise _differs_in_case(name, field.name)
+
+
+def _differs_in_case(name: str, other: str) -> InvalidInputError:
+    message = f"column '{name}' differs only in case from the column '{other}'; choose another name"
+    return InvalidInputError(message)
 
 
 def _fields_at(path: tuple[str, ...], fields: Sequence[DataField]) -> Sequence[DataField]:

@@ -19,6 +19,7 @@ _NAME: Final = re.compile(r"\w+", re.UNICODE)
 _PART: Final = re.compile(r"\S+")
 RECENT_TEXTS: Final = 64
 """The number of texts whose words and trees are kept: those of a script, or of queries that run repeatedly."""
+_QUOTES: Final = frozenset("'\"")
 _TEXTS: Final = frozenset({TokenType.STRING, TokenType.RAW_STRING, TokenType.NATIONAL_STRING, TokenType.UNICODE_STRING})
 
 
@@ -122,13 +123,33 @@ def _with_suffixed_names(tokens: Sequence[Token]) -> Iterator[Token]:
 def words_of(text: str) -> tuple[Word, ...]:
     """Return all words without comments. Several steps need them, so the words of recent texts are cached.
 
-    >>> [word.text for word in words_of("SELECT `a b`, 'c' -- d")]
-    ['SELECT', 'a b', ',', 'c']
+    >>> [word.text for word in words_of("SELECT `a b`, 'it''s' -- d")]
+    ['SELECT', 'a b', ',', "it's"]
 
     Raises:
         InvalidSql: a quote or a comment is not closed.
     """
-    return tuple(_words(text, tokens_of(text)))
+    return tuple(_with_doubled_quotes(text, _words(text, tokens_of(text))))
+
+
+def _with_doubled_quotes(text: str, words: Iterable[Word]) -> Iterator[Word]:
+    """Join the parts of a text that contains its own quote, doubled, as in ``'it''s'``."""
+    held: Word | None = None
+    for word in words:
+        if held is not None and _continues(text, held, word):
+            held = Word(WordKind.TEXT, held.text + text[held.start] + word.text, held.start, word.end)
+            continue
+        if held is not None:
+            yield held
+        held = word
+    if held is not None:
+        yield held
+
+
+def _continues(text: str, held: Word, word: Word) -> bool:
+    quote = text[held.start]  # a raw text begins with its r
+    both = held.kind is word.kind is WordKind.TEXT
+    return both and quote in _QUOTES and held.end == word.start and text[word.start] == quote
 
 
 def _words(text: str, tokens: Iterable[Token]) -> Iterator[Word]:

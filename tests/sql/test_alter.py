@@ -96,13 +96,32 @@ def test_names_partitions_tags_and_branches(text: str) -> None:
     assert read_alter_statement(Reader.of(f"ALTER TABLE d.t {text}")) == OTHERS[text]
 
 
-def test_comment_on_table_sets_the_comment() -> None:
-    text = "COMMENT ON TABLE d.t IS 'it''s'"
-    assert read_alter_statement(Reader.of(text)) == AlterTable(T, (SetComment("its"),))
+TEXTS = {
+    "'it''s'": "it's",
+    "''''": "'",
+    '"a""b"': 'a"b',
+    "'it' 's'": "its",
+    "'a'" + '"b"': "ab",
+    r"r'a\n'": r"a\n",
+    r"'a\n'": "a\n",
+    "''": "",
+}
+
+
+@pytest.mark.parametrize(("literal", "value"), TEXTS.items())
+def test_comment_on_table_sets_the_comment(literal: str, value: str) -> None:
+    text = f"COMMENT ON TABLE d.t IS {literal}"
+    assert read_alter_statement(Reader.of(text)) == AlterTable(T, (SetComment(value),))
 
 
 def test_a_default_value_is_set_and_removed() -> None:
-    for text, default in (("SET DEFAULT 'x'", "'x'"), ("DROP DEFAULT", None)):
+    for text, default in (
+        ("SET DEFAULT 'x'", "'x'"),
+        ("SET DEFAULT 'it''s'", "'it's'"),
+        (r"SET DEFAULT 'a\n'", "'a\n'"),
+        ("SET DEFAULT ARRAY('x')", "ARRAY('x')"),
+        ("DROP DEFAULT", None),
+    ):
         found = read_alter_statement(Reader.of(f"ALTER TABLE d.t ALTER COLUMN a {text}"))
         assert found == AlterTable(T, (SetColumnDefault(("a",), default),))
 

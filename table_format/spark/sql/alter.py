@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from table_format.errors import BranchNotFound, TagNotFound
+from table_format.errors import BranchNotFound, InvalidInputError, TagNotFound
 from table_format.model.schema_change import SchemaChange
 from table_format.procedures.history import missing_first
 from table_format.spark.names import Names
@@ -27,6 +27,8 @@ from table_format.sql.alter import (
 )
 from table_format.sql.column_paths import spelled_change
 from table_format.sql.reader import SqlName
+from table_format.table.rows.partition_values import partition_spec
+from table_format.table.system.partitions import partition_totals
 from table_format.table.table import Table
 
 if TYPE_CHECKING:
@@ -45,8 +47,9 @@ def run_alter_statement(session: SqlSession, statement: AlterStatement) -> DataF
             session.check_attached(renamed)
             session.catalog.rename_table(name, renamed)
             session.keep_attached(name, renamed)
-        case DropPartitions(partitions=partitions):
-            session.data_table(name).drop_partitions([table_partition(session, name, spec) for spec in partitions])
+        case DropPartitions(partitions=partitions, if_exists=if_exists):
+            specs = [table_partition(session, name, spec) for spec in partitions]
+            _drop_partitions(session.data_table(name), specs, if_exists=if_exists)
         case SetTag():
             _set_tag(session.data_table(name), statement)
         case DeleteTags(tags=tags, if_exists=if_exists):
@@ -66,6 +69,18 @@ def run_alter_statement(session: SqlSession, statement: AlterStatement) -> DataF
         case RenameBranch(branch=branch, new_branch=new_branch):
             session.data_table(name).rename_branch(branch, new_branch)
     return nothing(session.spark)
+
+
+def _drop_partitions(table: Table, specs: Sequence[Mapping[str, object]], *, if_exists: bool) -> None:
+    facts = table.facts
+    present = {} if if_exists else partition_totals(facts)
+    for given in () if if_exists else specs:
+        spec = partition_spec(facts.schema, given)
+        if not any(facts.partitions.matches(spec, partition) for partition in present):
+            shown = ", ".join(f"{column}={value}" for column, value in given.items())
+            message = f"{facts.name} has no partition {shown}; correct it, or write DROP IF EXISTS PARTITION"
+            raise InvalidInputError(message)
+    table.drop_partitions(specs)
 
 
 def _spelled(session: SqlSession, name: str, changes: Sequence[SchemaChange]) -> Sequence[SchemaChange]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from table_format.errors import AlreadyExistsError, InvalidOption, TableNotFound, UnsupportedFeature
 from table_format.model.schema import Schema
 from table_format.model.types import DataField
+from table_format.spark.names import Names
 from table_format.spark.sql.queries import frame_of_query
 from table_format.spark.sql.results import nothing
 from table_format.spark.sql.session import SqlSession
@@ -145,6 +146,7 @@ def _schema(session: SqlSession, statement: CreateTable, rows: DataFrame | None)
             for number, column in enumerate(statement.columns)
         )
     known = tuple(field.name for field in fields)
+    Names.of(session.spark).check_new(known)
     return Schema(
         fields,
         tuple(spelled(key, known) for key in statement.partition_keys),

@@ -28,10 +28,18 @@ def run_view_statement(session: SqlSession, statement: ViewStatement) -> DataFra
         case DropView():
             if session.state.views.pop(key, None) is None:
                 return session.spark.sql(statement.text)
-        case CreateView():
+        case CreateView(or_replace=or_replace):
+            if key in session.state.views and not or_replace:
+                message = f"view '{key}' already exists; use CREATE OR REPLACE TEMPORARY VIEW"
+                raise AlreadyExistsError(message)
+            # There are views of Spark and of this library, and a name means one of them.
             if not statement.query or not names_known_table(session, statement.query):
-                return session.spark.sql(statement.text, dict(session.parameters) or None)
+                created = session.spark.sql(statement.text, dict(session.parameters) or None)
+                session.state.views.pop(key, None)
+                return created
             _create(session, key, statement)
+            if or_replace:
+                session.spark.catalog.dropTempView(key)
     return nothing(session.spark)
 
 
@@ -39,9 +47,6 @@ def _create(session: SqlSession, key: str, statement: CreateView) -> None:
     if len(statement.name.parts) != 1:
         message = f"'{statement.name}': the name of a temporary view has no database; leave it out"
         raise InvalidInputError(message)
-    if key in session.state.views and not statement.or_replace:
-        message = f"view '{key}' already exists; use CREATE OR REPLACE TEMPORARY VIEW"
-        raise AlreadyExistsError(message)
     # A later query of the view has other parameters.
     statement = replace(statement, query=with_parameters(statement.query, session.parameters))
     found = len(frame_of_query(session, statement.query).columns)

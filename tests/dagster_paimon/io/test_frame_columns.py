@@ -43,10 +43,13 @@ FRAMES: dict[str, tuple[pa.DataType, pa.Array, Any]] = {
 }  # fmt: skip
 
 
-def written(catalog: Catalog, frame: pa.Table, *, is_empty: bool = False) -> Written:
+APPENDED = WriteSpec.of(NAME, {}, default_mode=WriteMode.append)
+
+
+def written(catalog: Catalog, frame: pa.Table, *, is_empty: bool = False, spec: WriteSpec = APPENDED) -> Written:
     return write_output(
         catalog,
-        WriteSpec.of(NAME, {}, default_mode=WriteMode.append),
+        spec,
         ArrowWriter(frame, is_empty=is_empty),
         Committer(user="dagster:run:step", properties={}),
         partitions=(),
@@ -108,4 +111,14 @@ def test_the_types_of_a_frame_without_rows_may_have_no_meaning() -> None:
     warehouse = memory_warehouse()
     table = warehouse.table(schema=pa.schema([("v", pa.string())]))
     assert written(warehouse.catalog, pa.table({"v": pa.array([], pa.float64())}), is_empty=True).schema_changes == ()
+    assert table.scan().to_arrow().num_rows == 0
+
+
+def test_row_kinds_of_only_nulls_are_refused_unless_there_are_no_rows() -> None:
+    warehouse = memory_warehouse()
+    table = warehouse.table(schema=pa.schema([pa.field("v", pa.string(), nullable=False)]), primary_keys=["v"])
+    spec = WriteSpec.of(NAME, {}, default_mode=WriteMode.upsert)
+    written(warehouse.catalog, pa.table({"v": [], "_row_kind": []}), spec=spec)
+    with pytest.raises(InvalidData, match="_row_kind"):
+        written(warehouse.catalog, pa.table({"v": ["x"], "_row_kind": pa.nulls(1)}), spec=spec)
     assert table.scan().to_arrow().num_rows == 0

@@ -215,6 +215,10 @@ def test_partitions_are_shown_dropped_and_truncated(shop: TestLake) -> None:
     assert rows(shop, "SHOW PARTITIONS t PARTITION (dt = 'x')") == [("dt=x/hh=1",), ("dt=x/hh=2",)]
     shop.lake.sql("ALTER TABLE t DROP PARTITION (dt = 'x', hh = 1), PARTITION (dt = 'z', hh = 1)")
     assert rows(shop, "SELECT a FROM t") == [(2,), (3,)]
+    with pytest.raises(InvalidInputError, match=r"s\.t has no partition dt=none; .*DROP IF EXISTS PARTITION"):
+        shop.lake.sql("ALTER TABLE t DROP PARTITION (dt = 'y'), PARTITION (dt = 'none')")
+    shop.lake.sql("ALTER TABLE t DROP IF EXISTS PARTITION (dt = 'none')")
+    assert rows(shop, "SELECT a FROM t") == [(2,), (3,)]
     shop.lake.sql("TRUNCATE TABLE t PARTITION (dt = 'y', hh = 1)")
     assert rows(shop, "SELECT a FROM t") == [(2,)]
     shop.lake.sql("TRUNCATE TABLE t")
@@ -582,3 +586,43 @@ def test_a_program_can_register_its_own_statement(shop: TestLake) -> None:
         assert rows(shop, "CREATE TABLE t (a INT); COUNT TABLES") == [(1,)]
         with pytest.raises(AlreadyExistsError, match="SQL statement 'count' already exists"):
             register_statement(kind)
+
+
+def test_a_text_contains_its_own_quote_if_it_is_doubled(shop: TestLake) -> None:
+    columns = """a STRING COMMENT 'it''s', b STRING DEFAULT 'it''s', c STRING DEFAULT "x""y\\n" """
+    shop.lake.sql(f"CREATE TABLE t ({columns}) COMMENT 'a''b'")
+    shop.lake.sql("INSERT INTO t VALUES ('''', DEFAULT, DEFAULT)")
+    schema = shop.lake.catalog.load_table("s.t").schema
+    assert (schema.fields[0].description, schema.comment) == ("it's", "a'b")
+    assert rows(shop, "SELECT * FROM t") == [("'", "it's", 'x"y\n')]
+    [[text]] = shop.lake.sql("SHOW CREATE TABLE t").collect()
+    shop.lake.sql(f"DROP TABLE t; {text}")
+    assert shop.lake.catalog.load_table("s.t").schema.fields == schema.fields
+
+
+@pytest.mark.parametrize("text", ["CREATE TABLE t (a INT, A INT)", "CREATE TABLE t AS SELECT 1 AS a, 2 AS A"])
+def test_columns_that_differ_only_in_case_are_refused_unless_the_session_distinguishes_case(
+    shop: TestLake, text: str
+) -> None:
+    with pytest.raises(InvalidInputError, match="column 'A' differs only in case from the column 'a'"):
+        shop.lake.sql(text)
+    assert not shop.lake.catalog.table_exists("s.t")
+    shop.spark.conf.set("spark.sql.caseSensitive", "true")
+    try:
+        shop.lake.sql(text)
+        assert shop.lake.catalog.load_table("s.t").schema.field_names == ("a", "A")
+    finally:
+        shop.spark.conf.unset("spark.sql.caseSensitive")
+
+
+def test_a_view_replaces_the_view_of_the_same_name_whatever_it_reads(shop: TestLake) -> None:
+    shop.lake.sql("CREATE TABLE t (a INT); INSERT INTO t VALUES (1); CREATE TEMPORARY VIEW w AS SELECT a FROM t")
+    with pytest.raises(AlreadyExistsError, match="view 'w' already exists"):
+        shop.lake.sql("CREATE TEMPORARY VIEW w AS SELECT 2 AS a")
+    shop.lake.sql("CREATE OR REPLACE TEMPORARY VIEW w AS SELECT 2 AS a")
+    assert rows(shop, "SELECT a FROM w") == [(2,)]
+    shop.lake.sql("CREATE OR REPLACE TEMPORARY VIEW w AS SELECT a + 2 AS a FROM t")
+    assert rows(shop, "SELECT a FROM w") == [(3,)]
+    shop.lake.sql("DROP VIEW w")
+    with pytest.raises(AnalysisException, match="TABLE_OR_VIEW_NOT_FOUND"):
+        shop.lake.sql("SELECT a FROM w")

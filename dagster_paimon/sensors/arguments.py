@@ -1,0 +1,17 @@
+"""Checks the arguments of sensors when they are defined, not when they first run."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from table_format.engine.support import arguments
+
+
+def check_age(age: object, argument: str) -> None:
+    """Check that an argument is a positive duration.
+
+    Raises:
+        InvalidInputError: it is of another type, or not positive.
+    """
+    if not isinstance(age, timedelta) or age <= timedelta(0):
+        arguments.refuse(argument, "a timedelta of more than 0", age)
