@@ -51,9 +51,6 @@ def _check(table: Table, config: CleanConfig) -> None:
             f"writer; expected {GRACE_MS / HOUR_MS:.0f} or more, or nobody_else_writes"
         )
         raise InvalidInputError(message)
-    if config.older_than_hours < 0:
-        message = f"older_than_hours {config.older_than_hours}: expected 0 or more"
-        raise InvalidInputError(message)
 
 
 CLEAN: Final = Maintenance(

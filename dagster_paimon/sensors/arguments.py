@@ -8,10 +8,10 @@ from table_format.engine.support import arguments
 
 
 def check_age(age: object, argument: str) -> None:
-    """Check that an argument is a positive duration.
+    """Check that an argument is a duration.
 
     Raises:
-        InvalidInputError: it is of another type, or not positive.
+        InvalidInputError: it is of another type.
     """
-    if not isinstance(age, timedelta) or age <= timedelta(0):
-        arguments.refuse(argument, "a timedelta of more than 0", age)
+    if not isinstance(age, timedelta):
+        arguments.refuse(argument, "a timedelta", age)
