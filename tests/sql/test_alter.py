@@ -119,7 +119,7 @@ def test_a_default_value_is_set_and_removed() -> None:
         ("SET DEFAULT 'x'", "'x'"),
         ("SET DEFAULT 'it''s'", "'it's'"),
         (r"SET DEFAULT 'a\n'", "'a\n'"),
-        ("SET DEFAULT ARRAY('x')", "ARRAY('x')"),
+        ("SET DEFAULT ARRAY('x')", "ARRAY(x)"),
         ("DROP DEFAULT", None),
     ):
         found = read_alter_statement(Reader.of(f"ALTER TABLE d.t ALTER COLUMN a {text}"))
