@@ -235,15 +235,15 @@ class Lake:
         commit = BatchCommit(facts, commit_user)
         if identifier is not None and commit.is_committed(identifier):
             return ()
-        rows = with_names_of_table(frame, facts)
         publish = partial(commit.commit, identifier=identifier, watermark=watermark, properties=properties)
+        spec = None if partition is None else written_partition(table.schema, partition)
         if mode == "overwrite":
-            spec = None if partition is None else written_partition(table.schema, partition)
-            rows = rows if spec is None else with_constants(rows, table.schema, spec)
             chosen = spec if where is None else ChosenPartitions.of(self.spark, facts, where)
             publish = partial(
                 commit.overwrite, partition=chosen, identifier=identifier, watermark=watermark, properties=properties
             )
+        rows = with_names_of_table(frame, facts)
+        rows = rows if spec is None else with_constants(rows, table.schema, spec)
 
         def write() -> Messages:
             return write_frame(
