@@ -151,7 +151,7 @@ def _part(text: str, data_type: DataType) -> object:
     if isinstance(data_type, FloatType | DoubleType):
         text = text.rstrip("dDfF")
     if not is_plain(text):
-        message = f"other programs would read '{text}' differently: it is empty, or has a quote, a comma or a bracket"
+        message = f"other programs read '{text}' differently: it is empty, or has a quote, comma, bracket or backslash"
         raise pa.ArrowInvalid(message)
     return _converted(text, data_type).as_py()
 

@@ -1,7 +1,7 @@
 """Default values of columns in SQL, and the text that a schema contains for them.
 
-In SQL, texts have quotes everywhere. In a schema, texts within nested values have none: other programs would take the
-quotes for a part of the value.
+In SQL, every text has quotes. In a schema, a text within a nested value has none: other programs take the quotes as a
+part of the value.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def _part(reader: Reader) -> str:
     if not isinstance(value, str):
         return text
     if not is_plain(value):
-        advice = "other programs would read another text: it is empty, is null, or has a special character"
+        advice = "other programs read another value: it is empty or null, or has a quote, comma, bracket or backslash"
         reader.refuse(f"the text {text_literal(value)} within a nested default value", advice, start)
     return value
 
