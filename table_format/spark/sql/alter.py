@@ -27,6 +27,7 @@ from table_format.sql.alter import (
 )
 from table_format.sql.column_paths import spelled_change
 from table_format.sql.reader import SqlName
+from table_format.table.facts import TableFacts
 from table_format.table.rows.partition_values import partition_spec
 from table_format.table.system.partitions import partition_totals
 from table_format.table.table import Table
@@ -72,15 +73,19 @@ def run_alter_statement(session: SqlSession, statement: AlterStatement) -> DataF
 
 
 def _drop_partitions(table: Table, specs: Sequence[Mapping[str, object]], *, if_exists: bool) -> None:
-    facts = table.facts
-    present = {} if if_exists else partition_totals(facts)
-    for given in () if if_exists else specs:
+    if not if_exists:
+        _require_partitions(table.facts, specs)
+    table.drop_partitions(specs)
+
+
+def _require_partitions(facts: TableFacts, specs: Sequence[Mapping[str, object]]) -> None:
+    present = partition_totals(facts)
+    for given in specs:
         spec = partition_spec(facts.schema, given)
         if not any(facts.partitions.matches(spec, partition) for partition in present):
             shown = ", ".join(f"{column}={value}" for column, value in given.items())
             message = f"{facts.name} has no partition {shown}; correct it, or write DROP IF EXISTS PARTITION"
             raise InvalidInputError(message)
-    table.drop_partitions(specs)
 
 
 def _spelled(session: SqlSession, name: str, changes: Sequence[SchemaChange]) -> Sequence[SchemaChange]:
