@@ -11,6 +11,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+PIP := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar off
 SITE := build/site-tools
 WAREHOUSE ?= warehouse
 MINUTES ?= 10
@@ -30,8 +31,10 @@ $(READY): requirements/locked.txt requirements/java.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, this is " + sys.version.split()[0])'
 	@echo "Installing the locked packages into $(VENV) (about a minute; PySpark is the largest) ..."
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --disable-pip-version-check --progress-bar off -r requirements/locked.txt | sed -u -n 's/^Collecting /  &/p'
-	$(BIN)/python -m pip install --disable-pip-version-check --quiet --no-deps --no-build-isolation --editable .
+	$(PIP) --quiet "$$(grep '^uv==' requirements/locked.txt)"
+	@# uv takes half the time of pip, but does not read the configuration of pip: its index, proxies and certificates.
+	$(BIN)/uv pip install --python $(BIN)/python -r requirements/locked.txt || $(PIP) -r requirements/locked.txt
+	$(PIP) --quiet --no-deps --no-build-isolation --editable .
 	$(BIN)/python -m table_format.java --install requirements/java.txt
 	@touch $(READY)
 
