@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any, Final
 
 from table_format.errors import PackageMissing
@@ -33,5 +35,22 @@ def require(package: str) -> Any:  # noqa: ANN401 - a module
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != package:
             raise
-        message = f"{package} is not installed: pip install 'paimon-lakehouse[{EXTRAS[package]}]'"
-        raise PackageMissing(message) from error
+        raise _missing(package) from error
+
+
+def require_installed(package: str) -> None:
+    """Check that an optional package is installed, without importing it.
+
+    Raises:
+        PackageMissing: it is not; the message names the extra.
+    """
+    try:
+        found = package in sys.modules or find_spec(package) is not None
+    except ModuleNotFoundError:
+        found = False
+    if not found:
+        raise _missing(package)
+
+
+def _missing(package: str) -> PackageMissing:
+    return PackageMissing(f"{package} is not installed: pip install 'paimon-lakehouse[{EXTRAS[package]}]'")

@@ -43,6 +43,7 @@ _SAME_EVERYWHERE: Final = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
 }
+_QUICK_WORKERS: Final = {"spark.python.daemon.module": "table_format.spark.daemon"}
 
 
 class SparkMode(StrEnum):
@@ -142,6 +143,7 @@ class SparkResource(Guarded):
             "spark.ui.showConsoleProgress": "false",
             # Each run has a JVM on one machine, so a shuffle with 200 tasks would be only overhead.
             **({"spark.sql.shuffle.partitions": str(2 * cores)} if self.mode is SparkMode.local else {}),
+            **(_QUICK_WORKERS if self.mode is SparkMode.local and has_this_python(environment) else {}),
             "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}",
             **settings,
             **masking(self.conf),
@@ -196,6 +198,11 @@ def prepare_environment(environment: os._Environ[str] | dict[str, str]) -> None:
 def is_server(remote: str) -> bool:
     """Return whether a Connect URL names an existing server, not one that this process starts."""
     return remote.startswith("sc://")
+
+
+def has_this_python(environment: Mapping[str, str]) -> bool:
+    """Return whether tasks of a local session run this Python, which has this library."""
+    return environment.get("PYSPARK_PYTHON", sys.executable) == sys.executable
 
 
 def masking(conf: Mapping[str, str]) -> dict[str, str]:

@@ -76,6 +76,8 @@ def _new_session() -> SparkSession:
     builder = SparkSession.builder.appName("lakehouse").config("spark.ui.enabled", "false")
     if "SPARK_REMOTE" not in os.environ and "MASTER" not in os.environ:
         builder = builder.master("local[*]")
+        if os.environ["PYSPARK_PYTHON"] == sys.executable:
+            builder = builder.config("spark.python.daemon.module", "table_format.spark.daemon")
     return builder.getOrCreate()
 
 

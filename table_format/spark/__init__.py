@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from table_format.extras import require
+from table_format.extras import require_installed
 from table_format.late_names import late_names
 
-require("pyspark")  # otherwise its modules would only report a missing module
+require_installed("pyspark")  # otherwise its modules would only report a missing module
 
 if TYPE_CHECKING:
     from table_format.spark.dml.runner import SparkStatements

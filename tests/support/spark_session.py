@@ -28,6 +28,8 @@ SETTINGS = {
     "spark.ui.retainedStages": "100000",
     # For each call PySpark looks for the line of its caller, and asks the JVM three times where to note it.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
+    # Dozens of workers do not import the library each.
+    "spark.python.daemon.module": "table_format.spark.daemon",
     # A test looks at the error of a task, not at its repetitions.
     "spark.task.maxFailures": "1",
 }

@@ -1,0 +1,46 @@
+"""Python workers that are forked from the daemon of this library have imported it."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dagster_paimon.resources.spark import SparkMode, SparkResource
+from table_format.spark.daemon import without_archive
+
+SETTING = "spark.python.daemon.module"
+
+
+@pytest.mark.spark
+def test_a_worker_has_imported_the_library_before_its_first_task(spark: Any) -> None:
+    found = spark.sparkContext.parallelize([0], 1).map(lambda _: "table_format.table.table" in sys.modules).collect()
+    assert found == [True]
+
+
+def test_pyspark_is_imported_from_its_directory_instead_of_the_archive_of_the_same_files(tmp_path: Path) -> None:
+    home = tmp_path / "site-packages" / "pyspark"
+    archive = home / "python" / "lib" / "pyspark.zip"
+    archive.parent.mkdir(parents=True)
+    archive.touch()
+    path = [str(archive), str(tmp_path), str(home.parent)]
+    assert without_archive(path, str(home)) == path[1:]
+    assert without_archive(path, None) == path
+    assert without_archive(path[:2], str(home)) == path[:2]
+    other = tmp_path / "other" / "pyspark"
+    shutil.copytree(home, other)
+    assert without_archive([str(archive), str(other.parent)], str(home)) == [str(archive), str(other.parent)]
+
+
+def test_only_local_sessions_with_this_python_use_the_daemon_by_default() -> None:
+    own = {"PYSPARK_PYTHON": sys.executable}
+    assert (
+        SparkResource().settings({})[SETTING] == SparkResource().settings(own)[SETTING] == "table_format.spark.daemon"
+    )
+    assert SparkResource(conf={SETTING: "mine"}).settings(own)[SETTING] == "mine"
+    assert SETTING not in SparkResource().settings({"PYSPARK_PYTHON": "/other/python3"})
+    for mode in (SparkMode.master, SparkMode.connect):
+        assert SETTING not in SparkResource(mode=mode).settings(own)
