@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from table_format import Table, load_catalog
@@ -141,6 +142,15 @@ def test_compaction_is_no_change_and_an_overwrite_only_when_asked_for() -> None:
     assert all_plans(plain) == [(1, [("+I", 1, "a", 1), ("+I", 2, "b", 2)])]
     asked = table.stream(options={"scan.snapshot-id": "2", "streaming-read-overwrite": "true"})
     assert all_plans(asked) == [(3, [("+I", 1, "a", 5), ("-D", 1, "a", 1), ("-D", 2, "b", 2)])]
+
+
+def test_an_overwrite_deletes_rows_that_an_update_has_written() -> None:
+    """A reader that leaves out ``-U``, as upserts may, would keep them."""
+    table = stored(memory_warehouse())
+    table.append(keyed([(1, "a", 1)], _row_kind=pa.array(["+U"])))
+    table.truncate()
+    asked = table.stream(options={"scan.snapshot-id": "2", "streaming-read-overwrite": "true"})
+    assert all_plans(asked) == [(2, [("-D", 1, "a", 1)])]
 
 
 def test_an_overwrite_of_an_append_table_shows_what_it_added_when_asked_for() -> None:
