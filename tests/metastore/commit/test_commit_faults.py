@@ -212,6 +212,33 @@ def test_a_link_is_valid_while_its_base_or_its_successor_confirms_it():
     assert verify_link(snapshots[1], table.snapshots, table.manifests) is Link.SOUND
 
 
+def test_a_commit_whose_snapshot_another_engine_replaced_is_repeated():
+    """Apache Paimon renames its snapshot to a name that it found free, and replaces one that came in between."""
+    table = a_table()
+    table.append()
+    theirs = table.append(user="other", identifier=7)
+    renamed = table.io.read(table.store.paths.snapshot(2))
+    table.snapshots.delete(2)
+    table.io.after("create", "/snapshot-2", once(lambda: table.io.overwrite(table.store.paths.snapshot(2), renamed)))
+    ours = table.append(identifier=3)
+    assert (theirs.id, ours.id) == (2, 3)
+    assert len(table.live_names()) == 3
+
+
+def test_a_commit_upon_a_snapshot_that_another_engine_replaced_is_taken_back_and_repeated():
+    table = a_table()
+    table.append()
+    table.append(user="other", identifier=7)
+    theirs = table.live_names()
+    renamed = table.io.read(table.store.paths.snapshot(2))
+    table.snapshots.delete(2)
+    table.append(identifier=3)
+    table.io.after("create", "/snapshot-3", once(lambda: table.io.overwrite(table.store.paths.snapshot(2), renamed)))
+    assert table.append(identifier=4).id == 3
+    assert set(theirs) < set(table.live_names())
+    assert len(table.live_names()) == 3
+
+
 def test_an_overwrite_through_lost_answers_lands_once():
     table = a_table()
     table.append()
