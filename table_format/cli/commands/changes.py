@@ -37,8 +37,8 @@ def changes(
 ) -> None:
     """Show the changed rows of snapshots, with their row kinds in the column rowkind.
 
-    Between two tags, it shows the difference between their states; a tag and an id stand for snapshots. To see the old rows of updates, the table needs a
-    changelog-producer.
+    Between two tags, it shows the difference between their states; a tag and an id stand for snapshots. To see the old
+    rows of updates, the table needs a changelog-producer.
     """
     target = Target.of(format, output)
     opened = session.data_table(table)
