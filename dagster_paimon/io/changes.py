@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dagster_paimon.io.writing import WriteMode
+from dagster_paimon.reporting.consumed import Consumed, consumed_by
 from dagster_paimon.reporting.metadata import snapshot_fingerprint
 from dagster_paimon.resources.lakehouse import LakehouseCatalog, table_name
 from table_format import CommitKind, Snapshot, StreamScan, Table
@@ -24,8 +25,6 @@ from table_format.engine.support import ChangelogProducer
 from table_format.errors import InvalidInputError, SnapshotNotFound, TableNotFound
 
 _ROW_KIND: Final = "rowkind"
-_CONSUMED: Final = "consumed."
-_CONSUMED_STATE: Final = "consumed-state."
 _ADDED: Final = ("+I", "+U")
 _NOTHING: Final = 0
 """The position in a source that was created again and has no snapshot yet."""
@@ -105,12 +104,6 @@ def changes_since_last_run(
     return changes
 
 
-@dataclass(frozen=True, slots=True)
-class _Position:
-    snapshot_id: int
-    fingerprint: str
-
-
 def _check_changelog(table: Table, source: str) -> None:
     if table.schema.is_primary_key_table and table.options.stream.changelog_producer is ChangelogProducer.NONE:
         message = (
@@ -132,12 +125,12 @@ def _own_table(context: Context, lakehouse: LakehouseCatalog) -> Table | None:
         return None
 
 
-def _position(own: Table, source: str) -> _Position | None:
+def _position(own: Table, source: str) -> Consumed | None:
     """Return the position of the newest commit of the asset's table; ``None`` if no retained snapshot has one."""
     for snapshot in _newest_first(own):
-        read = snapshot.properties.get(f"{_CONSUMED}{source}")
+        read = consumed_by(snapshot).get(source)
         if read is not None:
-            return _Position(int(read), snapshot.properties.get(f"{_CONSUMED_STATE}{source}", ""))
+            return read
     return None
 
 
@@ -148,23 +141,23 @@ def _newest_first(table: Table) -> Iterator[Snapshot]:
             yield snapshot
 
 
-def _read(table: Table, source: str, position: _Position | None, columns: Sequence[str] | None) -> Changes:
+def _read(table: Table, source: str, position: Consumed | None, columns: Sequence[str] | None) -> Changes:
     following = None if position is None else _read_following(table, source, position, columns)
     return _read_all(table, source, columns) if following is None else following
 
 
-def _read_following(table: Table, source: str, position: _Position, columns: Sequence[str] | None) -> Changes | None:
+def _read_following(table: Table, source: str, position: Consumed, columns: Sequence[str] | None) -> Changes | None:
     """Return the changes after the position; ``None`` if they do not lead to the state of the source."""
     if not _can_follow(table, position):
         return None
     stream = table.stream(columns)
-    stream.restore(position.snapshot_id + 1)
+    stream.restore(position.id + 1)
     try:
         parts = [stream.to_arrow(plan) for plan in iter(stream.next_plan, None)]
     except SnapshotNotFound:
         return None
     # The source may have been rolled back or overwritten since the first check; the stream passes an overwrite.
-    return _changes(source, stream, parts, since=position.snapshot_id) if _can_follow(table, position) else None
+    return _changes(source, stream, parts, since=position.id) if _can_follow(table, position) else None
 
 
 def _read_all(table: Table, source: str, columns: Sequence[str] | None) -> Changes:
@@ -181,28 +174,26 @@ def _changes(source: str, stream: StreamScan, parts: Sequence[pa.Table], *, sinc
     return Changes(source=source, rows=rows, is_complete=since is None, since=since, until=until)
 
 
-def _can_follow(table: Table, position: _Position) -> bool:
+def _can_follow(table: Table, position: Consumed) -> bool:
     """Return whether the table still has this exact snapshot, and all later ones record their changes. An overwrite
     does not.
     """
-    read = table.facts.snapshots.find(position.snapshot_id)
+    read = table.facts.snapshots.find(position.id)
     if read is None or snapshot_fingerprint(read) != position.fingerprint:  # ids are reused after a rollback
         return False
-    later = (snapshot for snapshot in _newest_first(table) if snapshot.id > position.snapshot_id)
+    later = (snapshot for snapshot in _newest_first(table) if snapshot.id > position.id)
     return all(snapshot.commit_kind is not CommitKind.OVERWRITE for snapshot in later)
 
 
-def _record(context: Context, table: Table, changes: Changes, position: _Position | None) -> None:
-    if changes.until is None and (position is None or position.snapshot_id == _NOTHING):
+def _record(context: Context, table: Table, changes: Changes, position: Consumed | None) -> None:
+    if changes.until is None and (position is None or position.id == _NOTHING):
         return
     until = _NOTHING if changes.until is None else changes.until
-    read = table.facts.snapshots.find(until)
-    properties = {f"{_CONSUMED}{changes.source}": str(until)}
-    if read is not None:
-        properties[f"{_CONSUMED_STATE}{changes.source}"] = snapshot_fingerprint(read)
+    found = table.facts.snapshots.find(until)
+    read = Consumed(until, "") if found is None else Consumed.of(found)
     context.add_output_metadata(
         {
-            "paimon/properties": properties,
+            "paimon/properties": read.properties(changes.source),
             **({"paimon/write_mode": WriteMode.overwrite_table.value} if changes.is_complete else {}),
         }
     )
