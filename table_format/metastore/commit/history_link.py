@@ -40,10 +40,12 @@ def verify_link(
     """
     found = snapshots.find(snapshot.id)
     if found is not None and not found.is_same(snapshot):
-        return _link_of_replaced(snapshot, snapshots, manifests)
+        link = _link_by_successor(snapshot, snapshots, manifests)
+        return Link.REPLACED if link is Link.FALSE else link
     before = snapshots.find(snapshot.id - 1)
     if before is not None:
-        return Link.SOUND if base is None or before.is_same(base) else Link.FALSE
+        is_base = base is None or before.is_same(base)
+        return Link.SOUND if is_base else _link_by_successor(snapshot, snapshots, manifests)
     higher_was_seen = False
     while True:
         successor = snapshots.find(snapshot.id + 1)
@@ -64,11 +66,10 @@ def verify_link(
         higher_was_seen = True
 
 
-def _link_of_replaced(snapshot: Snapshot, snapshots: SnapshotStore, manifests: ManifestStore) -> Link:
-    """Return whether a snapshot is in the history although its file was replaced: a later commit had read it."""
+def _link_by_successor(snapshot: Snapshot, snapshots: SnapshotStore, manifests: ManifestStore) -> Link:
+    """Return whether a snapshot is in the history although it or its base was replaced: a later commit has read it."""
     successor = snapshots.find(snapshot.id + 1)
-    link = Link.FALSE if successor is None else _built_upon(snapshot, successor, manifests)
-    return Link.REPLACED if link is Link.FALSE else link
+    return Link.FALSE if successor is None else _built_upon(snapshot, successor, manifests)
 
 
 def _built_upon(snapshot: Snapshot, successor: Snapshot, manifests: ManifestStore) -> Link:
