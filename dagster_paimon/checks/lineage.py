@@ -8,14 +8,13 @@ from datetime import timedelta
 import dagster as dg
 
 from dagster_paimon.checks.base import CheckedTable, check_result, not_made, open_table, table_check
+from dagster_paimon.reporting.consumed import Consumed, consumed_by
 from dagster_paimon.reporting.metadata import listed
 from dagster_paimon.resources.lakehouse import LakehouseCatalog
 from dagster_paimon.tables.data_age import FRESHNESS, FRESHNESS_CHECK, allowed_age, data_age
 from table_format import CommitKind, Snapshot, Table
 from table_format.counted import counted
 from table_format.errors import InvalidInputError
-
-_CONSUMED = "consumed."
 
 
 def inputs_consumed(table: CheckedTable | str) -> dg.AssetChecksDefinition:
@@ -37,7 +36,7 @@ def inputs_consumed(table: CheckedTable | str) -> dg.AssetChecksDefinition:
             not any(lag.values()),
             severity=dg.AssetCheckSeverity.WARN,
             metadata={
-                "consumed": listed(f"{source}: snapshot {seen}" for source, seen in consumed.items()),
+                "consumed": listed(f"{source}: snapshot {seen.id}" for source, seen in consumed.items()),
                 "not seen": listed(f"{source}: {counted(count, 'snapshot')}" for source, count in lag.items() if count),
                 "snapshots behind": sum(lag.values()),
             },
@@ -46,22 +45,18 @@ def inputs_consumed(table: CheckedTable | str) -> dg.AssetChecksDefinition:
     return check
 
 
-def _consumed(snapshots: Sequence[Snapshot]) -> dict[str, int]:
+def _consumed(snapshots: Sequence[Snapshot]) -> dict[str, Consumed]:
     """Return the snapshots of the inputs that the last write has read."""
-    for snapshot in reversed(snapshots):
-        seen = {k.removeprefix(_CONSUMED): int(v) for k, v in snapshot.properties.items() if k.startswith(_CONSUMED)}
-        if seen:
-            return seen
-    return {}
+    return next((seen for snapshot in reversed(snapshots) if (seen := consumed_by(snapshot))), {})
 
 
-def _rows_after(table: Table | None, seen: int) -> list[Snapshot]:
+def _rows_after(table: Table | None, seen: Consumed) -> list[Snapshot]:
     """Return the snapshots with rows after a snapshot, or all of them if that snapshot was rolled back."""
     snapshots = table.snapshots() if table else ()
     with_rows = [s for s in snapshots if s.commit_kind not in (CommitKind.COMPACT, CommitKind.ANALYZE)]
-    if snapshots and seen > snapshots[-1].id:
+    if table is None or (snapshots and seen.is_replaced(table.facts.snapshots)):
         return with_rows
-    return [s for s in with_rows if s.id > seen]
+    return [s for s in with_rows if s.id > seen.id]
 
 
 def freshness(table: CheckedTable | str, *, allowed: timedelta | None = None) -> dg.AssetChecksDefinition:

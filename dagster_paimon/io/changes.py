@@ -16,17 +16,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dagster_paimon.io.writing import WriteMode
+from dagster_paimon.reporting.consumed import Consumed, consumed_by
 from dagster_paimon.reporting.metadata import snapshot_fingerprint
 from dagster_paimon.resources.lakehouse import LakehouseCatalog, table_name
-from table_format import CommitKind, Snapshot, Table
+from table_format import CommitKind, Snapshot, StreamScan, Table
 from table_format.counted import counted
 from table_format.engine.support import ChangelogProducer
-from table_format.errors import InvalidInputError, TableNotFound
+from table_format.errors import InvalidInputError, SnapshotNotFound, TableNotFound
 
 _ROW_KIND: Final = "rowkind"
-_CONSUMED: Final = "consumed."
-_CONSUMED_STATE: Final = "consumed-state."
 _ADDED: Final = ("+I", "+U")
+_NOTHING: Final = 0
+"""The position in a source that was created again and has no snapshot yet."""
 
 Context: TypeAlias = dg.AssetExecutionContext
 
@@ -92,7 +93,7 @@ def changes_since_last_run(
     own = _own_table(context, lakehouse)
     position = None if own is None else _position(own, source)
     changes = _read(table, source, position, columns)
-    _record(context, table, changes)
+    _record(context, table, changes, position)
     if consumer is not None and changes.until is not None:
         # This run may fail, so the next run may still need the snapshot at which it began.
         table.reset_consumer(consumer, changes.until if changes.since is None else changes.since)
@@ -101,12 +102,6 @@ def changes_since_last_run(
     rows = counted(changes.rows.num_rows, "row", thousands=True)
     context.log.info("%s: %s up to snapshot %s, %s", source, what, changes.until, rows)
     return changes
-
-
-@dataclass(frozen=True, slots=True)
-class _Position:
-    snapshot_id: int
-    fingerprint: str
 
 
 def _check_changelog(table: Table, source: str) -> None:
@@ -130,12 +125,12 @@ def _own_table(context: Context, lakehouse: LakehouseCatalog) -> Table | None:
         return None
 
 
-def _position(own: Table, source: str) -> _Position | None:
+def _position(own: Table, source: str) -> Consumed | None:
     """Return the position of the newest commit of the asset's table; ``None`` if no retained snapshot has one."""
     for snapshot in _newest_first(own):
-        read = snapshot.properties.get(f"{_CONSUMED}{source}")
+        read = consumed_by(snapshot).get(source)
         if read is not None:
-            return _Position(int(read), snapshot.properties.get(f"{_CONSUMED_STATE}{source}", ""))
+            return read
     return None
 
 
@@ -146,42 +141,59 @@ def _newest_first(table: Table) -> Iterator[Snapshot]:
             yield snapshot
 
 
-def _read(table: Table, source: str, position: _Position | None, columns: Sequence[str] | None) -> Changes:
+def _read(table: Table, source: str, position: Consumed | None, columns: Sequence[str] | None) -> Changes:
+    following = None if position is None else _read_following(table, source, position, columns)
+    return _read_all(table, source, columns) if following is None else following
+
+
+def _read_following(table: Table, source: str, position: Consumed, columns: Sequence[str] | None) -> Changes | None:
+    """Return the changes after the position; ``None`` if they do not lead to the state of the source."""
+    if not _can_follow(table, position):
+        return None
     stream = table.stream(columns)
-    since = position.snapshot_id if position is not None and _can_follow(table, position) else None
-    if since is None:
-        plan = stream.next_plan()
-        parts = [] if plan is None else [stream.to_arrow(plan)]
-    else:
-        stream.restore(since + 1)
+    stream.restore(position.id + 1)
+    try:
         parts = [stream.to_arrow(plan) for plan in iter(stream.next_plan, None)]
+    except SnapshotNotFound:
+        return None
+    # The source may have been rolled back or overwritten since the first check; the stream passes an overwrite.
+    return _changes(source, stream, parts, since=position.id) if _can_follow(table, position) else None
+
+
+def _read_all(table: Table, source: str, columns: Sequence[str] | None) -> Changes:
+    stream = table.stream(columns)
+    # Only the state: an overwrite after an empty state would be passed.
+    plan = stream.begin()
+    return _changes(source, stream, [] if plan is None else [stream.to_arrow(plan)], since=None)
+
+
+def _changes(source: str, stream: StreamScan, parts: Sequence[pa.Table], *, since: int | None) -> Changes:
     following = stream.checkpoint()
     rows = pa.concat_tables([stream.schema.empty_table(), *parts])
     until = None if following is None else following - 1
     return Changes(source=source, rows=rows, is_complete=since is None, since=since, until=until)
 
 
-def _can_follow(table: Table, position: _Position) -> bool:
+def _can_follow(table: Table, position: Consumed) -> bool:
     """Return whether the table still has this exact snapshot, and all later ones record their changes. An overwrite
     does not.
     """
-    read = table.facts.snapshots.find(position.snapshot_id)
+    read = table.facts.snapshots.find(position.id)
     if read is None or snapshot_fingerprint(read) != position.fingerprint:  # ids are reused after a rollback
         return False
-    later = (snapshot for snapshot in _newest_first(table) if snapshot.id > position.snapshot_id)
+    later = (snapshot for snapshot in _newest_first(table) if snapshot.id > position.id)
     return all(snapshot.commit_kind is not CommitKind.OVERWRITE for snapshot in later)
 
 
-def _record(context: Context, table: Table, changes: Changes) -> None:
-    if changes.until is None:
+def _record(context: Context, table: Table, changes: Changes, position: Consumed | None) -> None:
+    if changes.until is None and (position is None or position.id == _NOTHING):
         return
-    read = table.facts.snapshots.find(changes.until)
-    properties = {f"{_CONSUMED}{changes.source}": str(changes.until)}
-    if read is not None:
-        properties[f"{_CONSUMED_STATE}{changes.source}"] = snapshot_fingerprint(read)
+    until = _NOTHING if changes.until is None else changes.until
+    found = table.facts.snapshots.find(until)
+    read = Consumed(until, "") if found is None else Consumed.of(found)
     context.add_output_metadata(
         {
-            "paimon/properties": properties,
+            "paimon/properties": read.properties(changes.source),
             **({"paimon/write_mode": WriteMode.overwrite_table.value} if changes.is_complete else {}),
         }
     )

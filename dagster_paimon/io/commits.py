@@ -14,6 +14,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final, Protocol
 
+from dagster_paimon.reporting.consumed import Consumed
+
 RUN_ID_PROPERTY: Final = "dagster.run_id"
 """The snapshot property with the run that committed it."""
 
@@ -109,7 +111,7 @@ def output_name(step: str, name: str, mapping_key: str | None) -> str:
 
 
 def committer(
-    run: Run, runs: Runs, *, output: str, asset: str, partitions: tuple[str, ...], consumed: Mapping[str, int]
+    run: Run, runs: Runs, *, output: str, asset: str, partitions: tuple[str, ...], consumed: Mapping[str, Consumed]
 ) -> Committer:
     """Return the committer of one output (``output_name``). ``consumed`` has the snapshots that were read, by table."""
     properties = {
@@ -118,8 +120,9 @@ def committer(
         "dagster.asset": asset,
         **({"dagster.partition": _span(partitions)} if partitions else {}),
         **({"dagster.backfill_id": run.tags[_BACKFILL]} if _BACKFILL in run.tags else {}),
-        **{f"consumed.{table}": str(snapshot) for table, snapshot in consumed.items()},
     }
+    for table, snapshot in consumed.items():
+        properties |= snapshot.properties(table)
     first = first_run_id(run, runs)
     record = runs.get_run_record_by_id(first)
     since_ms = 0 if record is None else int(record.create_timestamp.timestamp() * 1000) - _CLOCKS_DIFFER_MS

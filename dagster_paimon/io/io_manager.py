@@ -30,6 +30,7 @@ from dagster_paimon.io.materializations import record, unmaterialized
 from dagster_paimon.io.partitions import condition_of, dimensions, from_first, slices_of
 from dagster_paimon.io.spec import ReadSpec, WriteMode, WriteSpec
 from dagster_paimon.io.writing import Written, write_output
+from dagster_paimon.reporting.consumed import Consumed
 from dagster_paimon.reporting.metadata import listed
 from dagster_paimon.reporting.reports import report_of
 from dagster_paimon.resources.lakehouse import LakehouseCatalog, table_name
@@ -71,7 +72,7 @@ class PaimonIOManager(dg.ConfigurableIOManager):
         description="Maximum number of stored rows of a primary key table for an exact row count, which reads "
         "all keys.",
     )
-    _consumed: dict[tuple[str, str], dict[str, int]] = PrivateAttr(default_factory=dict)
+    _consumed: dict[tuple[str, str], dict[str, Consumed]] = PrivateAttr(default_factory=dict)
 
     def __init__(self, **settings: Any) -> None:  # noqa: ANN401 - see the fields
         """Take the settings. Without ``spark``, a local session starts when a frame needs one.
@@ -121,7 +122,7 @@ class PaimonIOManager(dg.ConfigurableIOManager):
             "paimon/repeated": written.repeated,
             **({"paimon/schema_changes": "; ".join(written.schema_changes)} if written.schema_changes else {}),
             "paimon/seconds": round(time.monotonic() - began, 2),
-            "paimon/consumed": listed(f"{table}: snapshot {snapshot}" for table, snapshot in consumed.items()),
+            "paimon/consumed": listed(f"{table}: snapshot {read.id}" for table, read in consumed.items()),
             **{key: metadata[key] for key in _PASSED_ON if key in metadata},
         }
         record(context, report, own, written.partition_rows, unmaterialized(context, spec, written))
@@ -167,7 +168,7 @@ class PaimonIOManager(dg.ConfigurableIOManager):
         snapshot = scan.plan().snapshot
         if snapshot is not None:
             if _is_in_run(context):
-                self._consumed.setdefault(_step(context), {})[name] = snapshot.id
+                self._consumed.setdefault(_step(context), {})[name] = Consumed.of(snapshot)
             context.log.info("%s", _reading(name, scan))
             context.log.debug("%s", scan.plan())
         return load(scan, wanted, self.spark)
@@ -211,7 +212,7 @@ def _step(context: dg.InputContext | dg.OutputContext) -> tuple[str, str]:
 
 
 def _committer(
-    context: dg.OutputContext, spec: WriteSpec, partitions: tuple[str, ...], consumed: Mapping[str, int]
+    context: dg.OutputContext, spec: WriteSpec, partitions: tuple[str, ...], consumed: Mapping[str, Consumed]
 ) -> Committer:
     step = context.step_context
     asset = context.asset_spec if context.has_asset_key else None

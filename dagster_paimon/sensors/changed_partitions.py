@@ -16,6 +16,7 @@ from typing import Final, TypeAlias
 
 import dagster as dg
 
+from dagster_paimon.reporting.consumed import consumed_by
 from dagster_paimon.resources.lakehouse import LakehouseCatalog, table_name
 from dagster_paimon.sensors.followed_column import Changes, PartitionColumn, changes_since
 from dagster_paimon.sensors.request_state import RequestedRun, RequestState, decode_state, encode_state
@@ -164,6 +165,7 @@ def _computed_since(
         return frozenset()
     try:
         commits = lakehouse.table(table_name(target.key, target.metadata)).snapshots()
+        snapshots = lakehouse.table(source.table).facts.snapshots
     except TableNotFound:
         return frozenset()
     open_keys, done = set(keys), set[str]()
@@ -173,7 +175,10 @@ def _computed_since(
         covered = open_keys & _replaced(target, commit)
         open_keys -= covered
         # An id after the latest snapshot was rolled back.
-        if last.id <= _read_snapshot(commit, source.table) <= changes.trail[-1].snapshot.id:
+        read = consumed_by(commit).get(source.table)
+        if read is None or not last.id <= read.id <= changes.trail[-1].snapshot.id:
+            continue
+        if not read.is_replaced(snapshots):
             done |= covered
     return frozenset(done)
 
@@ -190,11 +195,6 @@ def _replaced(target: TableAsset, commit: Snapshot) -> frozenset[str]:
         return frozenset(target.partitions.get_partition_keys_in_range(dg.PartitionKeyRange(first, last)))
     except (dg.DagsterInvariantViolationError, ValueError):
         return frozenset()
-
-
-def _read_snapshot(commit: Snapshot, table: str) -> int:
-    text = commit.properties.get(f"consumed.{table}", "")
-    return int(text) if text.isascii() and text.isdigit() else 0
 
 
 def _due(

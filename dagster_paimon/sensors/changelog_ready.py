@@ -14,9 +14,9 @@ from dagster_paimon.sensors.requested_runs import Outcome, now_ms, outcome, paus
 from dagster_paimon.sensors.tick_errors import reading_cursor
 from table_format import CommitKind, Snapshot, Table
 from table_format.counted import counted
-from table_format.engine import CHANGELOG, changes_mode, changes_of
+from table_format.engine import CHANGELOG, changes_mode, changes_of, consumer_position
 from table_format.engine.support import arguments
-from table_format.errors import InvalidInputError, TableNotFound
+from table_format.errors import InvalidInputError, SnapshotNotFound, TableNotFound
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +122,10 @@ def changelog_ready_sensor(
                 return _nothing(last, f"a run for '{consumer}' is in progress")
             last = _after_run(last, result, now)
         lag = consumer_lag(opened, consumer)
-        latest_id = lag.latest.id if lag.latest else 0
-        if lag.next_id > latest_id + 1:
+        try:
+            consumer_position(opened.facts, consumer)
+        except SnapshotNotFound:
+            latest_id = lag.latest.id if lag.latest else 0
             note = f"'{consumer}' reads snapshot {lag.next_id} next and the latest of {table} is {latest_id}: the table"
             context.log.warning("%s was rolled back or created again; reset the consumer", note)
             return _nothing(last, f"{note} was rolled back or created again; reset the consumer")

@@ -31,6 +31,7 @@ from table_format.codecs.tag_json import decode_tag, encode_tag
 from table_format.errors import CorruptionError, InvalidIdentifier, InvalidInputError, UnsupportedFeature
 from table_format.limits import MAX_FILE_NAME_BYTES, TEMPORARY_NAME_BYTES
 from table_format.model.arguments import shown
+from table_format.model.consumer import ConsumerProgress
 from table_format.model.manifest import IndexManifestEntry, ManifestEntry, ManifestFileMeta
 from table_format.model.schema import TableSchema
 from table_format.model.snapshot import Snapshot
@@ -73,9 +74,9 @@ def tag_bytes(tag: Tag, *, path: str) -> bytes:
     return _verified(tag, encode_tag, decode_tag, path)
 
 
-def consumer_bytes(next_snapshot: int, *, path: str) -> bytes:
+def consumer_bytes(progress: ConsumerProgress, *, path: str) -> bytes:
     """Return the content of a consumer file; raises the same errors as ``snapshot_bytes``."""
-    return _verified(next_snapshot, encode_consumer, decode_consumer, path)
+    return _verified(progress, encode_consumer, decode_consumer, path)
 
 
 def statistics_bytes(statistics: Statistics, *, path: str) -> bytes:

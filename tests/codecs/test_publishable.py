@@ -24,6 +24,7 @@ from table_format.codecs.publishable import (
     tag_bytes,
 )
 from table_format.errors import InvalidIdentifier, InvalidInputError
+from table_format.model.consumer import ConsumerProgress
 from table_format.model.data_file import EMPTY_STATS, SimpleStats
 from table_format.model.manifest import (
     HASH,
@@ -158,7 +159,7 @@ def test_statistics_consumers_and_hints_are_read_back_as_well():
             statistics_bytes(statistics, path="/t/statistics/stat-a-0")
     for next_snapshot in (True, "1", 1 << 63, 1.0, None):
         with pytest.raises(InvalidInputError):
-            consumer_bytes(next_snapshot, path="/t/consumer/consumer-a")  # type: ignore[arg-type]
+            consumer_bytes(ConsumerProgress(next_snapshot), path="/t/consumer/consumer-a")  # type: ignore[arg-type]
     for hint in (-1, 0, 10**19, "x", 1.5):
         with pytest.raises(InvalidInputError):
             hint_bytes(hint, path="/t/snapshot/LATEST")  # type: ignore[arg-type]

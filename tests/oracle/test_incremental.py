@@ -127,6 +127,18 @@ def test_a_stream_of_ours_shows_the_plans_of_a_stream_of_paimon(paimon: PaimonPe
         assert streamed(table, options) == expected_plans(paimon, tmp_path, "db.t", options), options
 
 
+def test_a_stream_of_paimon_goes_on_where_a_consumer_of_ours_has_stopped(paimon: PaimonPeer, tmp_path: Path) -> None:
+    table = written_by_us(tmp_path, keyed=True, seed=8)
+    options = {"consumer-id": "c", "scan.snapshot-id": "1"}
+    stream = table.stream(options=options)
+    stream.next_plan()
+    stream.acknowledge()
+    assert paimon.kept(tmp_path, "db.t")["consumers"] == {"c": stream.checkpoint()}
+    rest = expected_plans(paimon, tmp_path, "db.t", options)
+    assert min(rest) >= (stream.checkpoint() or 0)
+    assert streamed(table, options) == rest
+
+
 def stream_options(table: Table, paimon: PaimonPeer) -> list[dict[str, str]]:
     middle = table.snapshots()[3]
     since = {"scan.creation-time-millis": str(middle.time_millis)}  # younger than 0.9

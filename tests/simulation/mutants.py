@@ -84,7 +84,7 @@ def _claim_what_exists(*arguments: object, **options: object) -> publish.Put:
     return replace(put, outcome=publish.PutOutcome.OURS) if put.outcome is publish.PutOutcome.OTHERS else put
 
 
-def _verify_with_one_look(snapshot, found, manifests) -> Link:
+def _verify_with_one_look(snapshot, found, manifests, _base) -> Link:
     if found.exists(snapshot.id - 1):
         return Link.SOUND
     successor = found.find(snapshot.id + 1)
@@ -358,11 +358,12 @@ MUTANTS: tuple[Mutant, ...] = (
     _mutant("compaction keeps old", (commit, "compact_changes", _compact_keeping_inputs)),
     _mutant("trust hint", (snapshots.SnapshotStore, "latest_id", _trust_hint)),
     replace(without_fences("since"), first_seed=23),
-    replace(without_fences("second look"), first_seed=598),
+    replace(without_fences("second look"), first_seed=248),
     without_fences("attempt", "request", "floor", "verify", "since"),
     # Publishing.
     _mutant("every error is a refusal", (publish, "_REFUSALS", frozenset(errno.errorcode))),
-    _mutant("claim what exists", (commit_loop, "put_if_absent", _claim_what_exists)),
+    # The confirmation would find the snapshot of the other writer, and repeat the commit.
+    _mutant("claim what exists", (commit_loop, "put_if_absent", _claim_what_exists), *FENCES["verify"]),
     _under(Settings.draw_crowd, _mutant("verify with one look", (confirmation, "verify_link", _verify_with_one_look))),
     _mutant("filter by less", (commit.TableCommit, "filter_committed", _filter_including_the_last)),
     # What a snapshot names.

@@ -37,11 +37,12 @@ def changes(
 ) -> None:
     """Show the changed rows of snapshots, with their row kinds in the column rowkind.
 
-    Between two tags, it shows the difference between their states. To see the old rows of updates, the table needs a
-    changelog-producer.
+    Between two tags, it shows the difference between their states; a tag and an id stand for snapshots. To see the old
+    rows of updates, the table needs a changelog-producer.
     """
     target = Target.of(format, output)
-    latest = session.data_table(table).latest_snapshot()
+    opened = session.data_table(table)
+    latest = opened.latest_snapshot()
     if latest is None:
         message = f"table '{table}' has no snapshot, so nothing has changed"
         raise click.ClickException(message)
@@ -50,6 +51,9 @@ def changes(
         message = "--to names a tag; add --from."
         raise click.UsageError(message)
     first = str(int(last) - 1) if start is None else start
+    ids = {name: str(tag.snapshot.id) for name, tag in opened.tags().items()}
+    if (first in ids) != (last in ids):  # only two tags can be compared; otherwise a tag stands for its snapshot
+        first, last = ids.get(first, first), ids.get(last, last)
     reading = session.reading(
         f"{table}$audit_log", names_of(columns), filter, {"incremental-between": f"{first},{last}"}
     )

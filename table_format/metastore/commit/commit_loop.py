@@ -243,7 +243,7 @@ class CommitLoop:
     def _confirm(self, attempt: _Attempt, snapshot: Snapshot) -> bool:
         """Return whether the snapshot is part of the history. If not, it has been removed."""
         try:
-            confirmed = confirm(self._context, snapshot)  # 7
+            confirmed = confirm(self._context, snapshot, attempt.latest)  # 7
         except (TableNotFound, TableReplaced):
             self._publications.refused(attempt.job.key, attempt.earlier)
             raise

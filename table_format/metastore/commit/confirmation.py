@@ -29,8 +29,8 @@ class Confirmation:
     error: OSError | CorruptionError | None = None
 
 
-def confirm(c: CommitContext, snapshot: Snapshot) -> Confirmation:
-    """Check whether a new snapshot is part of the history, and remove it if it is not.
+def confirm(c: CommitContext, snapshot: Snapshot, base: Snapshot | None) -> Confirmation:
+    """Check whether a new snapshot, built on ``base``, is part of the history, and remove it if it is not.
 
     Raises:
         TableNotFound, TableReplaced: the table was dropped or created again in the meantime; nothing was committed.
@@ -39,9 +39,9 @@ def confirm(c: CommitContext, snapshot: Snapshot) -> Confirmation:
     for attempt in range(_LOOKS):
         try:
             _require_same_table(c, snapshot)
-            link = verify_link(snapshot, c.snapshots, c.manifests)
+            link = verify_link(snapshot, c.snapshots, c.manifests, base)
             if link is Link.FALSE:
-                # Other writers have continued from an earlier snapshot with this id.
+                # Other writers have continued from an earlier snapshot with this id, or have replaced the base.
                 c.snapshots.delete(snapshot.id)
         except (OSError, CorruptionError) as e:
             error = e

@@ -133,5 +133,5 @@ def _of_overlap(left: ManifestEntry, right: ManifestEntry, facts: CommitFacts) -
 def _message(headline: str, facts: CommitFacts, what: str) -> str:
     return (
         f"{headline} Give up committing. {what}. The commit of user '{facts.commit_user}' ({facts.kind.value}) "
-        f"conflicts with snapshot {facts.base_id} of user '{facts.base_user}'. {_ADVICE}."
+        f"does not fit the latest snapshot, {facts.base_id} of user '{facts.base_user}'. {_ADVICE}."
     )

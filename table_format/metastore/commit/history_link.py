@@ -3,6 +3,10 @@
 With put-if-absent alone, a delayed writer could create a snapshot with an id that was used and has expired in the
 meantime. Expiry removes the oldest snapshots first, so the link is valid while the base snapshot exists. Otherwise the
 next snapshot must follow the new one.
+
+Apache Paimon looks whether a snapshot exists and then renames its own to that name, which replaces one that was created
+in between. If it replaced the new snapshot, the commit is repeated. If it replaced the base, the new snapshot is taken
+back, because it would remove the rows of the replacement.
 """
 
 from __future__ import annotations
@@ -17,22 +21,31 @@ from table_format.model.snapshot import Snapshot
 
 
 class Link(StrEnum):
-    """Whether a snapshot is part of the history: the next snapshot follows it, does not, or this is unknown."""
+    """Whether a snapshot is in the history: it is, it is not, another has replaced its file, or this is unknown."""
 
     SOUND = "sound"
     FALSE = "false"
+    REPLACED = "replaced"
     UNKNOWN = "unknown"
 
 
-def verify_link(snapshot: Snapshot, snapshots: SnapshotStore, manifests: ManifestStore) -> Link:
-    """Return whether a new snapshot is part of the history.
+def verify_link(
+    snapshot: Snapshot, snapshots: SnapshotStore, manifests: ManifestStore, base: Snapshot | None = None
+) -> Link:
+    """Return whether a new snapshot is part of the history. ``base`` is the snapshot on which it was built.
 
     Raises:
         OSError: the store does not answer.
         CorruptionError: the successor cannot be read.
     """
-    if snapshots.exists(snapshot.id - 1):
-        return Link.SOUND
+    found = snapshots.find(snapshot.id)
+    if found is not None and not found.is_same(snapshot):
+        link = _link_by_successor(snapshot, snapshots, manifests)
+        return Link.REPLACED if link is Link.FALSE else link
+    before = snapshots.find(snapshot.id - 1)
+    if before is not None:
+        is_base = base is None or before.is_same(base)
+        return Link.SOUND if is_base else _link_by_successor(snapshot, snapshots, manifests)
     higher_was_seen = False
     while True:
         successor = snapshots.find(snapshot.id + 1)
@@ -51,6 +64,12 @@ def verify_link(snapshot: Snapshot, snapshots: SnapshotStore, manifests: Manifes
         if (snapshots.highest_id() or 0) <= snapshot.id:
             return Link.SOUND
         higher_was_seen = True
+
+
+def _link_by_successor(snapshot: Snapshot, snapshots: SnapshotStore, manifests: ManifestStore) -> Link:
+    """Return whether a snapshot is in the history although it or its base was replaced: a later commit has read it."""
+    successor = snapshots.find(snapshot.id + 1)
+    return Link.FALSE if successor is None else _built_upon(snapshot, successor, manifests)
 
 
 def _built_upon(snapshot: Snapshot, successor: Snapshot, manifests: ManifestStore) -> Link:

@@ -30,7 +30,8 @@ from table_format.model.snapshot import Snapshot
 from table_format.model.tag import Tag
 from table_format.options.table_options import TableOptions
 
-_TRIES: Final = 3
+_TRIES: Final = 5
+_WAIT_MS: Final = 20
 
 
 def delete_tag(store: TableStore, options: TableOptions, name: str) -> FileDeletions:
@@ -93,10 +94,12 @@ def _is_kept_otherwise(store: TableStore, snapshot: Snapshot, *, beside: str | N
 def _plan_beside_expiry(
     store: TableStore, options: TableOptions, snapshot: Snapshot, *, beside: str | None = None
 ) -> FileDeletions:
-    for _ in range(_TRIES - 1):
-        # A running expiry may delete a snapshot while it is read; the snapshot then needs no files any more.
+    for attempt in range(_TRIES - 1):
+        # A running expiry may delete a snapshot while it is read; the snapshot then needs no files any more. Apache
+        # Paimon deletes the snapshot after its files.
         with suppress(MissingFile, SnapshotNotFound):
             return _plan(store, options, snapshot, beside=beside)
+        store.runtime.clock.sleep_ms(_WAIT_MS << attempt)
     return _plan(store, options, snapshot, beside=beside)
 
 

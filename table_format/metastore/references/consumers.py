@@ -14,6 +14,7 @@ from table_format.io.paths import consumer_name_of
 from table_format.io.regular_files import read_file
 from table_format.io.table_store import TableStore
 from table_format.model.arguments import whole_number
+from table_format.model.consumer import ConsumerProgress
 from table_format.model.snapshot import FIRST_SNAPSHOT_ID
 
 
@@ -33,6 +34,12 @@ def next_snapshot(store: TableStore, name: str) -> int | None:
     Raises:
         BadEncoding: the consumer file cannot be decoded, so the snapshots that it protects are unknown.
     """
+    progress = consumer_progress(store, name)
+    return None if progress is None else progress.next_snapshot
+
+
+def consumer_progress(store: TableStore, name: str) -> ConsumerProgress | None:
+    """Return what a consumer has recorded; raises the same errors as ``next_snapshot``."""
     path = store.paths.consumer(name)
     try:
         data = read_file(store.io, path)
@@ -50,8 +57,9 @@ def first_needed_snapshot(store: TableStore) -> int | None:
     return min(next_snapshots(store).values(), default=None)
 
 
-def reset_consumer(store: TableStore, name: str, next_snapshot_id: int) -> None:
-    """Set the next snapshot of a consumer. Create the consumer if it does not exist.
+def reset_consumer(store: TableStore, name: str, next_snapshot_id: int, *, passed: str | None = None) -> None:
+    """Set the next snapshot of a consumer. Create the consumer if it does not exist. ``passed`` is the delta manifest
+    list of the snapshot before it.
 
     Raises:
         InvalidIdentifier: the name is not legal.
@@ -60,7 +68,7 @@ def reset_consumer(store: TableStore, name: str, next_snapshot_id: int) -> None:
     """
     path = store.paths.consumer(name)
     number = whole_number(next_snapshot_id, f"next_snapshot_id of consumer '{name}'", minimum=FIRST_SNAPSHOT_ID)
-    store.io.overwrite(path, consumer_bytes(number, path=path))
+    store.io.overwrite(path, consumer_bytes(ConsumerProgress(number, passed), path=path))
 
 
 def delete_consumer(store: TableStore, name: str) -> None:

@@ -22,7 +22,6 @@ from pyspark.sql.streaming.datasource import (
 from pyspark.sql.types import StructType
 
 from table_format.errors import SchemaChanged
-from table_format.metastore.references.consumers import reset_consumer
 from table_format.model.split import DataSplit
 from table_format.spark.stream.admission import Limits, Size
 from table_format.spark.stream.offsets import Offset
@@ -32,6 +31,7 @@ from table_format.spark.tasks.split_groups import grouped_splits
 from table_format.spark.tasks.worker import settle
 from table_format.spark.types import in_types_of
 from table_format.table.facts import TableFacts
+from table_format.table.read.consumer_position import record_position
 from table_format.table.read.plan import Plan
 from table_format.table.rows.row_kinds import ROW_KIND
 
@@ -178,7 +178,7 @@ class PaimonStreamReader(datasource.DataSourceStreamReader, SupportsTriggerAvail
         consumer = self._facts.options.stream.consumer_id
         # A consumer continues with changes, so it is created only after the first state was read.
         if consumer is not None and offset.has_begun and (offset.is_complete or not offset.is_in_state):
-            reset_consumer(self._facts.store, consumer, offset.next_snapshot)
+            record_position(self._facts, consumer, offset.next_snapshot)
 
     # --- tasks --------------------------------------------------------------------------------------------------------
 

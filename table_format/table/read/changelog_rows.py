@@ -35,8 +35,6 @@ from table_format.model.types import DataField
 from table_format.options.table_options import TableOptions
 from table_format.pruning.pruning import Pruning
 
-_REVERSED = np.array([RowKind.DELETE, RowKind.UPDATE_AFTER, RowKind.UPDATE_BEFORE, RowKind.INSERT], dtype=np.int8)
-
 
 def read_changes(
     store: TableStore,
@@ -76,7 +74,8 @@ def _rows(reading: _Reading, split: DataSplit, *, keep_deletes: bool) -> Iterato
         case SplitContent.REPLACEMENT:
             before = reading.state(split.before_files, split.before_deletion_files, keep_deletes=False)
             for batch in before:
-                yield with_kinds(batch, _REVERSED[_kinds(batch)])
+                # A delete for a row that an update wrote, too: readers may leave out -U and wait for the +U.
+                yield with_kinds(batch, np.full(batch.num_rows, RowKind.DELETE.value, dtype=np.int8))
             yield from reading.state(split.files, split.deletion_files, keep_deletes=False)
         case SplitContent.STATE:
             yield from reading.state(split.files, split.deletion_files, keep_deletes=keep_deletes)
@@ -217,8 +216,3 @@ def _adds(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         kept = batch if pc.all(mask).as_py() else batch.filter(mask)
         if kept.num_rows:
             yield kept
-
-
-def _kinds(batch: pa.RecordBatch) -> np.ndarray[tuple[int], np.dtype[np.int8]]:
-    found: np.ndarray[tuple[int], np.dtype[np.int8]] = batch.column(VALUE_KIND.name).to_numpy()
-    return found

@@ -14,7 +14,6 @@ from typing import Final, TypeVar
 import pyarrow as pa
 
 from table_format.errors import InvalidInputError, SnapshotExpired, SnapshotNotFound
-from table_format.metastore.references.consumers import next_snapshot, reset_consumer
 from table_format.metastore.references.expired_reads import explaining_expiry, retry_if_expired
 from table_format.metastore.schema.table_identity import require_same_table
 from table_format.metastore.snapshot.changelog_store import ChangeHistory
@@ -29,6 +28,7 @@ from table_format.options.stream import CONSUMER_ID
 from table_format.table.facts import TableFacts
 from table_format.table.read.change_plans import changes_of
 from table_format.table.read.changelog_rows import read_changes
+from table_format.table.read.consumer_position import consumer_position, record_position
 from table_format.table.read.plan import Plan
 from table_format.table.read.state_plan import state_plan
 from table_format.table.read.stream_plans import first_plan, plan_of_changes
@@ -88,7 +88,8 @@ class StreamScan:
 
         Raises:
             SnapshotExpired: changes expired before they were read; the message says how to continue.
-            SnapshotNotFound: the table was created again, or rolled back to a snapshot before the position.
+            SnapshotNotFound: the table was created again, or rolled back to a snapshot before the position or before
+                that of the consumer.
             UnsupportedFeature: the table has a feature without which its rows would be wrong.
             SchemaChanged: the table has been altered since it was loaded, and its old schema would truncate values.
                 The position stays: load the table again, and continue at the ``checkpoint`` of this stream.
@@ -177,7 +178,7 @@ class StreamScan:
     def _record(self, next_snapshot_id: int | None) -> None:
         consumer = self.facts.options.stream.consumer_id
         if consumer is not None and next_snapshot_id is not None:
-            reset_consumer(self.facts.store, consumer, next_snapshot_id)
+            record_position(self.facts, consumer, next_snapshot_id, self._last)
 
     # --- the first plan ---------------------------------------------------------------------------------------------
 
@@ -191,7 +192,7 @@ class StreamScan:
         options = self.facts.options
         consumer = options.stream.consumer_id
         if consumer is not None and not options.stream.ignore_progress:
-            progress = next_snapshot(self.facts.store, consumer)
+            progress = consumer_position(self.facts, consumer)
             if progress is not None:
                 self._next = not_before_earliest(self._changes, progress)
                 return None

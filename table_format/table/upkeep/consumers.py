@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from table_format.metastore.references import consumers as stored
 from table_format.table.facts import HasFacts
+from table_format.table.read.consumer_position import record_position
 
 
 def consumers(table: HasFacts) -> Mapping[str, int]:
@@ -15,7 +16,7 @@ def consumers(table: HasFacts) -> Mapping[str, int]:
 
 def reset_consumer(table: HasFacts, name: str, next_snapshot_id: int) -> None:
     """See ``Table.reset_consumer``."""
-    stored.reset_consumer(table.current_facts.store, name, next_snapshot_id)
+    record_position(table.current_facts, name, next_snapshot_id)
 
 
 def delete_consumer(table: HasFacts, name: str) -> None:

@@ -41,6 +41,18 @@ def test_changes_between_two_snapshots_are_shown(shell: Shell, orders: Callable[
     assert shown.splitlines() == ['"id"', "1", "2"]
 
 
+def test_a_tag_and_an_id_or_the_latest_snapshot_bound_changes(shell: Shell, orders: Callable[..., Table]) -> None:
+    table = orders(1, 1, 1)
+    table.create_tag("first", 1)
+    table.create_tag("second", 2)
+
+    def changed(*arguments: str) -> list[str]:
+        return shell("changes", "shop.orders", *arguments, "--columns", "id", "-f", "csv").splitlines()[1:]
+
+    assert changed("--from", "first") == ["1", "2"]
+    assert changed("--from", "1", "--to", "second") == ["1"]
+
+
 def test_a_table_without_snapshots_has_no_changes(shell: Shell, orders: Callable[..., Table]) -> None:
     orders()
     assert "has no snapshot" in shell.error("changes", "shop.orders")

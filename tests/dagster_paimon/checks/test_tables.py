@@ -13,6 +13,7 @@ import pytest
 from dagster_paimon import table_checks
 from dagster_paimon.checks.tables import TableCheck
 from dagster_paimon.checks.upkeep import MOST_SNAPSHOTS
+from dagster_paimon.reporting.consumed import Consumed
 from table_format import Table
 from table_format.errors import InvalidInputError
 from table_format.model.schema_change import AddColumn, SetOption
@@ -186,6 +187,18 @@ def test_an_input_that_was_rolled_back_is_a_warning(project: Project) -> None:
         source.append(rows((number, "mon", 1)))
     a_table(project.lakehouse, NAME).append(rows((1, "mon", 1)), properties={"consumed.crm.calls": "2"})
     source.rollback_to(1)
+    assert not checked(project, "inputs_consumed").passed
+
+
+def test_an_input_whose_snapshot_was_replaced_after_a_rollback_is_a_warning(project: Project) -> None:
+    source = a_table(project.lakehouse, "crm.calls")
+    for number in range(2):
+        source.append(rows((number, "mon", 1)))
+    read = Consumed.of(source.snapshots()[-1])
+    a_table(project.lakehouse, NAME).append(rows((1, "mon", 1)), properties=read.properties("crm.calls"))
+    assert checked(project, "inputs_consumed").passed
+    source.rollback_to(1)
+    source.append(rows((3, "mon", 1)))
     assert not checked(project, "inputs_consumed").passed
 
 

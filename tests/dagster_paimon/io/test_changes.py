@@ -10,7 +10,7 @@ import pytest
 from dagster_paimon import changes_since_last_run
 from dagster_paimon.reporting.metadata import snapshot_fingerprint
 from dagster_paimon.resources.lakehouse import LakehouseCatalog
-from table_format import Table
+from table_format import StreamScan, Table
 from table_format.model.schema import Schema
 from tests.support.dagster_project import Project
 
@@ -125,6 +125,40 @@ def test_expiry_of_the_read_snapshot_recomputes_everything(project: Project) -> 
     project.run(totals(seen))
     assert seen == [(True, 1), (True, 3)]
     assert sums(project) == {10: 5, 20: 1, 30: 1}
+
+
+def test_a_source_that_was_created_again_and_is_empty_leaves_no_rows(project: Project) -> None:
+    source, seen = a_source(project), []
+    source.append(orders((1, 10, 5)))
+    project.run(totals(seen))
+    project.lakehouse.catalog().drop_table("shop.orders")
+    source = a_source(project)
+    for _ in range(2):
+        project.run(totals(seen))
+        assert sums(project) == {}
+    assert project.table("mart.totals").latest_snapshot().id == 2  # the second run has nothing to remove
+    source.append(orders((2, 20, 7)))
+    project.run(totals(seen))
+    assert seen == [(True, 1), (True, 0), (True, 0), (True, 1)]
+    assert sums(project) == {20: 7}
+
+
+def test_an_overwrite_during_the_read_recomputes_everything(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    source, seen = a_source(project, **{"changelog-producer": "input"}), []
+    source.append(orders((1, 10, 5)))
+    project.run(totals(seen))
+    source.append(orders((2, 20, 7)))
+    reads = iter([lambda: source.overwrite(orders((3, 30, 1)))])
+    restore = StreamScan.restore
+
+    def restore_late(stream: StreamScan, next_snapshot_id: int | None) -> None:
+        restore(stream, next_snapshot_id)
+        next(reads, lambda: None)()
+
+    monkeypatch.setattr(StreamScan, "restore", restore_late)
+    project.run(totals(seen))
+    assert sums(project) == {30: 1}
+    assert seen == [(True, 1), (True, 1)]
 
 
 def test_a_consumer_keeps_the_snapshots_that_the_next_run_needs(project: Project) -> None:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 from dagster_paimon.io.commits import committer, first_run_id
+from dagster_paimon.reporting.consumed import Consumed
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ def test_the_snapshot_records_its_run_and_inputs() -> None:
         output="dwd__orders",
         asset="dwd/orders",
         partitions=("2026-01-01", "2026-01-02"),
-        consumed={"ods.orders_cdc": 7},
+        consumed={"ods.orders_cdc": Consumed(7, "uuid")},
     )
     assert who.user == "dagster:first:dwd__orders"
     assert who.since_ms == datetime(2026, 1, 1, 23, tzinfo=UTC).timestamp() * 1000
@@ -72,4 +73,5 @@ def test_the_snapshot_records_its_run_and_inputs() -> None:
         "dagster.partition": "2026-01-01...2026-01-02",
         "dagster.backfill_id": "b1",
         "consumed.ods.orders_cdc": "7",
+        "consumed-state.ods.orders_cdc": "uuid",
     }

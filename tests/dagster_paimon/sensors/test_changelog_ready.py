@@ -89,6 +89,20 @@ def test_a_consumer_ahead_of_a_table_that_was_rolled_back_is_reported(
     assert "was rolled back or created again; reset the consumer" in reader.note
 
 
+def test_a_consumer_of_snapshots_that_were_replaced_is_reported(
+    project: Project, tickets: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader = Reader(project, monkeypatch)
+    for number in range(3):
+        tickets.append(rows((number, "mon", 1)))
+    tickets.reset_consumer("report", 3)
+    tickets.rollback_to(1)
+    tickets.append(rows((7, "mon", 1)))
+    tickets.append(rows((8, "mon", 1)))
+    assert reader.tick() == 0
+    assert "was rolled back or created again; reset the consumer" in reader.note
+
+
 def test_a_table_that_does_not_exist_yet_is_not_an_error(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     reader = Reader(project, monkeypatch)
     assert reader.tick() == 0

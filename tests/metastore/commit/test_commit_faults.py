@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import errno
+from dataclasses import replace
 
 import pytest
 
+from table_format.codecs.publishable import snapshot_bytes
 from table_format.errors import CommitOutcomeUnknown
 from table_format.metastore.commit.history_link import Link, verify_link
 from table_format.model.snapshot import BATCH_COMMIT_IDENTIFIER as BATCH
@@ -210,6 +212,47 @@ def test_a_link_is_valid_while_its_base_or_its_successor_confirms_it():
         table.snapshots.delete(i)
     assert verify_link(snapshots[2], table.snapshots, table.manifests) is Link.SOUND
     assert verify_link(snapshots[1], table.snapshots, table.manifests) is Link.SOUND
+
+
+def test_a_commit_whose_snapshot_another_engine_replaced_is_repeated():
+    """Apache Paimon renames its snapshot to a name that it found free, and replaces one that came in between."""
+    table = a_table()
+    table.append()
+    theirs = table.append(user="other", identifier=7)
+    renamed = table.io.read(table.store.paths.snapshot(2))
+    table.snapshots.delete(2)
+    table.io.after("create", "/snapshot-2", once(lambda: table.io.overwrite(table.store.paths.snapshot(2), renamed)))
+    ours = table.append(identifier=3)
+    assert (theirs.id, ours.id) == (2, 3)
+    assert len(table.live_names()) == 3
+
+
+def test_a_commit_upon_a_snapshot_that_another_engine_replaced_is_taken_back_and_repeated():
+    table = a_table()
+    table.append()
+    table.append(user="other", identifier=7)
+    theirs = table.live_names()
+    renamed = table.io.read(table.store.paths.snapshot(2))
+    table.snapshots.delete(2)
+    table.append(identifier=3)
+    table.io.after("create", "/snapshot-3", once(lambda: table.io.overwrite(table.store.paths.snapshot(2), renamed)))
+    assert table.append(identifier=4).id == 3
+    assert set(theirs) < set(table.live_names())
+    assert len(table.live_names()) == 3
+
+
+def test_a_commit_upon_which_another_was_built_is_sound_whatever_was_replaced():
+    """To take it back would leave a gap below the later commit, which holds its rows."""
+    table = a_table()
+    first, second, third = (table.append(identifier=number) for number in (1, 2, 3))
+    other = replace(first, delta_manifest_list="manifest-list-other-0")
+    for replaced, base in ((other, first), (replace(other, id=2), first)):
+        path = table.store.paths.snapshot(replaced.id)
+        before = table.io.read(path)
+        table.io.overwrite(path, snapshot_bytes(replaced, path=path))
+        assert verify_link(second, table.snapshots, table.manifests, base) is Link.SOUND
+        table.io.overwrite(path, before)
+    assert verify_link(third, table.snapshots, table.manifests, first) is Link.FALSE
 
 
 def test_an_overwrite_through_lost_answers_lands_once():

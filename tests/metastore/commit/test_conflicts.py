@@ -87,9 +87,9 @@ def test_tables_without_primary_key_have_no_order_of_keys():
 def test_a_conflict_names_file_snapshot_users_and_what_to_do():
     assert str(find_conflict(facts("+b1", "-a0 +c1"))) == (
         "File deletion conflicts detected! Give up committing. In the table, file 'a' (bucket 0, level 0) is removed "
-        "although it does not exist. The commit of user 'me' (COMPACT) conflicts with snapshot 7 of user 'other'. "
-        "Another commit changed the same bucket; read the table again and redo the work, and give each bucket one "
-        "writer and one compaction at a time."
+        "although it does not exist. The commit of user 'me' (COMPACT) does not fit the latest snapshot, 7 of user "
+        "'other'. Another commit changed the same bucket; read the table again and redo the work, and give each bucket "
+        "one writer and one compaction at a time."
     )
     assert "level 1, the keys of 'a' and 'b' overlap" in str(find_conflict(facts("+a1:1-5", "+b1:5-9")))
     assert "changed from 1 to 2 without overwrite" in str(find_conflict(facts("+a0*1", "+b0*2", kind=APPEND)))

@@ -149,7 +149,7 @@ def test_of_two_compactions_of_one_file_the_second_conflicts():
     text = str(caught.value)
     assert text.startswith("File deletion conflicts detected! Give up committing.")
     assert old.file_name in text
-    assert "snapshot 2 of user 'winner'" in text
+    assert "the latest snapshot, 2 of user 'winner'" in text
     assert table.all_files() == before
 
 

@@ -382,3 +382,40 @@ def test_an_expiring_snapshot_cannot_be_tagged():
     table.expire(**ALL_BUT_ONE)
     assert refused
     assert table.all_files() == table.reachable()
+
+
+def expiring_without_notice(table, snapshot_id: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Apache Paimon deletes the files of a snapshot, and the snapshot at last. It does so while others wait."""
+    snapshot = table.snapshots.load(snapshot_id)
+    for name in (snapshot.base_manifest_list, snapshot.delta_manifest_list):
+        table.store.io.delete(table.store.paths.manifest(name))
+    sleep = table.clock.sleep_ms
+
+    def sleep_until_it_is_deleted(duration_ms: int) -> None:
+        sleep(duration_ms)
+        for number in [number for number in table.snapshots.ids() if number <= snapshot_id]:
+            table.snapshots.delete(number)
+
+    monkeypatch.setattr(table.clock, "sleep_ms", sleep_until_it_is_deleted)
+
+
+def test_an_expiry_beside_one_of_another_engine_waits_for_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = a_history(a_table(**KEYED))
+    table.clock.ms += HOUR
+    expiring_without_notice(table, 8, monkeypatch)
+    assert table.expire(retain_min=2, retain_max=2).snapshot_ids == ()
+    assert table.snapshots.ids() == [9]
+
+
+def test_the_deletion_of_a_tag_beside_an_expiry_of_another_engine_waits_for_its_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    table = a_history(a_table(**KEYED))
+    TagStore(table.store).create("t", table.snapshots.load(4))
+    table.clock.ms += HOUR
+    table.expire(retain_min=3, retain_max=3)
+    assert table.snapshots.ids() == [7, 8, 9]
+    expiring_without_notice(table, 7, monkeypatch)
+    delete_tag(table.store, table.options, "t")
+    assert not TagStore(table.store).names()
+    assert table.snapshots.ids() == [8, 9]

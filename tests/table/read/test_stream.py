@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from table_format import Table, load_catalog
@@ -143,6 +144,15 @@ def test_compaction_is_no_change_and_an_overwrite_only_when_asked_for() -> None:
     assert all_plans(asked) == [(3, [("+I", 1, "a", 5), ("-D", 1, "a", 1), ("-D", 2, "b", 2)])]
 
 
+def test_an_overwrite_deletes_rows_that_an_update_has_written() -> None:
+    """A reader that leaves out ``-U``, as upserts may, would keep them."""
+    table = stored(memory_warehouse())
+    table.append(keyed([(1, "a", 1)], _row_kind=pa.array(["+U"])))
+    table.truncate()
+    asked = table.stream(options={"scan.snapshot-id": "2", "streaming-read-overwrite": "true"})
+    assert all_plans(asked) == [(2, [("-D", 1, "a", 1)])]
+
+
 def test_an_overwrite_of_an_append_table_shows_what_it_added_when_asked_for() -> None:
     table = memory_warehouse().table()
     table.append(keyed([(1, "a", 1)]))
@@ -264,6 +274,43 @@ def test_ignored_progress_starts_by_the_scan_options(three_commits: Table) -> No
     assert [s for s, _ in all_plans(three_commits.stream(options=options))] == [3]
     ignoring = three_commits.stream(options={**options, "consumer.ignore-progress": "true"})
     assert [s for s, _ in all_plans(ignoring)] == [1, 2, 3]
+
+
+@pytest.mark.parametrize("new_commits", [0, 1, 2])
+def test_a_consumer_does_not_skip_snapshots_that_replace_those_it_has_read(
+    three_commits: Table, new_commits: int
+) -> None:
+    options = {"consumer-id": "c", "scan.snapshot-id": "1"}
+    stream = three_commits.stream(options=options)
+    assert len(all_plans(stream)) == 3
+    stream.acknowledge()
+    three_commits.rollback_to(1)
+    for number in range(new_commits):
+        three_commits.append(keyed([(5 + number, "e", 5)]))
+    again = three_commits.stream(options=options)
+    with pytest.raises(SnapshotNotFound, match=r"'c' reads snapshot 4 next, .*reset_consumer\('c', id\)"):
+        again.next_plan()
+    three_commits.reset_consumer("c", 2)
+    assert [s for s, _ in all_plans(three_commits.stream(options=options))] == [2, 3][:new_commits]
+
+
+def test_a_rollback_to_what_a_consumer_has_read_does_not_disturb_it(three_commits: Table) -> None:
+    options = {"consumer-id": "c", "scan.snapshot-id": "1"}
+    stream = three_commits.stream(options=options)
+    stream.next_plan()
+    stream.acknowledge()
+    three_commits.rollback_to(1)
+    three_commits.append(keyed([(5, "e", 5)]))
+    assert all_plans(three_commits.stream(options=options)) == [(2, [("+I", 5, "e", 5)])]
+
+
+def test_a_consumer_goes_on_after_the_expiry_of_what_it_has_read(three_commits: Table) -> None:
+    options = {"consumer-id": "c", "scan.snapshot-id": "1"}
+    stream = three_commits.stream(options=options)
+    stream.next_plan()
+    stream.acknowledge()
+    three_commits.expire_snapshots(retain_max=1, retain_min=1, older_than_ms=2**60, retain_floor_ms=0)
+    assert [s for s, _ in all_plans(three_commits.stream(options=options))] == [2, 3]
 
 
 def test_expiry_keeps_what_a_consumer_has_still_to_read(three_commits: Table) -> None:
