@@ -28,6 +28,7 @@ from table_format.model.predicate import (
     Or,
     Predicate,
     SortedValues,
+    in_order,
 )
 from table_format.model.types import InternalValue
 
@@ -118,7 +119,7 @@ def _column_outcomes(predicate: Compare | In | Like | IsNull, known: ColumnBound
         true, false = _compare(predicate.op, _Range.of(known, predicate.value), predicate.value)
     elif isinstance(predicate, In):
         each = [
-            _compare(CompareOp.EQ, _Range.of(known, value), value) for value in _decisive(predicate.in_order, known)
+            _compare(CompareOp.EQ, _Range.of(known, value), value) for value in _decisive(in_order(predicate), known)
         ]
         true, false = any(t for t, _ in each), all(f for _, f in each)
     else:

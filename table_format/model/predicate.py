@@ -53,11 +53,6 @@ class In:
     def __reduce__(self) -> tuple[type[In], tuple[str, tuple[InternalValue, ...]]]:
         return (In, (self.column, self.values))
 
-    @property
-    def in_order(self) -> SortedValues:
-        """The values for binary search."""
-        return self.prepared(SortedValues, lambda: SortedValues.of(self.values))
-
     def prepared(self, name: Hashable, form: Callable[[], _Form]) -> _Form:
         """Return the values in some form, computed only once, because there may be as many files as values.
 
@@ -99,6 +94,11 @@ class SortedValues:
             data=tuple(sorted(value for value in values if isinstance(value, bytes))),
             has_nan=len(known) < len(numbers),
         )
+
+
+def in_order(condition: In) -> SortedValues:
+    """Return the values of an IN for binary search."""
+    return condition.prepared(SortedValues, lambda: SortedValues.of(condition.values))
 
 
 @dataclass(frozen=True, slots=True)

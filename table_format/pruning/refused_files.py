@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from table_format.codecs.binary_row import bitmap_bytes
 from table_format.codecs.manifest_columns import Bounds, ManifestColumns, StoredRows
-from table_format.model.predicate import And, Compare, CompareOp, In, Or, Predicate, columns_of
+from table_format.model.predicate import And, Compare, CompareOp, In, Or, Predicate, columns_of, in_order
 from table_format.model.schema import TableSchema
 from table_format.model.types import (
     BigIntType,
@@ -200,11 +200,11 @@ class _Layout:
 
 
 def _texts_in(condition: In) -> Sequence[str]:
-    return condition.in_order.texts
+    return in_order(condition).texts
 
 
 def _integers_in(condition: In) -> Sequence[int]:
-    return [number for number in condition.in_order.numbers if type(number) is int]
+    return [number for number in in_order(condition).numbers if type(number) is int]
 
 
 def _holds_one(wanted: Sequence[Any], low: npt.NDArray[Any] | list[str], high: npt.NDArray[Any] | list[str]) -> Mask:
