@@ -9,7 +9,7 @@ it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from decimal import Decimal
 from typing import Final
 
@@ -38,7 +38,7 @@ from table_format.model.types import (
     VarCharType,
 )
 
-Scope = Mapping[str, Sequence[str]]
+Scope = Mapping[str, Collection[str]]
 """The column names of each relation that an expression may use."""
 
 _ALIASES: Final = {"t": TARGET, "target": TARGET, "s": SOURCE, "source": SOURCE}
