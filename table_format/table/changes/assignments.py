@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 import pyarrow as pa
 
-from table_format.counted import counted
+from table_format.counted import counted, listed
 from table_format.errors import ColumnNotFound, InvalidData, InvalidInputError
 from table_format.kernels.expression_kinds import floating, plain
 from table_format.kernels.expressions import Columns, evaluate, truths
@@ -156,7 +156,7 @@ def _parsed(text: str, names: Mapping[str, Collection[str]]) -> Expression:
 
 def _field(schema: TableSchema, name: str) -> DataField:
     if name not in schema.field_names:
-        message = f"column '{name}' does not exist; the columns are {', '.join(schema.field_names)}"
+        message = f"column '{name}' does not exist; the columns are {listed(schema.field_names)}"
         raise ColumnNotFound(message)
     return schema.field(name)
 
