@@ -1,6 +1,12 @@
-"""Counts with their nouns, for reports and messages."""
+"""Counts with their nouns, and lists of names, for reports and messages."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+_SHOWN: Final = 50
+"""The number of names in a message; a table may have thousands of columns or tags."""
 
 
 def counted(count: int, one: str, more: str | None = None, *, thousands: bool = False) -> str:
@@ -16,3 +22,16 @@ def counted(count: int, one: str, more: str | None = None, *, thousands: bool = 
     """
     noun = one if count == 1 else more or f"{one}s"
     return f"{count:,} {noun}" if thousands else f"{count} {noun}"
+
+
+def listed(names: Iterable[str]) -> str:
+    """Return names for a message, and the number of those beyond the first fifty.
+
+    >>> listed(["id", "amount"])
+    'id, amount'
+    >>> listed(f"c{number}" for number in range(2_000))[-17:]
+    'c49 and 1950 more'
+    """
+    known = list(names)
+    more = len(known) - _SHOWN
+    return ", ".join(known) if more <= 0 else f"{', '.join(known[:_SHOWN])} and {more} more"

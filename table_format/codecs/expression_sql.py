@@ -9,7 +9,7 @@ it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from decimal import Decimal
 from typing import Final
 
@@ -18,6 +18,7 @@ from sqlglot import exp, parse
 from table_format.codecs.filter_literals import MisfitError, literal_value
 from table_format.codecs.filter_sql import FilterDialect
 from table_format.codecs.sql_errors import parse_errors_as
+from table_format.counted import listed
 from table_format.errors import ColumnNotFound, InvalidExpression
 from table_format.model.expression import SOURCE, TARGET, Call, CastTo, ColumnOf, Constant, Expression
 from table_format.model.types import (
@@ -38,7 +39,7 @@ from table_format.model.types import (
     VarCharType,
 )
 
-Scope = Mapping[str, Sequence[str]]
+Scope = Mapping[str, Collection[str]]
 """The column names of each relation that an expression may use."""
 
 _ALIASES: Final = {"t": TARGET, "target": TARGET, "s": SOURCE, "source": SOURCE}
@@ -165,7 +166,7 @@ class _Binder:
             message = f"column '{name}' is in {' and '.join(found)}; qualify it, as in {found[-1]}.{name}"
             raise self._error(message)
         if not found:
-            columns = "; ".join(f"{relation}: {', '.join(names)}" for relation, names in self._scope.items())
+            columns = "; ".join(f"{relation}: {listed(names)}" for relation, names in self._scope.items())
             message = f"column '{name}' of the expression {self._text!r} does not exist; the columns are {columns}"
             raise ColumnNotFound(message)
         return ColumnOf(found[0], name)

@@ -9,13 +9,27 @@ therefore contain NaN, which is above every number, unless its bounds exclude it
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Final
 
 from table_format.model.like import literal_prefix
-from table_format.model.predicate import And, Compare, CompareOp, In, IsNull, Like, Literal, Not, Or, Predicate
+from table_format.model.predicate import (
+    And,
+    Compare,
+    CompareOp,
+    In,
+    IsNull,
+    Like,
+    Literal,
+    Not,
+    Or,
+    Predicate,
+    SortedValues,
+    in_order,
+)
 from table_format.model.types import InternalValue
 
 
@@ -104,13 +118,31 @@ def _column_outcomes(predicate: Compare | In | Like | IsNull, known: ColumnBound
     if isinstance(predicate, Compare):
         true, false = _compare(predicate.op, _Range.of(known, predicate.value), predicate.value)
     elif isinstance(predicate, In):
-        each = [_compare(CompareOp.EQ, _Range.of(known, value), value) for value in predicate.values]
+        each = [
+            _compare(CompareOp.EQ, _Range.of(known, value), value) for value in _decisive(in_order(predicate), known)
+        ]
         true, false = any(t for t, _ in each), all(f for _, f in each)
     else:
         prefix = literal_prefix(predicate.pattern)
         true = _compare(CompareOp.STARTS_WITH, _Range.of(known, prefix), prefix)[0]
         false = True
     return _Outcomes(true=true, false=false, unknown=known.may_hold_null)
+
+
+def _decisive(values: SortedValues, known: ColumnBounds) -> Iterator[InternalValue]:
+    """Return the values that decide an IN: of each kind, the first that is not below the minimum, and its equals.
+
+    If that value is above the maximum, so are all after it. Only values that equal the minimum can be all that the
+    column contains.
+    """
+    for of_kind in (values.numbers, values.texts, values.data):
+        if not of_kind:
+            continue
+        low = _Range.of(known, of_kind[0]).low
+        start = 0 if low is None else bisect_left(of_kind, low)
+        yield from of_kind[start : max(start + 1, 0 if low is None else bisect_right(of_kind, low, start))]
+    if values.has_nan:
+        yield math.nan
 
 
 @dataclass(frozen=True, slots=True)

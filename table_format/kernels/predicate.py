@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Final
 
@@ -61,6 +61,9 @@ _OPPOSITE: Final[Mapping[CompareOp, CompareOp]] = {
     CompareOp.GT: CompareOp.LE,
     CompareOp.GE: CompareOp.LT,
 }
+
+_MANY: Final = 16
+"""So many values for each row are looked up in a set that Python keeps, which is slower for each row."""
 
 
 def matches(predicate: Predicate, batch: pa.RecordBatch, fields: Sequence[DataField]) -> pa.BooleanArray:
@@ -158,9 +161,9 @@ def _folded(kind: type[And | Or], parts: Sequence[Predicate], *, neutral: bool) 
 def _evaluate(predicate: Predicate, batch: pa.RecordBatch, types: Mapping[str, DataType]) -> pa.BooleanArray:
     match predicate:
         case And(parts):
-            return _combined(pc.and_kleene, [_evaluate(p, batch, types) for p in parts], batch, empty=True)
+            return _combined(pc.and_kleene, (_evaluate(p, batch, types) for p in parts), batch, empty=True)
         case Or(parts):
-            return _combined(pc.or_kleene, [_evaluate(p, batch, types) for p in parts], batch, empty=False)
+            return _combined(pc.or_kleene, (_evaluate(p, batch, types) for p in parts), batch, empty=False)
         case Not(part):
             return pc.invert(_evaluate(part, batch, types))
         case Literal(value):
@@ -169,8 +172,8 @@ def _evaluate(predicate: Predicate, batch: pa.RecordBatch, types: Mapping[str, D
             return _column(batch, column, types)[0].is_null()
         case Compare(column, op, value):
             return _compare(*_column(batch, column, types), column, op, value)
-        case In(column, values):
-            return _is_in(*_column(batch, column, types), column, values)
+        case In(column):
+            return _is_in(*_column(batch, column, types), predicate)
         case Like(column, pattern):
             array, data_type = _column(batch, column, types)
             if not isinstance(data_type, TextType):
@@ -180,12 +183,14 @@ def _evaluate(predicate: Predicate, batch: pa.RecordBatch, types: Mapping[str, D
 
 def _combined(
     operation: Callable[[pa.BooleanArray, pa.BooleanArray], pa.BooleanArray],
-    parts: Sequence[pa.BooleanArray],
+    parts: Iterator[pa.BooleanArray],
     batch: pa.RecordBatch,
     *,
     empty: bool,
 ) -> pa.BooleanArray:
-    return functools.reduce(operation, parts) if parts else pa.repeat(pa.scalar(empty), batch.num_rows)
+    first = next(parts, None)
+    # Only one mask is kept, however many parts there are.
+    return pa.repeat(pa.scalar(empty), batch.num_rows) if first is None else functools.reduce(operation, parts, first)
 
 
 def _column(batch: pa.RecordBatch, name: str, types: Mapping[str, DataType]) -> tuple[pa.Array, DataType]:
@@ -261,22 +266,33 @@ def _compare_bytes(array: pa.Array, op: CompareOp, value: Any) -> pa.BooleanArra
             return _COMPARE[op](array, pa.scalar(value, array.type))
 
 
-def _is_in(array: pa.Array, data_type: DataType, column: str, values: Sequence[InternalValue]) -> pa.BooleanArray:
-    for value in values:
-        _check_literal(column, data_type, value)
+def _is_in(array: pa.Array, data_type: DataType, condition: In) -> pa.BooleanArray:
+    if isinstance(data_type, FloatingType):
+        # The sum converts -0.0 to 0.0, which is_in distinguishes. FLOAT is widened because literals are DOUBLE.
+        numbers = pc.add(array.cast(pa.float64()), 0.0)
+    else:
+        numbers = array if tick_range(data_type) is None else _as_ticks(array)
+    wanted = condition.prepared((data_type, numbers.type), lambda: _wanted(condition, data_type, numbers.type))
+    if isinstance(data_type, FloatingType) or len(wanted) <= _MANY * len(numbers):
+        found = pc.is_in(numbers, value_set=wanted)
+    else:
+        # is_in would put all values into a hash table again, for each small file.
+        known = condition.prepared((data_type, numbers.type, frozenset), lambda: frozenset(wanted.to_pylist()))
+        found = pa.array([number in known for number in numbers.to_pylist()], pa.bool_())
+    return if_else(array.is_valid(), found, pa.scalar(None, pa.bool_()))
+
+
+def _wanted(condition: In, data_type: DataType, kind: pa.DataType) -> pa.Array:
+    """Return the values of an IN as an array of this type, without those that no value of the column can equal."""
+    for value in condition.values:
+        _check_literal(condition.column, data_type, value)
     ticks = tick_range(data_type)
     if ticks is not None:
         # _check_literal accepts only numbers.
-        places = [position(value, data_type) for value in values]  # type: ignore[arg-type]  # see above
-        numbers = _as_ticks(array)
-        wanted = _tick_array([p.tick for p in places if p.is_exact and p.tick in ticks], numbers.type)
-    elif isinstance(data_type, FloatingType):
-        # The sum converts -0.0 to 0.0, which is_in distinguishes. FLOAT is widened because literals are DOUBLE.
-        numbers = pc.add(array.cast(pa.float64()), 0.0)
-        wanted = pc.add(pa.array(values, pa.float64()), 0.0)
-    else:
-        numbers, wanted = array, pa.array(values, array.type)
-    return if_else(array.is_valid(), pc.is_in(numbers, value_set=wanted), pa.scalar(None, pa.bool_()))
+        places = [position(value, data_type) for value in condition.values]  # type: ignore[arg-type]  # see above
+        return _tick_array([p.tick for p in places if p.is_exact and p.tick in ticks], kind)
+    array = pa.array(condition.values, kind)
+    return pc.add(array, 0.0) if isinstance(data_type, FloatingType) else array
 
 
 def _like(array: pa.Array, pattern: str) -> pa.BooleanArray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from table_format.counted import listed
 from table_format.errors import ColumnNotFound
 from table_format.nearest_names import did_you_mean
 
@@ -17,4 +18,4 @@ def no_such_column(name: str, known: Iterable[str], where: str = "") -> ColumnNo
     names = list(known)
     subject = f"column '{name}' {where}".rstrip()
     advice = did_you_mean(name, names, show=repr)
-    return ColumnNotFound(f"{subject} does not exist; the columns are {', '.join(names)}{advice}")
+    return ColumnNotFound(f"{subject} does not exist; the columns are {listed(names)}{advice}")

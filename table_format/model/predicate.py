@@ -7,12 +7,17 @@ nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
+from decimal import Decimal
 from enum import StrEnum
-from typing import TypeAlias
+from functools import cached_property
+from typing import Any, TypeAlias, TypeVar
 
 from table_format.model.types import InternalValue
+
+_Form = TypeVar("_Form")
 
 
 class CompareOp(StrEnum):
@@ -38,12 +43,62 @@ class Compare:
     value: InternalValue
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class In:
     """``column IN (values)``; no value is null."""
 
     column: str
     values: tuple[InternalValue, ...]
+
+    def __reduce__(self) -> tuple[type[In], tuple[str, tuple[InternalValue, ...]]]:
+        return (In, (self.column, self.values))
+
+    def prepared(self, name: Hashable, form: Callable[[], _Form]) -> _Form:
+        """Return the values in some form, computed only once, because there may be as many files as values.
+
+        >>> condition = In("a", (3, 1))
+        >>> condition.prepared("sorted", lambda: sorted(condition.values))
+        [1, 3]
+        """
+        if name not in self._prepared:
+            self._prepared[name] = form()
+        found: _Form = self._prepared[name]
+        return found
+
+    @cached_property
+    def _prepared(self) -> dict[Hashable, Any]:
+        return {}
+
+
+@dataclass(frozen=True, slots=True)
+class SortedValues:
+    """Values of an IN for binary search, those of each kind apart."""
+
+    numbers: tuple[bool | int | float | Decimal, ...]
+    texts: tuple[str, ...]
+    data: tuple[bytes, ...]
+    has_nan: bool
+
+    @classmethod
+    def of(cls, values: tuple[InternalValue, ...]) -> SortedValues:
+        """Sort values.
+
+        >>> SortedValues.of((3, "b", 1.5, "a"))
+        SortedValues(numbers=(1.5, 3), texts=('a', 'b'), data=(), has_nan=False)
+        """
+        numbers = [value for value in values if isinstance(value, bool | int | float | Decimal)]
+        known = [number for number in numbers if not math.isnan(number)]
+        return cls(
+            numbers=tuple(sorted(known)),
+            texts=tuple(sorted(value for value in values if isinstance(value, str))),
+            data=tuple(sorted(value for value in values if isinstance(value, bytes))),
+            has_nan=len(known) < len(numbers),
+        )
+
+
+def in_order(condition: In) -> SortedValues:
+    """Return the values of an IN for binary search."""
+    return condition.prepared(SortedValues, lambda: SortedValues.of(condition.values))
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,10 @@ every file that is refused here. Files with unsupported types or conditions pass
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -15,7 +17,7 @@ import numpy.typing as npt
 
 from table_format.codecs.binary_row import bitmap_bytes
 from table_format.codecs.manifest_columns import Bounds, ManifestColumns, StoredRows
-from table_format.model.predicate import And, Compare, CompareOp, In, Or, Predicate, columns_of
+from table_format.model.predicate import And, Compare, CompareOp, In, Or, Predicate, columns_of, in_order
 from table_format.model.schema import TableSchema
 from table_format.model.types import (
     BigIntType,
@@ -129,20 +131,33 @@ class _Layout:
     def sifted(self, condition: Predicate) -> Sifted:
         match condition:
             case And(parts) if parts:
-                each = [self.sifted(part) for part in parts]
-                return Sifted(_any(part.refused for part in each), _all(part.passed for part in each))
+                return reduce(_both, map(self.sifted, parts))
             case Or(parts) if parts:
-                return _some([self.sifted(part) for part in parts])
+                return reduce(_either, map(self.sifted, parts))
             case Compare(column, op, value):
                 return self._compared(column, op, value)
-            case In(column, values) if values:
-                return _some([self._compared(column, CompareOp.EQ, value) for value in values])
+            case In(values=values) if values:
+                return self._listed(condition)
         return self._nothing()
 
+    def _listed(self, condition: In) -> Sifted:
+        known = self._bounds_of(condition.column)
+        if known is None:
+            return self._nothing()
+        low, high = known
+        of_kind = _texts_in(condition) if isinstance(low.values, list) else _integers_in(condition)
+        if not of_kind:
+            return self._nothing()
+        first, last = of_kind[0], of_kind[-1]
+        may_hold = low.are_known & high.are_known & _holds_one(of_kind, low.values, high.values)
+        refused = low.where(lambda v: v > last) | high.where(lambda v: v < first)
+        refused |= low.are_known & high.are_known & ~may_hold
+        # A value of another kind is left to the test of the single file.
+        is_whole = len(of_kind) == len(condition.values)
+        return Sifted(refused if is_whole else self._nothing().refused, may_hold)
+
     def _compared(self, column: str, op: CompareOp, literal: InternalValue) -> Sifted:
-        if column not in self._known:
-            self._known[column] = self._bounds_of(column)
-        known = self._known[column]
+        known = self._bounds_of(column)
         if known is None or type(literal) is not (str if isinstance(known[0].values, list) else int):
             return self._nothing()
         low, high = known
@@ -164,6 +179,11 @@ class _Layout:
         return Sifted(refused, needed.are_known & ~refused)
 
     def _bounds_of(self, column: str) -> tuple[_Values, _Values] | None:
+        if column not in self._known:
+            self._known[column] = self._read_bounds(column)
+        return self._known[column]
+
+    def _read_bounds(self, column: str) -> tuple[_Values, _Values] | None:
         if column not in self._columns.names:
             return None
         position = self._columns.positions[self._columns.names.index(column)]
@@ -179,19 +199,31 @@ class _Layout:
         return Sifted(np.zeros(self._rows.size, np.bool_), np.zeros(self._rows.size, np.bool_))
 
 
-def _some(each: Sequence[Sifted]) -> Sifted:
-    """Combine the results of several conditions of which one must hold."""
-    return Sifted(_all(part.refused for part in each), _any(part.passed for part in each))
+def _texts_in(condition: In) -> Sequence[str]:
+    return in_order(condition).texts
 
 
-def _any(masks: Iterable[Mask]) -> Mask:
-    found: Mask = np.logical_or.reduce(list(masks))
-    return found
+def _integers_in(condition: In) -> Sequence[int]:
+    return [number for number in in_order(condition).numbers if type(number) is int]
 
 
-def _all(masks: Iterable[Mask]) -> Mask:
-    found: Mask = np.logical_and.reduce(list(masks))
-    return found
+def _holds_one(wanted: Sequence[Any], low: npt.NDArray[Any] | list[str], high: npt.NDArray[Any] | list[str]) -> Mask:
+    """Return a mask of the ranges that include one of some sorted values."""
+    if isinstance(low, list):
+        first = [bisect_left(wanted, text) for text in low]
+        pairs = zip(first, high, strict=True)
+        return np.array([at < len(wanted) and wanted[at] <= text for at, text in pairs], np.bool_)
+    limits = np.iinfo(np.int64)
+    within = np.array([number for number in wanted if limits.min <= number <= limits.max], np.int64)
+    return np.searchsorted(within, low, "left") < np.searchsorted(within, high, "right")
+
+
+def _both(left: Sifted, right: Sifted) -> Sifted:
+    return Sifted(left.refused | right.refused, left.passed & right.passed)
+
+
+def _either(left: Sifted, right: Sifted) -> Sifted:
+    return Sifted(left.refused & right.refused, left.passed | right.passed)
 
 
 def _values_of(stored: StoredRows, rows: Rows, types: Sequence[DataType], position: int) -> _Values:

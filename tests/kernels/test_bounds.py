@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -100,3 +101,37 @@ NAN_FREE = {"a": ColumnBounds(1.0, 2.0, 0, 100, may_hold_nan=False)}
 )
 def test_bounds_decide_what_they_can(predicate, bounds, expected):
     assert may_match(predicate, bounds) is expected
+
+
+MIXED = st.sampled_from([-1, 0, 1, 2, 5, True, 1.0, 1.5, Decimal("1.00"), Decimal("1.5"), math.inf, math.nan])
+KINDS = MIXED | st.sampled_from(["", "a", "b", "ab"]) | st.sampled_from([b"", b"a", b"b"])
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(KINDS, max_size=6), st.lists(KINDS | st.none(), min_size=2, max_size=2), st.booleans())
+def test_an_in_has_the_outcomes_of_its_equalities(values, limits, may_hold_nan):
+    bounds = {"a": ColumnBounds(*limits, 0, 9, may_hold_nan=may_hold_nan)}
+    if all(isinstance(limit, str | bytes) == isinstance(limits[0], str | bytes) for limit in limits):
+        equalities = Or(tuple(Compare("a", EQ, value) for value in values))
+        for listed, each in ((In("a", tuple(values)), equalities), (Not(In("a", tuple(values))), Not(equalities))):
+            assert may_match(listed, bounds) is may_match(each, bounds)
+
+
+def test_an_in_of_many_values_compares_few_of_them_with_each_file():
+    compared = 0
+
+    class Counting(int):
+        def __lt__(self, other):
+            nonlocal compared
+            compared += 1
+            return int(self) < other
+
+        def __gt__(self, other):
+            nonlocal compared
+            compared += 1
+            return int(self) > other
+
+    predicate = In("a", tuple(range(0, 30_000, 3)))
+    for first in range(1, 1000):
+        assert may_match(predicate, {"a": ColumnBounds(Counting(first), Counting(first + 1), 0, 9)}) is (first % 3 != 1)
+    assert compared < 100_000

@@ -10,11 +10,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from table_format.errors import ColumnNotFound, InvalidFilter
+from table_format.kernels import predicate as predicate_module
 from table_format.kernels.predicate import matches, negate, normalise
 from table_format.model.arrow_types import arrow_schema, arrow_type
 from table_format.model.predicate import And, Compare, CompareOp, In, IsNull, Like, Literal, Not, Or
+from table_format.model.ticks import position
 from table_format.model.types import ArrayType, DataField, DecimalType, IntType, TimestampType, VarCharType
-from tests.kernels.predicate_model import FIELDS, Row, answer, predicates, rows
+from tests.kernels.predicate_model import FIELDS, LITERALS, Row, answer, predicates, rows
 
 EQ, LT, GT = CompareOp.EQ, CompareOp.LT, CompareOp.GT
 
@@ -149,3 +151,22 @@ def test_a_literal_condition_is_the_same_for_every_row(count):
     batch, fields = single("a", IntType(), [1] * count)
     for value in (True, False, None):
         assert matches(Literal(value), batch, fields).to_pylist() == [value is True] * count
+
+
+@settings(max_examples=100, deadline=None)
+@given(rows.filter(lambda found: len(found) <= 2), st.sampled_from(FIELDS), st.data())
+def test_an_in_of_many_values_on_few_rows_says_what_a_row_by_row_evaluation_says(found, field, data):
+    values = data.draw(st.lists(LITERALS[field.name], min_size=20, max_size=60))
+    for predicate in (In(field.name, tuple(values)), Not(In(field.name, tuple(values)))):
+        assert matches(predicate, batch_of(found), FIELDS).to_pylist() == [
+            answer(predicate, row) is True for row in found
+        ]
+
+
+def test_the_values_of_an_in_are_converted_once_for_all_batches(monkeypatch):
+    converted = []
+    monkeypatch.setattr(predicate_module, "position", lambda *arguments: converted.append(1) or position(*arguments))
+    batch, fields = single("a", IntType(), [5, None, 7])
+    predicate = In("a", tuple(range(0, 400, 5)))
+    assert [matches(predicate, batch, fields).to_pylist() for _ in range(3)] == [[True, False, False]] * 3
+    assert len(converted) == 80

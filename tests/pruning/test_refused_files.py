@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from random import Random
@@ -163,3 +164,18 @@ def test_entries_that_were_not_decoded_to_columns_are_left_to_the_test_of_single
     refusal = refusal_by_values(Compare("c1", CompareOp.EQ, 9), SCHEMA, SCHEMAS)
     found = refusal(columns, np.arange(1))
     assert (found.refused.tolist(), found.passed.tolist()) == ([False], [False])
+
+
+@pytest.mark.parametrize("kind", [In, Or])
+def test_the_memory_does_not_grow_with_the_number_of_values_times_the_number_of_files(kind: type) -> None:
+    files = [one(4 * i, 4 * i + 1, column=1) for i in range(1000)]
+    values = tuple(4 * i + 2 for i in range(1500))
+    wanted = In("c1", values) if kind is In else Or(tuple(Compare("c1", CompareOp.EQ, value) for value in values))
+    columns, rows = in_columns(files)
+    refusal = refusal_by_values(wanted, SCHEMA, SCHEMAS)
+    tracemalloc.start()
+    try:
+        assert refusal(columns, rows).refused.all()
+        assert tracemalloc.get_traced_memory()[1] < 1_000_000
+    finally:
+        tracemalloc.stop()

@@ -31,7 +31,7 @@ def propose_overwrite(
     index = c.manifests.index_entries(latest)
     if isinstance(target, tuple):
         everything = c.live.matching(latest, c.partitions.predicate(target)) | {entry.partition for entry in index}
-        target = frozenset(p for p in everything if any(c.partitions.matches(spec, p) for spec in target))
+        target = frozenset(filter(c.partitions.test(target), everything))
     elif not isinstance(target, frozenset):
         target = select_partitions(target, c.live.matching(latest, None) | {entry.partition for entry in index})
     return _replacement(c, latest, new, target, is_replaced=lambda entry: _is_in_table(c, entry))

@@ -399,7 +399,7 @@ class TableCommit:
     def _check_inside(self, new: FileChanges, target: tuple[PartitionSpec, ...] | PartitionChoice) -> None:
         partitions = self._context.partitions
         if isinstance(target, tuple):
-            inside = frozenset(p for p in new.partitions if any(partitions.matches(spec, p) for spec in target))
+            inside = frozenset(filter(partitions.test(target), new.partitions))
             shown = f"the partitions to overwrite, {', '.join(map(str, target))}"
         else:
             inside = select_partitions(target, new.partitions) if new.partitions else frozenset()

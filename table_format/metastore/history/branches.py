@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from table_format.codecs.publishable import snapshot_bytes
 from table_format.codecs.snapshot_json import decode_snapshot
+from table_format.counted import listed
 from table_format.errors import (
     AlreadyExistsError,
     BranchNotFound,
@@ -77,7 +78,7 @@ class BranchStore:
             BranchNotFound: no branch has this name.
         """
         if not self.exists(name):
-            shown = ", ".join(branch_names(self._store)) or "none"
+            shown = listed(branch_names(self._store)) or "none"
             message = f"branch '{name}' does not exist; the branches beside '{MAIN_BRANCH}' are {shown}"
             raise BranchNotFound(message)
         return self.of(name)

@@ -13,7 +13,7 @@ from table_format.codecs.binary_row import deserialize_row, serialize_row
 from table_format.errors import BadEncoding, InvalidInputError
 from table_format.io.paths import TablePaths, partition_text
 from table_format.model.data_file import EMPTY_STATS, SimpleStats
-from table_format.model.predicate import And, Compare, CompareOp, IsNull, Or, Predicate
+from table_format.model.predicate import And, Compare, CompareOp, In, IsNull, Or, Predicate
 from table_format.model.schema import TableSchema
 from table_format.model.types import DataType, InternalValue
 from table_format.options.table_options import TableOptions
@@ -94,19 +94,34 @@ class Partitions:
         pairs = zip(self.fields, self.values(partition), strict=True)
         return f"partition {{{', '.join(f'{field.name}={value!r}' for field, value in pairs)}}}"
 
-    def matches(self, spec: PartitionSpec, partition: bytes) -> bool:
-        """Return whether the partition has the values of the spec. NaN equals itself, as in filters."""
-        values = dict(zip((f.name for f in self.fields), self.values(partition), strict=True))
-        return all(values[name] == value or _is_nan(values[name], value) for name, value in spec.items())
+    def test(self, specs: Iterable[PartitionSpec]) -> Callable[[bytes], bool]:
+        """Return whether a partition has the values of one of the specs. NaN equals itself, as in filters."""
+        # Specs are looked up rather than tried one by one: there may be as many as partitions.
+        wanted: dict[tuple[str, ...], set[tuple[InternalValue, ...]]] = {}
+        for spec in specs:
+            columns = tuple(sorted(spec))
+            wanted.setdefault(columns, set()).add(tuple(_equal(spec[column]) for column in columns))
+
+        def is_selected(partition: bytes) -> bool:
+            values = {f.name: _equal(v) for f, v in zip(self.fields, self.values(partition), strict=True)}
+            return any(tuple(values[column] for column in columns) in keys for columns, keys in wanted.items())
+
+        return is_selected
 
     def predicate(self, specs: Sequence[PartitionSpec]) -> Predicate | None:
         """Return the condition that a partition matches one of the specs; ``None`` if all partitions match."""
         if not all(specs):
             return None
+        # There may be thousands of partitions, which often differ in their last column only.
+        last: dict[tuple[tuple[str, InternalValue], ...], dict[str, list[InternalValue]]] = {}
+        for spec in specs:
+            *outer, (column, value) = spec.items()
+            last.setdefault(tuple(outer), {}).setdefault(column, []).append(value)
         return Or(
             tuple(
-                And(tuple(IsNull(k) if v is None else Compare(k, CompareOp.EQ, v) for k, v in spec.items()))
-                for spec in specs
+                And((*(_is_one_of(name, [value]) for name, value in outer), _is_one_of(column, values)))
+                for outer, columns in last.items()
+                for column, values in columns.items()
             )
         )
 
@@ -125,8 +140,17 @@ class Partitions:
             serialize_row((types[name],), (value,))
 
 
-def _is_nan(*values: InternalValue) -> bool:
-    return all(isinstance(value, float) and math.isnan(value) for value in values)
+def _is_one_of(column: str, values: Sequence[InternalValue]) -> Predicate:
+    known = tuple(value for value in values if value is not None)
+    if not known:
+        return IsNull(column)
+    test = Compare(column, CompareOp.EQ, known[0]) if len(known) == 1 else In(column, known)
+    return test if len(known) == len(values) else Or((test, IsNull(column)))
+
+
+def _equal(value: InternalValue) -> InternalValue:
+    """Return the value itself, and for every NaN the same object, which equals itself in tuples."""
+    return math.nan if isinstance(value, float) and math.isnan(value) else value
 
 
 def partition_stats(types: Sequence[DataType], partitions: Iterable[bytes]) -> SimpleStats:

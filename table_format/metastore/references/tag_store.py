@@ -14,6 +14,7 @@ from typing import Final
 
 from table_format.codecs.publishable import tag_bytes
 from table_format.codecs.tag_json import decode_tag
+from table_format.counted import listed
 from table_format.errors import AlreadyExistsError, SnapshotExpired, TagNotFound
 from table_format.io.paths import tag_being_deleted, tag_name_of
 from table_format.io.regular_files import read_file
@@ -48,7 +49,7 @@ class TagStore:
     def known_names(self) -> str:
         """Return a clause for messages that lists the tags."""
         names = self.names()
-        return f"the tags are {', '.join(names)}" if names else "the table has no tags"
+        return f"the tags are {listed(names)}" if names else "the table has no tags"
 
     def load(self, name: str) -> Tag:
         """Return the tag with this name.

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, assert_never
 
+from table_format.counted import listed
 from table_format.errors import ColumnNotFound, InvalidSchemaChange, UnsupportedFeature
 from table_format.formats.java_casts import java_casts
 from table_format.limits import MAX_COLUMNS, MAX_NAME_BYTES
@@ -336,7 +337,7 @@ def _find(fields: Sequence[DataField], name: str) -> DataField:
     for field in fields:
         if field.name == name:
             return field
-    message = f"column '{name}' does not exist; the columns are {', '.join(f.name for f in fields)}"
+    message = f"column '{name}' does not exist; the columns are {listed(f.name for f in fields)}"
     raise ColumnNotFound(message)
 
 

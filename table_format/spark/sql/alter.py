@@ -82,7 +82,7 @@ def _require_partitions(facts: TableFacts, specs: Sequence[Mapping[str, object]]
     present = partition_totals(facts)
     for given in specs:
         spec = partition_spec(facts.schema, given)
-        if not any(facts.partitions.matches(spec, partition) for partition in present):
+        if not any(map(facts.partitions.test((spec,)), present)):
             shown = ", ".join(f"{column}={value}" for column, value in given.items())
             message = f"{facts.name} has no partition {shown}; correct it, or write DROP IF EXISTS PARTITION"
             raise InvalidInputError(message)

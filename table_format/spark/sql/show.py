@@ -125,11 +125,7 @@ def _partitions(table: Table, wanted: dict[str, object] | None) -> list[str]:
         message = f"SHOW PARTITIONS: {facts.name} has no partition columns"
         raise ColumnNotFound(message)
     spec = partition_spec(facts.schema, wanted or {})
-    return sorted(
-        facts.partitions.text(partition)
-        for partition in partition_totals(facts)
-        if facts.partitions.matches(spec, partition)
-    )
+    return sorted(map(facts.partitions.text, filter(facts.partitions.test((spec,)), partition_totals(facts))))
 
 
 def _fields(session: SqlSession, name: str) -> Sequence[DataField]:

@@ -8,13 +8,13 @@ function gets the rows as a ``pyarrow.Table`` and returns one Arrow array; with 
 from __future__ import annotations
 
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import pyarrow as pa
 
-from table_format.counted import counted
+from table_format.counted import counted, listed
 from table_format.errors import ColumnNotFound, InvalidData, InvalidInputError
 from table_format.kernels.expression_kinds import floating, plain
 from table_format.kernels.expressions import Columns, evaluate, truths
@@ -109,13 +109,14 @@ def bind(values: Values, schema: TableSchema, scope: Scope) -> Assignments:
     if not isinstance(values, Mapping):
         refuse("values to set", "a mapping of columns to values", values)
     bound: dict[str, _Bound] = {}
+    fields = {column.name: column for column in schema.fields}
+    # The types of values can be checked without rows. There may be thousands of columns and as many values.
+    no_rows, names = _no_rows(scope), _names(scope)
     for name, value in values.items():
-        column = _field(schema, name)
+        column = fields.get(name) or _field(schema, name)
         if isinstance(value, str):
-            expression = _parsed(value, scope)
-            # The types of values can be checked without rows.
-            empty = evaluate(expression, _columns(expression, _no_rows(scope)), 0)
-            _assigned(empty, column)
+            expression = _parsed(value, names)
+            _assigned(evaluate(expression, _columns(expression, no_rows), 0), column)
             bound[name] = expression
         elif callable(value):
             bound[name] = value
@@ -137,21 +138,25 @@ def bind_condition(text: str, scope: Scope) -> Condition:
     Raises:
         ColumnNotFound, InvalidExpression: as for ``bind``.
     """
-    condition = Condition(_parsed(text, scope))
+    condition = Condition(_parsed(text, _names(scope)))
     condition.holds(_no_rows(scope))
     return condition
 
 
-def _parsed(text: str, scope: Scope) -> Expression:
+def _names(scope: Scope) -> Mapping[str, Collection[str]]:
+    return {relation: dict.fromkeys(columns.names) for relation, columns in scope.items()}
+
+
+def _parsed(text: str, names: Mapping[str, Collection[str]]) -> Expression:
     # The SQL parser takes longer to import than the rest of the library.
     from table_format.codecs.expression_sql import parse_expression
 
-    return parse_expression(text, {relation: columns.names for relation, columns in scope.items()})
+    return parse_expression(text, names)
 
 
 def _field(schema: TableSchema, name: str) -> DataField:
     if name not in schema.field_names:
-        message = f"column '{name}' does not exist; the columns are {', '.join(schema.field_names)}"
+        message = f"column '{name}' does not exist; the columns are {listed(schema.field_names)}"
         raise ColumnNotFound(message)
     return schema.field(name)
 

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from table_format.counted import listed
 from table_format.errors import ColumnNotFound, InvalidData, InvalidInputError, UnsupportedFeature
 from table_format.kernels.expression_kinds import plain
 from table_format.kernels.key_join import NOT_FOUND, JoinIndex, Rows
@@ -303,7 +304,7 @@ def _pairs(on: On) -> dict[str, str]:
 
 def _joinable(schema: TableSchema, name: str) -> DataField:
     if name not in schema.field_names:
-        message = f"column '{name}' to merge on does not exist; the columns are {', '.join(schema.field_names)}"
+        message = f"column '{name}' to merge on does not exist; the columns are {listed(schema.field_names)}"
         raise ColumnNotFound(message)
     field = schema.field(name)
     if isinstance(field.type, _NOT_JOINED):
@@ -316,7 +317,7 @@ def _joinable(schema: TableSchema, name: str) -> DataField:
 def _check_source(schema: pa.Schema, names: Iterable[str]) -> None:
     missing = [name for name in names if name not in schema.names]
     if missing:
-        message = f"the source has no column {', '.join(missing)}; its columns are {', '.join(schema.names)}"
+        message = f"the source has no column {listed(missing)}; its columns are {listed(schema.names)}"
         raise ColumnNotFound(message)
 
 

@@ -15,7 +15,7 @@ from typing import Final, cast
 import pyarrow as pa
 from pyroaring import BitMap, FrozenBitMap
 
-from table_format.counted import counted
+from table_format.counted import counted, listed
 from table_format.errors import ColumnNotFound, InvalidInputError, UnsupportedFeature
 from table_format.indexes.file_index import FileIndex, FileIndexes, has_index
 from table_format.indexes.index_totals import index_totals
@@ -355,7 +355,7 @@ def _aggregate(fields: Sequence[DataField], name: str, wanted: tuple[str, str]) 
 def _field(fields: Sequence[DataField], column: str) -> DataField:
     found = next((field for field in fields if field.name == column), None)
     if found is None:
-        message = f"column '{column}' does not exist; the columns are {', '.join(field.name for field in fields)}"
+        message = f"column '{column}' does not exist; the columns are {listed(field.name for field in fields)}"
         raise ColumnNotFound(message)
     return found
 

@@ -248,4 +248,4 @@ def _partition_test(facts: TableFacts, partitions: Sequence[Mapping[str, object]
     if partitions is None:
         return lambda _partition: True
     specs = [partition_spec(facts.schema, partition) for partition in mappings(partitions, "partitions")]
-    return lambda partition: any(facts.partitions.matches(spec, partition) for spec in specs)
+    return facts.partitions.test(specs)
