@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from table_format.counted import listed
 from table_format.errors import InvalidData, InvalidFilter
 from table_format.kernels.values import array_of
 from table_format.model.arguments import shown, text
@@ -70,7 +71,7 @@ def _refuse_other_than_predicate(condition: object) -> None:
 
 
 def filter_text(predicate: Predicate, fields: Sequence[DataField]) -> str:
-    """Return a predicate over columns of a table as text.
+    """Return a predicate over columns of a table as text, which is a filter unless an IN has more than fifty values.
 
     >>> from table_format.model.predicate import CompareOp
     >>> from table_format.model.types import DateType, IntType
@@ -93,7 +94,7 @@ def _text(predicate: Predicate, types: Mapping[str, DataType]) -> str:
             name, shown = name_text(column), _literal(value, types.get(column))
             return f"{op.value}({name}, {shown})" if op in _FUNCTIONS else f"{name} {op.value} {shown}"
         case In(column, values):
-            return f"{name_text(column)} IN ({', '.join(_literal(value, types.get(column)) for value in values)})"
+            return f"{name_text(column)} IN ({listed(_literal(value, types.get(column)) for value in values)})"
         case Like(column, pattern):
             return f"{name_text(column)} LIKE {value_text(pattern)}"
         case IsNull(column):

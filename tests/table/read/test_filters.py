@@ -12,7 +12,7 @@ from table_format import Table, col
 from table_format.codecs.filter_sql import bind_condition, parse_filter
 from table_format.errors import ColumnNotFound, InvalidFilter
 from table_format.model.condition import Condition
-from table_format.model.predicate import Compare, CompareOp
+from table_format.model.predicate import Compare, CompareOp, In
 from table_format.model.types import (
     BooleanType,
     DataField,
@@ -135,6 +135,12 @@ def test_the_filter_in_a_plan_can_be_used_as_a_filter(condition: Condition) -> N
 def test_a_filter_in_a_plan_of_any_form_can_be_used_as_a_filter(text: str) -> None:
     predicate = parse_filter(text, FIELDS)
     assert parse_filter(filter_text(predicate, FIELDS), FIELDS) == predicate
+
+
+def test_a_plan_shows_the_first_values_of_a_long_list() -> None:
+    shown = filter_text(In("x", tuple(range(100_000))), [DataField(0, "x", IntType())])
+    assert shown.startswith("x IN (0, 1, 2, ")
+    assert shown.endswith("48, 49 and 99950 more)")
 
 
 @pytest.mark.parametrize(("data_type", "text"), TYPED.items(), ids=str)
