@@ -29,7 +29,7 @@ from table_format.spark import paimon
 DAEMONS: Final = {"PySpark": "pyspark.daemon", "this library": "table_format.spark.daemon"}
 READS: Final = ("in a new session", "again", "after a pause")
 PAUSE: Final = 75.0
-"""Seconds; Spark looks every ten seconds for workers that have been idle for sixty."""
+"""In seconds. Every ten seconds, Spark ends the workers that have been idle for sixty."""
 
 TABLE: Final = "b.t"
 ROWS: Final = 1_000

@@ -52,11 +52,10 @@ def _consumed(snapshots: Sequence[Snapshot]) -> dict[str, Consumed]:
 
 def _rows_after(table: Table | None, seen: Consumed) -> list[Snapshot]:
     """Return the snapshots with rows after a snapshot, or all of them if that snapshot was rolled back."""
-    snapshots = table.snapshots() if table else ()
-    with_rows = [s for s in snapshots if s.commit_kind not in (CommitKind.COMPACT, CommitKind.ANALYZE)]
-    if table is None or (snapshots and seen.is_replaced(table.facts.snapshots)):
-        return with_rows
-    return [s for s in with_rows if s.id > seen.id]
+    if table is None:
+        return []
+    with_rows = [s for s in table.snapshots() if s.commit_kind not in (CommitKind.COMPACT, CommitKind.ANALYZE)]
+    return with_rows if seen.is_replaced(table.facts.snapshots) else [s for s in with_rows if s.id > seen.id]
 
 
 def freshness(table: CheckedTable | str, *, allowed: timedelta | None = None) -> dg.AssetChecksDefinition:

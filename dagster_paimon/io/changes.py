@@ -156,13 +156,13 @@ def _read_following(table: Table, source: str, position: Consumed, columns: Sequ
         parts = [stream.to_arrow(plan) for plan in iter(stream.next_plan, None)]
     except SnapshotNotFound:
         return None
-    # The source may have been rolled back or overwritten since the first check; the stream passes an overwrite.
+    # The source may have been rolled back or overwritten since the first check; the stream skips an overwrite.
     return _changes(source, stream, parts, since=position.id) if _can_follow(table, position) else None
 
 
 def _read_all(table: Table, source: str, columns: Sequence[str] | None) -> Changes:
     stream = table.stream(columns)
-    # Only the state: an overwrite after an empty state would be passed.
+    # Only the state: the stream would skip an overwrite after an empty state.
     plan = stream.begin()
     return _changes(source, stream, [] if plan is None else [stream.to_arrow(plan)], since=None)
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Protocol, TypeAlias
 
+from dagster_paimon.reporting import consumed
 from dagster_paimon.reporting.metadata import snapshot_fingerprint
 from dagster_paimon.sensors.tick_errors import reading_cursor
 from table_format import Snapshot
@@ -18,19 +19,11 @@ from table_format import Snapshot
 TRAIL_LENGTH: Final = 20
 
 
-class Snapshots(Protocol):
+class Snapshots(consumed.Snapshots, Protocol):
     """The required interface of the snapshots of a table, such as ``table_format.metastore.snapshot.SnapshotStore``."""
-
-    def latest_id(self) -> int | None:
-        """Return the id of the newest snapshot; ``None`` if there is none."""
-        ...
 
     def earliest_id(self) -> int | None:
         """Return the id of the oldest snapshot; ``None`` if there is none."""
-        ...
-
-    def find(self, snapshot_id: int) -> Snapshot | None:
-        """Return the snapshot with this id; ``None`` if there is none."""
         ...
 
 

@@ -63,7 +63,7 @@ _OPPOSITE: Final[Mapping[CompareOp, CompareOp]] = {
 }
 
 _MANY: Final = 16
-"""So many values for each row are looked up in a set that Python keeps, which is slower for each row."""
+"""Above this number of values for each row, an IN uses a Python set: slower for each row, but built only once."""
 
 
 def matches(predicate: Predicate, batch: pa.RecordBatch, fields: Sequence[DataField]) -> pa.BooleanArray:

@@ -204,7 +204,7 @@ def _texts_in(condition: In) -> Sequence[str]:
 
 
 def _integers_in(condition: In) -> Sequence[int]:
-    return [number for number in in_order(condition).numbers if type(number) is int]
+    return condition.prepared(int, lambda: [number for number in in_order(condition).numbers if type(number) is int])
 
 
 def _holds_one(wanted: Sequence[Any], low: npt.NDArray[Any] | list[str], high: npt.NDArray[Any] | list[str]) -> Mask:

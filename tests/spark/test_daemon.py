@@ -9,10 +9,7 @@ from typing import Any
 
 import pytest
 
-from dagster_paimon.resources.spark import SparkMode, SparkResource
 from table_format.spark.daemon import without_archive
-
-SETTING = "spark.python.daemon.module"
 
 
 @pytest.mark.spark
@@ -33,14 +30,3 @@ def test_pyspark_is_imported_from_its_directory_instead_of_the_archive_of_the_sa
     other = tmp_path / "other" / "pyspark"
     shutil.copytree(home, other)
     assert without_archive([str(archive), str(other.parent)], str(home)) == [str(archive), str(other.parent)]
-
-
-def test_only_local_sessions_with_this_python_use_the_daemon_by_default() -> None:
-    own = {"PYSPARK_PYTHON": sys.executable}
-    assert (
-        SparkResource().settings({})[SETTING] == SparkResource().settings(own)[SETTING] == "table_format.spark.daemon"
-    )
-    assert SparkResource(conf={SETTING: "mine"}).settings(own)[SETTING] == "mine"
-    assert SETTING not in SparkResource().settings({"PYSPARK_PYTHON": "/other/python3"})
-    for mode in (SparkMode.master, SparkMode.connect):
-        assert SETTING not in SparkResource(mode=mode).settings(own)

@@ -4,9 +4,9 @@ With put-if-absent alone, a delayed writer could create a snapshot with an id th
 meantime. Expiry removes the oldest snapshots first, so the link is valid while the base snapshot exists. Otherwise the
 next snapshot must follow the new one.
 
-Apache Paimon looks whether a snapshot exists and then renames its own to that name, which replaces one that was created
-in between. If it replaced the new snapshot, the commit is repeated. If it replaced the base, the new snapshot is taken
-back, because it would remove the rows of the replacement.
+Apache Paimon checks whether a snapshot exists and then renames its own to that name, which replaces one that was
+created in between. If it replaced the new snapshot, the commit is repeated. If it replaced the base, the new snapshot
+is taken back, because it would remove the rows of the replacement.
 """
 
 from __future__ import annotations

@@ -74,7 +74,7 @@ def _rows(reading: _Reading, split: DataSplit, *, keep_deletes: bool) -> Iterato
         case SplitContent.REPLACEMENT:
             before = reading.state(split.before_files, split.before_deletion_files, keep_deletes=False)
             for batch in before:
-                # A delete for a row that an update wrote, too: readers may leave out -U and wait for the +U.
+                # Rows that an update wrote are deleted as well: a reader that leaves out -U would keep them.
                 yield with_kinds(batch, np.full(batch.num_rows, RowKind.DELETE.value, dtype=np.int8))
             yield from reading.state(split.files, split.deletion_files, keep_deletes=False)
         case SplitContent.STATE:

@@ -88,8 +88,8 @@ class StreamScan:
 
         Raises:
             SnapshotExpired: changes expired before they were read; the message says how to continue.
-            SnapshotNotFound: the table was created again, or rolled back to a snapshot before the position or before
-                that of the consumer.
+            SnapshotNotFound: the table was created again, or rolled back to a snapshot before the position of the
+                stream or of its consumer.
             UnsupportedFeature: the table has a feature without which its rows would be wrong.
             SchemaChanged: the table has been altered since it was loaded, and its old schema would truncate values.
                 The position stays: load the table again, and continue at the ``checkpoint`` of this stream.
