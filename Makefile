@@ -32,7 +32,7 @@ $(READY): requirements/locked.txt requirements/java.txt pyproject.toml
 	@echo "Installing the locked packages into $(VENV) (about a minute; PySpark is the largest) ..."
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) --quiet "$$(grep '^uv==' requirements/locked.txt)"
-	@# uv takes a third of the CPU time of pip, but does not read the configuration of pip: its index, proxies and certificates.
+	@# uv takes less than half of the CPU time of pip, but does not read the configuration of pip: its index, proxies and certificates.
 	$(BIN)/uv pip install --python $(BIN)/python -r requirements/locked.txt || $(PIP) -r requirements/locked.txt
 	$(PIP) --quiet --no-deps --no-build-isolation --editable .
 	$(BIN)/python -m table_format.java --install requirements/java.txt
