@@ -46,9 +46,9 @@ ui: setup ## Open the Dagster UI on the same history (http://localhost:3000)
 
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --durations 20 --durations-min 5
 
-test: setup ## Run the tests except the long ones (nothing but PyPI is needed)
+test: setup ## Run the tests except the long ones, with LONG=yes also these (nothing but PyPI is needed)
 	$(BIN)/python -m tests.support.shared_classes
-	$(PYTEST) -m "not oracle and not long"
+	$(PYTEST) -m "not oracle$(if $(LONG),, and not long)"
 
 test-long: setup ## Run the long tests: matrices, searches, clusters, installations (nothing but PyPI is needed)
 	$(BIN)/python -m tests.support.shared_classes

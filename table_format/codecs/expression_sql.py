@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from decimal import Decimal
+from itertools import chain
 from typing import Final
 
 from sqlglot import exp, parse
@@ -20,6 +21,7 @@ from table_format.codecs.filter_sql import FilterDialect
 from table_format.codecs.sql_errors import parse_errors_as
 from table_format.counted import listed
 from table_format.errors import ColumnNotFound, InvalidExpression
+from table_format.model.column_names import does_not_exist
 from table_format.model.expression import SOURCE, TARGET, Call, CastTo, ColumnOf, Constant, Expression
 from table_format.model.types import (
     BigIntType,
@@ -38,6 +40,7 @@ from table_format.model.types import (
     VarBinaryType,
     VarCharType,
 )
+from table_format.nearest_names import did_you_mean
 
 Scope = Mapping[str, Collection[str]]
 """The column names of each relation that an expression may use."""
@@ -166,10 +169,16 @@ class _Binder:
             message = f"column '{name}' is in {' and '.join(found)}; qualify it, as in {found[-1]}.{name}"
             raise self._error(message)
         if not found:
-            columns = "; ".join(f"{relation}: {listed(names)}" for relation, names in self._scope.items())
-            message = f"column '{name}' of the expression {self._text!r} does not exist; the columns are {columns}"
+            message = f"column '{name}' of the expression {self._text!r} {self._known(name)}"
             raise ColumnNotFound(message)
         return ColumnOf(found[0], name)
+
+    def _known(self, name: str) -> str:
+        if len(self._scope) == 1:
+            return does_not_exist(name, *self._scope.values())
+        columns = "; ".join(f"{relation}: {listed(names)}" for relation, names in self._scope.items())
+        advice = did_you_mean(name, dict.fromkeys(chain(*self._scope.values())), show=repr)
+        return f"does not exist; the columns are {columns}{advice}"
 
     def _negated(self, node: exp.Expr) -> Expression:
         if isinstance(node.this, exp.Literal) and not node.this.is_string:

@@ -16,9 +16,10 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from table_format.errors import ColumnNotFound, InvalidFilter
+from table_format.errors import InvalidFilter
 from table_format.kernels.values import array_of
 from table_format.model.arrow_calls import fill_null, if_else
+from table_format.model.column_names import no_such_column
 from table_format.model.like import Wildcard, pieces, regular_expression
 from table_format.model.predicate import (
     And,
@@ -196,8 +197,7 @@ def _combined(
 def _column(batch: pa.RecordBatch, name: str, types: Mapping[str, DataType]) -> tuple[pa.Array, DataType]:
     at = batch.schema.get_field_index(name)
     if name not in types or at < 0:
-        message = f"column '{name}' of the filter does not exist; the columns are {', '.join(batch.schema.names)}"
-        raise ColumnNotFound(message)
+        raise no_such_column(name, batch.schema.names, "of the filter")
     return batch.column(at), types[name]
 
 

@@ -15,7 +15,14 @@ def no_such_column(name: str, known: Iterable[str], where: str = "") -> ColumnNo
     >>> no_such_column("amuont", ["id", "amount"], "of the filter")
     ColumnNotFound("column 'amuont' of the filter does not exist; the columns are id, amount; did you mean 'amount'?")
     """
+    return ColumnNotFound(f"column '{name}' {where}".rstrip() + f" {does_not_exist(name, known)}")
+
+
+def does_not_exist(name: str, known: Iterable[str]) -> str:
+    """Return the rest of a sentence about a column that does not exist, for errors of other classes.
+
+    >>> does_not_exist("amuont", ["id", "amount"])
+    "does not exist; the columns are id, amount; did you mean 'amount'?"
+    """
     names = list(known)
-    subject = f"column '{name}' {where}".rstrip()
-    advice = did_you_mean(name, names, show=repr)
-    return ColumnNotFound(f"{subject} does not exist; the columns are {listed(names)}{advice}")
+    return f"does not exist; the columns are {listed(names)}{did_you_mean(name, names, show=repr)}"

@@ -11,6 +11,7 @@ from typing import Any, assert_never
 
 from table_format.errors import InvalidOption, UnsupportedFeature
 from table_format.model.arguments import options_by_key
+from table_format.model.column_names import does_not_exist
 from table_format.model.schema import TableSchema
 from table_format.nearest_names import did_you_mean
 from table_format.options.bucket import BUCKET, BUCKET_KEY
@@ -314,5 +315,5 @@ def _check_tags(options: TableOptions) -> None:
 
 def _check_column(schema: TableSchema, key: str, column: str) -> None:
     if column not in schema.field_names:
-        message = f"column '{column}' does not exist; the columns are {', '.join(schema.field_names)}"
+        message = f"column '{column}' {does_not_exist(column, schema.field_names)}"
         raise InvalidOption(key, message)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from table_format.errors import InvalidData, InvalidOption
+from table_format.model.column_names import does_not_exist
 from table_format.model.file_index import column_of, map_key_of
 from table_format.model.schema import TableSchema
 from table_format.model.types import DataType, MapType, TextType
@@ -61,7 +62,7 @@ def indexed_type(schema: TableSchema, column: str, key: str) -> DataType:
     """
     name = column_of(column)
     if name not in schema.field_names:
-        message = f"column '{name}' does not exist; the columns are {', '.join(schema.field_names)}"
+        message = f"column '{name}' {does_not_exist(name, schema.field_names)}"
         raise InvalidOption(key, message)
     found = schema.field(name).type
     if map_key_of(column) is None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 
 from table_format.errors import InvalidOption
+from table_format.model.column_names import does_not_exist
 from table_format.model.schema import TableSchema
 from table_format.model.types import NESTED
 from table_format.options.declare import OptionPattern
@@ -68,7 +69,7 @@ def _check_fields_keys(schema: TableSchema, options: TableOptions) -> None:
 
 def _check_exists(schema: TableSchema, key: str, column: str) -> None:
     if column not in schema.field_names:
-        message = f"column '{column}' does not exist; the columns are {', '.join(schema.field_names)}"
+        message = f"column '{column}' {does_not_exist(column, schema.field_names)}"
         raise InvalidOption(key, message)
 
 

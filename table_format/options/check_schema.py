@@ -11,6 +11,7 @@ from typing import Final
 
 from table_format.errors import InvalidOption, InvalidSchema
 from table_format.limits import MAX_COLUMNS, MAX_NAME_BYTES
+from table_format.model.column_names import does_not_exist
 from table_format.model.default_values import default_of
 from table_format.model.row_kind import ROW_KIND_COLUMN
 from table_format.model.schema import KEY_FIELD_PREFIX, SYSTEM_FIELD_NAMES, TableSchema
@@ -94,7 +95,7 @@ def _check_members(schema: TableSchema, keys: Sequence[str], what: str) -> None:
     _check_unique(keys, what)
     for key in keys:
         if key not in schema.field_names:
-            message = f"{what} column '{key}' does not exist; the columns are {', '.join(schema.field_names)}"
+            message = f"{what} column '{key}' {does_not_exist(key, schema.field_names)}"
             raise InvalidSchema(message)
         if isinstance(schema.field(key).type, NESTED):
             message = f"{what} column '{key}' is {schema.field(key).type}; it takes a type without parts"
@@ -179,7 +180,7 @@ def _check_bucket_function(schema: TableSchema, options: TableOptions) -> None:
 def _check_bucket_key(schema: TableSchema, column: str) -> None:
     problem = None
     if column not in schema.field_names:
-        problem = f"does not exist; the columns are {', '.join(schema.field_names)}"
+        problem = does_not_exist(column, schema.field_names)
     elif column in schema.partition_keys:
         problem = "is a partition column; a bucket is inside a partition"
     elif schema.primary_keys and column not in schema.primary_keys:

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from table_format import Catalog, Schema, load_catalog
-from table_format.errors import ColumnNotFound, DatabaseNotFound, NotFoundError, TableNotFound
+from table_format import Catalog, Delete, DropColumn, RenameColumn, Schema, SetOption, Table, col, load_catalog
+from table_format.errors import (
+    ColumnNotFound,
+    DatabaseNotFound,
+    InvalidOption,
+    InvalidSchema,
+    NotFoundError,
+    TableNotFound,
+)
 
 COLUMNS = pa.schema([pa.field("id", pa.int64(), nullable=False), pa.field("amount", pa.int64())])
+ROWS = pa.table({"id": [1], "amount": [5]}, schema=COLUMNS)
 
 
 @pytest.fixture
@@ -71,3 +80,48 @@ def test_a_filter_with_an_unknown_column_shows_the_columns(catalog: Catalog) -> 
     table = catalog.load_table("shop.orders")
     line = refused(ColumnNotFound, lambda: table.scan(filter="amuont > 1").to_arrow())
     assert line == "column 'amuont' of the filter does not exist; the columns are id, amount; did you mean 'amount'?"
+
+
+def orders(**changes: Any) -> Schema:
+    return Schema.from_arrow(COLUMNS, **{"primary_keys": ["id"], **changes})
+
+
+CALLS: dict[str, Callable[[Catalog, Table], object]] = {
+    "a column of a scan": lambda _, table: table.scan(columns=["amuont"]).to_arrow(),
+    "a column object": lambda _, table: table.scan(filter=col("amuont") > 1).to_arrow(),
+    "an order": lambda _, table: table.scan(order_by="amuont", limit=1).to_arrow(),
+    "an aggregate": lambda _, table: table.scan().aggregate({"total": ("sum", "amuont")}),
+    "a group": lambda _, table: table.scan().aggregate({"n": ("count", "id")}, group_by="amuont"),
+    "a deletion": lambda _, table: table.delete("amuont > 1"),
+    "an updated column": lambda _, table: table.update({"amuont": 1}, "id = 1"),
+    "the value of an update": lambda _, table: table.update({"amount": "amuont + 1"}, "id = 1"),
+    "a column to merge on": lambda _, table: table.merge(ROWS, on="amuont", when_matched=Delete()),
+    "a dropped column": lambda catalog, _: catalog.alter_table("shop.orders", [DropColumn("amuont")]),
+    "a renamed column": lambda catalog, _: catalog.alter_table("shop.orders", [RenameColumn("amuont", "x")]),
+    "an indexed column": lambda catalog, _: catalog.alter_table(
+        "shop.orders", [SetOption("file-index.bloom-filter.columns", "amuont")]
+    ),
+    "a primary key": lambda catalog, _: catalog.create_table("shop.t", orders(primary_keys=["id", "amuont"])),
+    "a partition key": lambda catalog, _: catalog.create_table(
+        "shop.t", orders(primary_keys=["id"], partition_keys=["amuont"])
+    ),
+    "a bucket key": lambda catalog, _: catalog.create_table(
+        "shop.t", orders(primary_keys=[], options={"bucket": "1", "bucket-key": "amuont"})
+    ),
+    "a sequence field": lambda catalog, _: catalog.create_table("shop.t", orders(options={"sequence.field": "amuont"})),
+    "a field of an aggregation": lambda catalog, _: catalog.create_table(
+        "shop.t", orders(options={"merge-engine": "aggregation", "fields.amuont.aggregate-function": "sum"})
+    ),
+}
+
+
+@pytest.mark.parametrize("place", CALLS)
+def test_a_misspelt_column_shows_the_nearest_name(catalog: Catalog, place: str) -> None:
+    table = catalog.load_table("shop.orders")
+    table.append(ROWS)
+    with pytest.raises((ColumnNotFound, InvalidSchema, InvalidOption)) as raised:
+        CALLS[place](catalog, table)
+    (line,) = str(raised.value).splitlines()
+    assert "column 'amuont'" in line
+    assert line.endswith("the columns are id, amount; did you mean 'amount'?")
+    assert catalog.load_table("shop.orders").scan().to_arrow() == ROWS

@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, assert_never
 
-from table_format.counted import listed
-from table_format.errors import ColumnNotFound, InvalidSchemaChange, UnsupportedFeature
+from table_format.errors import InvalidSchemaChange, UnsupportedFeature
 from table_format.formats.java_casts import java_casts
 from table_format.limits import MAX_COLUMNS, MAX_NAME_BYTES
 from table_format.metastore.schema.option_columns import columns_bound_by_options, rename_in_options
 from table_format.metastore.schema.schema_arguments import checked_changes
+from table_format.model.column_names import no_such_column
 from table_format.model.default_values import default_of
 from table_format.model.schema import CURRENT_SCHEMA_VERSION, KEY_FIELD_PREFIX, SYSTEM_FIELD_NAMES, TableSchema
 from table_format.model.schema_change import (
@@ -337,8 +337,7 @@ def _find(fields: Sequence[DataField], name: str) -> DataField:
     for field in fields:
         if field.name == name:
             return field
-    message = f"column '{name}' does not exist; the columns are {listed(f.name for f in fields)}"
-    raise ColumnNotFound(message)
+    raise no_such_column(name, (field.name for field in fields))
 
 
 # --- what may not change --------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from table_format.errors import ColumnNotFound, InvalidInputError
 from table_format.kernels.values import values_of
 from table_format.model.arguments import refuse
 from table_format.model.arrow_calls import repeat
+from table_format.model.column_names import no_such_column
 from table_format.model.condition import Condition
 from table_format.model.schema import TableSchema
 from table_format.model.types import NESTED, DataField, RowType
@@ -78,8 +79,7 @@ def _column_and_path(given: str, schema: TableSchema, names: Names, *, nested: b
     first, _, path = given.partition(".")
     name = names.find(first, schema.field_names) if nested and path else None
     if name is None:
-        message = f"column '{given}' does not exist; the columns are {', '.join(schema.field_names)}"
-        raise ColumnNotFound(message)
+        raise no_such_column(given, schema.field_names)
     if not isinstance(schema.field(name).type, RowType):
         message = f"column '{name}' is {schema.field(name).type} and has no field '{path}'"
         raise ColumnNotFound(message)

@@ -13,9 +13,10 @@ import pyarrow.compute as pc
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from table_format.errors import ColumnNotFound, InvalidInputError
+from table_format.errors import InvalidInputError
 from table_format.kernels.values import values_of
 from table_format.model.arguments import name_or_names, texts_by_text
+from table_format.model.column_names import no_such_column
 from table_format.model.predicate import And, Compare, CompareOp, In, Literal, Predicate
 from table_format.model.schema import TableSchema
 from table_format.model.types import (
@@ -100,8 +101,7 @@ def matching_of(on: MatchOn, relations: Relations) -> Matching:
 def _found(names: Names, name: str, columns: Sequence[str], where: str) -> str:
     found = names.find(name, columns)
     if found is None:
-        message = f"column '{name}' to merge on does not exist in {where}; the columns are {', '.join(columns)}"
-        raise ColumnNotFound(message)
+        raise no_such_column(name, columns, f"of {where}")
     return found
 
 

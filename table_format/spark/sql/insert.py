@@ -9,6 +9,7 @@ from pyspark.sql import functions as F
 
 from table_format.counted import counted
 from table_format.errors import InvalidData, InvalidInputError
+from table_format.model.column_names import does_not_exist
 from table_format.model.schema import TableSchema
 from table_format.model.types import DataField
 from table_format.options.unread import Reader
@@ -140,7 +141,7 @@ def _listed(name: str, wanted: Sequence[DataField], columns: Sequence[str]) -> l
     for written in columns:
         field = by_name.get(spelled(written, tuple(by_name)))
         if field is None:
-            message = f"INSERT INTO {name}: column '{written}' does not exist; the columns are {', '.join(by_name)}"
+            message = f"INSERT INTO {name}: column '{written}' {does_not_exist(written, by_name)}"
             raise InvalidData(message)
         if field in found:
             message = f"INSERT INTO {name}: column '{field.name}' is given twice"

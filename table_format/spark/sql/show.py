@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from table_format.errors import ColumnNotFound, UnsupportedFeature
+from table_format.model.column_names import no_such_column
 from table_format.model.types import DataField
 from table_format.secrets import shown_options
 from table_format.spark.names import quoted
@@ -170,8 +171,7 @@ def _described_column(session: SqlSession, fields: Sequence[DataField], column: 
             name, data_type, comment = _row(field)
             rows = [("col_name", name), ("data_type", data_type), ("comment", comment or "NULL")]
             return rows_of(session.spark, "info_name string, info_value string", rows)
-    message = f"column '{column}' does not exist; the columns are {', '.join(known)}"
-    raise ColumnNotFound(message)
+    raise no_such_column(column, known)
 
 
 def _row(field: DataField) -> tuple[str, str, str | None]:

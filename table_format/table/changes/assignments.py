@@ -14,8 +14,8 @@ from typing import TypeAlias
 
 import pyarrow as pa
 
-from table_format.counted import counted, listed
-from table_format.errors import ColumnNotFound, InvalidData, InvalidInputError
+from table_format.counted import counted
+from table_format.errors import InvalidData, InvalidInputError
 from table_format.kernels.expression_kinds import floating, plain
 from table_format.kernels.expressions import Columns, evaluate, truths
 from table_format.model.arguments import refuse
@@ -113,7 +113,7 @@ def bind(values: Values, schema: TableSchema, scope: Scope) -> Assignments:
     # The types of values can be checked without rows. There may be thousands of columns and as many values.
     no_rows, names = _no_rows(scope), _names(scope)
     for name, value in values.items():
-        column = fields.get(name) or _field(schema, name)
+        column = fields.get(name) or schema.field(name)
         if isinstance(value, str):
             expression = _parsed(value, names)
             _assigned(evaluate(expression, _columns(expression, no_rows), 0), column)
@@ -152,13 +152,6 @@ def _parsed(text: str, names: Mapping[str, Collection[str]]) -> Expression:
     from table_format.codecs.expression_sql import parse_expression
 
     return parse_expression(text, names)
-
-
-def _field(schema: TableSchema, name: str) -> DataField:
-    if name not in schema.field_names:
-        message = f"column '{name}' does not exist; the columns are {listed(schema.field_names)}"
-        raise ColumnNotFound(message)
-    return schema.field(name)
 
 
 def constant_of(value: object, column: DataField) -> pa.Scalar:

@@ -22,6 +22,7 @@ from table_format.kernels.values import values_of
 from table_format.model.arguments import name_or_names, text, texts_by_text
 from table_format.model.arrow_calls import concat_batches, repeat
 from table_format.model.arrow_types import arrow_schema
+from table_format.model.column_names import no_such_column
 from table_format.model.expression import SOURCE, TARGET
 from table_format.model.predicate import And, Compare, CompareOp, In, Literal, Predicate
 from table_format.model.schema import TableSchema
@@ -304,8 +305,7 @@ def _pairs(on: On) -> dict[str, str]:
 
 def _joinable(schema: TableSchema, name: str) -> DataField:
     if name not in schema.field_names:
-        message = f"column '{name}' to merge on does not exist; the columns are {listed(schema.field_names)}"
-        raise ColumnNotFound(message)
+        raise no_such_column(name, schema.field_names, "to merge on")
     field = schema.field(name)
     if isinstance(field.type, _NOT_JOINED):
         feature = f"merge on a column of type {field.type}"

@@ -15,14 +15,15 @@ from typing import Final, cast
 import pyarrow as pa
 from pyroaring import BitMap, FrozenBitMap
 
-from table_format.counted import counted, listed
-from table_format.errors import ColumnNotFound, InvalidInputError, UnsupportedFeature
+from table_format.counted import counted
+from table_format.errors import InvalidInputError, UnsupportedFeature
 from table_format.indexes.file_index import FileIndex, FileIndexes, has_index
 from table_format.indexes.index_totals import index_totals
 from table_format.kernels.totals import ColumnTotals, Groups, GroupTotals, Wanted, totals_of, united
 from table_format.kernels.values import array_of
 from table_format.metastore.references.expired_reads import explaining_expiry
 from table_format.model.arguments import name_or_names, shown, text
+from table_format.model.column_names import no_such_column
 from table_format.model.data_file import DataFileMeta
 from table_format.model.predicate import Predicate
 from table_format.model.split import DataSplit
@@ -355,8 +356,7 @@ def _aggregate(fields: Sequence[DataField], name: str, wanted: tuple[str, str]) 
 def _field(fields: Sequence[DataField], column: str) -> DataField:
     found = next((field for field in fields if field.name == column), None)
     if found is None:
-        message = f"column '{column}' does not exist; the columns are {listed(field.name for field in fields)}"
-        raise ColumnNotFound(message)
+        raise no_such_column(column, (field.name for field in fields))
     return found
 
 

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from table_format.counted import listed
-from table_format.errors import ColumnNotFound, InvalidInputError, UnsupportedFeature
+from table_format.errors import InvalidInputError, UnsupportedFeature
 from table_format.model.arguments import name_or_names, optional_whole_number
+from table_format.model.column_names import no_such_column
 from table_format.model.row_order import OrderedColumn, RowLimit
 from table_format.model.types import NESTED, DataField
 
@@ -59,8 +59,7 @@ def check_order(order: Sequence[OrderedColumn], fields: Sequence[DataField]) -> 
     for ordered in order:
         field = by_name.get(ordered.column)
         if field is None:
-            message = f"column '{ordered.column}' of order_by does not exist; the columns are {listed(by_name)}"
-            raise ColumnNotFound(message)
+            raise no_such_column(ordered.column, by_name, "of order_by")
         if isinstance(field.type, NESTED):
             feature = f"order_by of column '{field.name}' of type {field.type}"
             raise UnsupportedFeature(feature)
