@@ -12,35 +12,45 @@ import pyarrow.parquet as pq
 from benchmarks.source import PARTITION, UPSERTS, Source
 
 PARTITIONS = 8
+ROWS_AT_ONCE = 1_000_000
 
 
 def make(source: Source) -> None:
-    """Write the files that are missing: ``rows`` base rows, then batches of a tenth, half of them known keys."""
+    """Write the files that are missing: those of ``make_batches``, the merged rows, and the rows that move keys."""
+    make_batches(source)
+    batches = [source.base, *map(source.upsert, range(UPSERTS))]
     if not source.merged.exists():
-        _make_rows(source)
-    for rows in (source.base, *map(source.upsert, range(UPSERTS))):
+        state = pa.concat_tables(map(pq.read_table, batches))
+        pq.write_table(_last_of_each_key(state), source.merged)
+    for rows in batches:
         if not source.moving(rows).exists():
             table = pq.read_table(rows)
             partitions = pa.array(table["i1"].to_numpy() % PARTITIONS)
             pq.write_table(table.append_column(PARTITION, partitions), source.moving(rows))
 
 
-def _make_rows(source: Source) -> None:
+def make_batches(source: Source) -> None:
+    """Write ``rows`` base rows, then batches of a tenth, half of them known keys, if they are missing.
+
+    This takes the memory of a batch, however many base rows there are.
+    """
+    if source.upsert(UPSERTS - 1).exists():
+        return
     source.directory.mkdir(parents=True, exist_ok=True)
     chance = np.random.default_rng(20260101)
     keys = chance.permutation(source.rows).astype(np.int64)
-    state = _rows(chance, keys)
-    pq.write_table(state, source.base)
+    first = _rows(chance, keys[:ROWS_AT_ONCE])
+    with pq.ParquetWriter(source.base, first.schema) as base:
+        base.write_table(first)
+        for start in range(ROWS_AT_ONCE, source.rows, ROWS_AT_ONCE):
+            base.write_table(_rows(chance, keys[start : start + ROWS_AT_ONCE]))
     next_key = source.rows
     for number in range(UPSERTS):
         half = source.upsert_rows // 2
         known = chance.choice(next_key, half, replace=False).astype(np.int64)
         fresh = np.arange(next_key, next_key + half, dtype=np.int64)
         next_key += half
-        batch = _rows(chance, chance.permutation(np.concatenate([known, fresh])))
-        pq.write_table(batch, source.upsert(number))
-        state = pa.concat_tables([state, batch])
-    pq.write_table(_last_of_each_key(state), source.merged)
+        pq.write_table(_rows(chance, chance.permutation(np.concatenate([known, fresh]))), source.upsert(number))
 
 
 def _last_of_each_key(state: pa.Table) -> pa.Table:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchmarks.make_source import make
+from benchmarks.make_source import make_batches
 from benchmarks.measure import cpu_seconds
 from benchmarks.source import BUCKETS, COPYING, DYNAMIC, MODES, Source
 from benchmarks.spark_session import session
@@ -160,7 +160,7 @@ def main() -> None:
     arguments.add_argument("--scratch", type=Path, default=Path(tempfile.gettempdir()) / "lakehouse-bench")
     chosen = arguments.parse_args()
     source = Source(chosen.scratch / f"source-{chosen.rows}", chosen.rows)
-    make(source)
+    make_batches(source)
     tables = chosen.scratch / f"loads-{os.getpid()}"
     tables.mkdir(parents=True)
     spark = session(tables)

@@ -130,6 +130,7 @@ class _Chain:
         self._seen = seen
         self._chance = chance
         self._may_divide = may_divide
+        self._joined: Column | None = None
 
     def step(self) -> None:
         """One more operation."""
@@ -212,8 +213,9 @@ class _Chain:
             self._finish()
 
     def _first(self) -> None:
-        if all(_is_ordered(c) for c in self._columns):
-            order = ", ".join(f"F.{self._chance.choice(('asc', 'desc'))}({c.sql!r})" for c in self._columns)
+        columns = [*self._columns, *([self._joined] if self._joined else [])]
+        if all(_is_ordered(c) for c in columns):
+            order = ", ".join(f"F.{self._chance.choice(('asc', 'desc'))}({c.sql!r})" for c in columns)
             self.steps.append(f".orderBy({order}).limit({self._chance.choice((0, 1, 2, 5, 1000))})")
 
     def _distinct(self) -> None:
@@ -246,7 +248,10 @@ class _Chain:
             right = chance.choice(theirs)
             left = chance.choice([m for m in mine if m.type == right.type])
             other += f".select(F.col({right.sql!r}).alias('jk'))"
-            self.steps.append(f".join({other}, F.col({left.sql!r}) == F.col('jk'), {chance.choice(_JOINS)!r})")
+            join = chance.choice(_JOINS)
+            self.steps.append(f".join({other}, F.col({left.sql!r}) == F.col('jk'), {join!r})")
+            # Without a row on the left, only the column of the right side distinguishes rows.
+            self._joined = Column("jk", right.type) if join in ("right", "full") else None
             self._may_divide = False
             return
         by_name = {c.name: c.type for c in columns}
