@@ -9,12 +9,13 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
+from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
-TICKS = os.sysconf("SC_CLK_TCK")
 PAGE = os.sysconf("SC_PAGE_SIZE")
 _CPU_CLOCK = 2
+_SECONDS_BETWEEN_LOOKS = 0.2
 
 
 @dataclass(frozen=True)
@@ -59,14 +60,37 @@ def process_tree(root: int) -> Iterator[int]:
 
 def cpu_seconds(root: int) -> float:
     """Return the user and system time of the process tree, including ended descendants."""
-    total = 0
-    for process in process_tree(root):
-        try:
-            members = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-        total += sum(int(m) for m in members[11:15])
-    return total / TICKS
+    return _clock(root).seconds()
+
+
+class _TreeClock:
+    """Sums the CPU time of all processes that it has seen in a process tree.
+
+    The system forgets the time of a process that ends if nothing waits for it, as for the workers that Spark ends after
+    a minute without work. Therefore a thread looks at the processes several times a second.
+    """
+
+    def __init__(self, root: int) -> None:
+        self._root = root
+        self._seen: dict[int, float] = {}
+        self._lock = threading.Lock()
+        threading.Thread(target=self._watch, daemon=True).start()
+
+    def seconds(self) -> float:
+        with self._lock:
+            for process in process_tree(self._root):
+                self._seen[process] = max(own_cpu_seconds(process), self._seen.get(process, 0.0))
+            return sum(self._seen.values())
+
+    def _watch(self) -> None:
+        while True:
+            self.seconds()
+            time.sleep(_SECONDS_BETWEEN_LOOKS)
+
+
+@cache
+def _clock(root: int) -> _TreeClock:
+    return _TreeClock(root)
 
 
 def own_cpu_seconds(process: int) -> float:
