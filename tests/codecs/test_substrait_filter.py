@@ -34,6 +34,10 @@ FIELDS = fields_from_arrow(SCHEMA)
 I, S, D, N, T, B, X = (pc.field(name) for name in "isdntbx")  # noqa: E741
 
 
+PREFIXES_ARE_PUSHED = int(pa.__version__.split(".")[0]) >= 26
+"""Before, Arrow refuses to serialize them, and nothing of such a condition is pushed."""
+
+
 def read(expression: pc.Expression) -> Any:
     return pushed_filter(bytes(expression.to_substrait(SCHEMA, allow_arrow_extensions=True)), FIELDS)
 
@@ -66,7 +70,7 @@ READ = {
 }
 
 
-@pytest.mark.parametrize("name", READ)
+@pytest.mark.parametrize("name", [name for name in READ if PREFIXES_ARE_PUSHED or "prefix" not in name])
 def test_the_supported_parts_of_an_expression_are_read(name: str) -> None:
     expression, predicate = READ[name]
     assert read(expression).predicate == predicate
@@ -90,7 +94,9 @@ def some_condition(chance: random.Random, depth: int = 0) -> pc.Expression:
         return chance.choice([left & right, left | right, ~left])
     number, text = chance.randrange(4), chance.choice(["", "a", "ab"])
     known = [number == I, number != I, number > I, number <= I, I.isin([number, 1]), I.is_null(), text == S, text < S]
-    more = [S.isin([text]), pc.starts_with(S, text), S.is_valid(), B, number == I * 2, pc.utf8_length(S) > number]
+    more = [S.isin([text]), S.is_valid(), B, number == I * 2, pc.utf8_length(S) > number]
+    if PREFIXES_ARE_PUSHED:
+        more.append(pc.starts_with(S, text))
     quoted = pc.if_else(S.is_valid(), S.isin([text, "b"]), pa.scalar(None, pa.bool_()))
     return chance.choice([*known, *more, quoted])
 
