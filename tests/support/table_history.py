@@ -271,11 +271,7 @@ class History:
 
     def _expire_changelogs(self) -> object:
         retained = self.draw.randrange(1, 6)
-        return (
-            self.opened()
-            .expire_changelogs(retain_min=1, retain_max=retained, older_than_ms=FUTURE)
-            .changelog_ids
-        )
+        return self.opened().expire_changelogs(retain_min=1, retain_max=retained, older_than_ms=FUTURE).changelog_ids
 
     def _roll_back(self) -> object:
         table = self.opened()
@@ -388,6 +384,8 @@ def counted_rows(rows: pa.Table, fields: Mapping[str, int]) -> dict[Row, int]:
 
 def rows_by_id(rows: pa.Table, fields: Mapping[str, int]) -> list[Row]:
     """The rows with the ids of their columns, ascending."""
-    named = sorted((fields[name], column.to_pylist()) for name, column in zip(rows.column_names, rows.columns, strict=True))
+    named = sorted(
+        (fields[name], column.to_pylist()) for name, column in zip(rows.column_names, rows.columns, strict=True)
+    )
     ids = [number for number, _ in named]
     return [tuple(zip(ids, values, strict=True)) for values in zip(*(column for _, column in named), strict=True)]

@@ -131,11 +131,11 @@ def replacement_plan(
     previous = facts.snapshots.find(snapshot.id - 1) if removed else None
     with explaining_expiry(facts.store, snapshot.id - 1):
         deletion_files = {} if previous is None else facts.deletion_files(previous)
-    content, marked = SplitContent.REPLACEMENT, (deletion_files, {})
+    content = SplitContent.REPLACEMENT
     # The removed files exist as long as the snapshot before it.
     splits = (
-        *two_sided_splits(plan.schema, removed, (), snapshot, content, marked, snapshot.id - 1),
-        *two_sided_splits(plan.schema, (), added, snapshot, content, marked, snapshot.id),
+        *two_sided_splits(plan.schema, removed, (), snapshot, content, (deletion_files, {}), snapshot.id - 1),
+        *two_sided_splits(plan.schema, (), added, snapshot, content, ({}, {}), snapshot.id),
     )
     return _with_splits(facts, replace(plan, counts=found.counts), splits)
 

@@ -9,11 +9,9 @@ rows differ. An asset that follows the changes of a table has its rows after eac
 
 from __future__ import annotations
 
-import argparse
 import logging
 import random
 import sys
-import time
 from collections import Counter
 from collections.abc import Iterable
 from types import SimpleNamespace
@@ -29,15 +27,12 @@ from dagster_paimon.sensors.followed_column import PartitionColumn, changes_sinc
 from dagster_paimon.sensors.request_state import RequestState, decode_state, encode_state
 from table_format import Table
 from table_format.model.snapshot import CommitKind, Snapshot
+from tests.support.searches import Violation, run_search
 from tests.support.table_history import COLUMNS, History, State, drawn_shape
 from tests.support.tables import memory_warehouse
 
 STEPS = 30
 SOURCE, OWN = "db.t", "db.copy"
-
-
-class Violation(AssertionError):
-    """A sensor or an asset has overlooked something, or has reported it twice."""
 
 
 class Look:
@@ -73,7 +68,9 @@ class Reports(Look):
             new = follow(trails.get(SOURCE, ()), snapshots, limit=limit)
             trails[SOURCE] = new.trail
             found = [identity(snapshot) for snapshot in new.snapshots]
-            self.note(f"reports {[number for number, _ in found]}, back from {new.rolled_back_from}, missed {new.missed}")
+            self.note(
+                f"reports {[number for number, _ in found]}, back from {new.rolled_back_from}, missed {new.missed}"
+            )
             self.check(found, was_back=new.rolled_back_from is not None)
             if len(found) < limit:
                 break
@@ -121,7 +118,9 @@ class Changed(Look):
         position = COLUMNS.names.index(self.column)
         differ = texts(row[position] for row in (now - self.was) + (self.was - now))
         found = set(changes.keys) | (self.materialized if changes.why_all else set())
-        self.note(f"finds {sorted(changes.keys)} of {self.column}, all because {changes.why_all}; differ {sorted(differ)}")
+        self.note(
+            f"finds {sorted(changes.keys)} of {self.column}, all because {changes.why_all}; differ {sorted(differ)}"
+        )
         if differ - found:
             self.fail(f"overlooks {sorted(differ - found)}")
         self.seen["looks at a column"] += 1
@@ -199,7 +198,7 @@ class Copied(Look):
         if shape.producer == "full-compaction":
             top = self.history.opened().options.compaction.num_levels - 1
             return state.levels <= {top} and not state.postponed
-        return not shape.keys or not state.postponed and (shape.producer == "input" or 0 not in state.levels)
+        return not shape.keys or (not state.postponed and (shape.producer == "input" or 0 not in state.levels))
 
     def check_lag(self) -> None:
         """Compare with the check ``inputs_consumed``."""
@@ -247,29 +246,7 @@ def search(seed: int, steps: int = STEPS) -> Counter[str]:
 
 def main() -> int:
     """Search, and print what was seen."""
-    parser = argparse.ArgumentParser(prog="python -m tests.dagster_paimon.sensors.followed_histories", description=__doc__)
-    parser.add_argument("--count", type=int, default=500, help="tables")
-    parser.add_argument("--seed", type=int, default=1, help="the first table")
-    parser.add_argument("--seconds", type=int, default=1 << 30, help="begin no other table after this time")
-    parser.add_argument("--keep-going", action="store_true", help="show the first lines of each violation")
-    arguments = parser.parse_args()
-    seen: Counter[str] = Counter()
-    began, failed, tables = time.monotonic(), 0, 0
-    for seed in range(arguments.seed, arguments.seed + arguments.count):
-        if time.monotonic() - began > arguments.seconds:
-            break
-        tables += 1
-        try:
-            seen += search(seed)
-        except Violation as error:
-            if not arguments.keep_going:
-                raise
-            failed += 1
-            print(*str(error).splitlines()[:2], sep="\n", flush=True)
-    print(f"{tables} tables in {time.monotonic() - began:.0f} s, {failed} with violations")
-    for what, number in sorted(seen.items()):
-        print(f"{number:6} {what}")
-    return 1 if failed else 0
+    return run_search(search, "tests.dagster_paimon.sensors.followed_histories", __doc__)
 
 
 if __name__ == "__main__":

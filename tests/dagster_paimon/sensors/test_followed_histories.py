@@ -1,4 +1,4 @@
-"""A bounded search for changes that sensors and assets overlook; the module ``followed_histories`` searches for longer."""
+"""A bounded search for changes that sensors and assets overlook; ``followed_histories`` searches for longer."""
 
 from __future__ import annotations
 

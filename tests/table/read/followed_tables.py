@@ -8,10 +8,8 @@ A reader that cannot continue gets an error that names the reason; a consumer ge
 
 from __future__ import annotations
 
-import argparse
 import random
 import sys
-import time
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -21,16 +19,13 @@ from table_format import Table
 from table_format.errors import SchemaChanged, SnapshotExpired, SnapshotNotFound, TableNotFound, TableReplaced
 from table_format.table.read.plan import Plan
 from table_format.table.read.stream import StreamScan
+from tests.support.searches import Violation, run_search
 from tests.support.table_history import History, Row, State, drawn_shape, rows_by_id
 from tests.support.tables import memory_warehouse
 
 KINDS = ("kept", "consumer", "restored")
 STEPS = 25
 _IDS = {"id": 0, "p": 1}
-
-
-class Violation(AssertionError):
-    """A reader has not got what the table promises."""
 
 
 @dataclass(frozen=True)
@@ -177,7 +172,9 @@ class Reader:
         held = dict(self.position.rows)
         if rows is not None:
             fields = {f.name: f.id for f in self.table.schema.fields}
-            changes = list(zip(rows["rowkind"].to_pylist(), rows_by_id(rows.drop_columns(["rowkind"]), fields), strict=True))
+            changes = list(
+                zip(rows["rowkind"].to_pylist(), rows_by_id(rows.drop_columns(["rowkind"]), fields), strict=True)
+            )
             self.apply(held, changes)
         state = self.history.states.get(now)
         identity = "" if state is None else state.identity
@@ -291,29 +288,7 @@ def search(seed: int, steps: int = STEPS) -> Counter[str]:
 
 def main() -> int:
     """Search, and print what the readers have met."""
-    parser = argparse.ArgumentParser(prog="python -m tests.table.read.followed_tables", description=__doc__)
-    parser.add_argument("--count", type=int, default=500, help="tables")
-    parser.add_argument("--seed", type=int, default=1, help="the first table")
-    parser.add_argument("--seconds", type=int, default=1 << 30, help="begin no other table after this time")
-    parser.add_argument("--keep-going", action="store_true", help="show the first line of each violation")
-    arguments = parser.parse_args()
-    seen: Counter[str] = Counter()
-    began, failed, tables = time.monotonic(), 0, 0
-    for seed in range(arguments.seed, arguments.seed + arguments.count):
-        if time.monotonic() - began > arguments.seconds:
-            break
-        tables += 1
-        try:
-            seen += search(seed)
-        except Violation as error:
-            if not arguments.keep_going:
-                raise
-            failed += 1
-            print(*str(error).splitlines()[:2], sep="\n", flush=True)
-    print(f"{tables} tables in {time.monotonic() - began:.0f} s, {failed} with violations")
-    for what, number in sorted(seen.items()):
-        print(f"{number:6} {what}")
-    return 1 if failed else 0
+    return run_search(search, "tests.table.read.followed_tables", __doc__)
 
 
 if __name__ == "__main__":

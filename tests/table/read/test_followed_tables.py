@@ -1,4 +1,4 @@
-"""A bounded search for streams that lose, double or invent changes; the module ``followed_tables`` searches for longer."""
+"""A bounded search for streams that lose, double or invent changes; ``followed_tables`` searches for longer."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections import Counter
 
 from tests.table.read.followed_tables import search
 
-TABLES = int(os.environ.get("FOLLOWED_TABLES", "8"))
+TABLES = int(os.environ.get("FOLLOWED_TABLES", "6"))
 
 
 def test_streams_that_stop_and_continue_have_the_rows_of_the_table() -> None:
