@@ -31,7 +31,7 @@ def inputs_consumed(table: CheckedTable | str) -> dg.AssetChecksDefinition:
         if found is None:
             return not_made(checked.name)
         consumed = _consumed(found.snapshots())
-        lag = {source: len(_rows_after(open_table(lakehouse, source), seen)) for source, seen in consumed.items()}
+        lag = {source: _unread(open_table(lakehouse, source), seen) for source, seen in consumed.items()}
         return check_result(
             not any(lag.values()),
             severity=dg.AssetCheckSeverity.WARN,
@@ -50,12 +50,19 @@ def _consumed(snapshots: Sequence[Snapshot]) -> dict[str, Consumed]:
     return next((seen for snapshot in reversed(snapshots) if (seen := consumed_by(snapshot))), {})
 
 
-def _rows_after(table: Table | None, seen: Consumed) -> list[Snapshot]:
-    """Return the snapshots with rows after a snapshot, or all of them if that snapshot was rolled back."""
+def _unread(table: Table | None, seen: Consumed) -> int:
+    """Return the number of snapshots with rows after a snapshot, or of all of them if that snapshot was rolled back.
+
+    Snapshots that have expired count too, because it is not known whether they had rows.
+    """
     if table is None:
-        return []
-    with_rows = [s for s in table.snapshots() if s.commit_kind not in (CommitKind.COMPACT, CommitKind.ANALYZE)]
-    return with_rows if seen.is_replaced(table.facts.snapshots) else [s for s in with_rows if s.id > seen.id]
+        return 0
+    retained = table.snapshots()
+    with_rows = [s.id for s in retained if s.commit_kind not in (CommitKind.COMPACT, CommitKind.ANALYZE)]
+    if seen.is_replaced(table.facts.snapshots):
+        return len(with_rows)
+    expired = range(seen.id + 1, retained[0].id if retained else 0)
+    return len(expired) + sum(snapshot_id > seen.id for snapshot_id in with_rows)
 
 
 def freshness(table: CheckedTable | str, *, allowed: timedelta | None = None) -> dg.AssetChecksDefinition:

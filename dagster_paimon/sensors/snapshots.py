@@ -8,6 +8,7 @@ tick takes milliseconds and never starts Spark.
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
@@ -24,7 +25,7 @@ from dagster_paimon.tables.selection import TableNames, TableSelection
 from table_format import CommitKind, Snapshot
 from table_format.counted import counted
 from table_format.engine import FileKind, TableFacts
-from table_format.errors import TableFormatError, TableNotFound
+from table_format.errors import SnapshotExpired, TableFormatError, TableNotFound
 
 EVENTS_PER_TICK: Final = 100
 _RUN_ID: Final = "dagster.run_id"
@@ -134,10 +135,18 @@ def _changed_rows(facts: TableFacts, snapshot: Snapshot) -> Mapping[Values, int]
         return None
     rows: Counter[Values] = Counter()
     for entry in changed:
-        values = zip(facts.schema.partition_fields, facts.partitions.values(entry.partition), strict=True)
-        key = tuple(None if value is None else partition_key(field, value) for field, value in values)
-        rows[key] += entry.file.row_count if entry.kind is FileKind.ADD else -entry.file.row_count
+        added = entry.file.row_count if entry.kind is FileKind.ADD else -entry.file.row_count
+        rows[_values(facts, entry.partition)] += added
+    before = facts.snapshots.find(snapshot.id - 1)
+    with suppress(SnapshotExpired):
+        for bucket_id, _, deleted in () if before is None else facts.new_deletions(before, snapshot):
+            rows[_values(facts, bucket_id.partition)] -= deleted
     return rows
+
+
+def _values(facts: TableFacts, partition: bytes) -> Values:
+    values = zip(facts.schema.partition_fields, facts.partitions.values(partition), strict=True)
+    return tuple(None if value is None else partition_key(field, value) for field, value in values)
 
 
 def _events(

@@ -148,6 +148,26 @@ class TableFacts:
         """
         return deletion_files(self.manifests.index_entries(snapshot), self.index_path)
 
+    def new_deletions(self, before: Snapshot, after: Snapshot) -> Iterator[tuple[BucketId, str, int]]:
+        """Yield the files of an append table whose deletion vector the commit ``after`` changed: bucket, name, and how
+        many rows were deleted. ``before`` is the state before the commit.
+
+        The manifests of a commit do not name these files. Of a primary key table, they name every changed key.
+
+        Raises:
+            SnapshotExpired: one of the snapshots has expired in the meantime.
+            CorruptionError: an index manifest is missing or damaged.
+        """
+        if self.schema.is_primary_key_table or before.index_manifest == after.index_manifest:
+            return
+        with explaining_expiry(self.store, before.id, after.id):
+            were, are = self.deletion_files(before), self.deletion_files(after)
+        for bucket_id, files in are.items():
+            for name, file in files.items():
+                old = were.get(bucket_id, {}).get(name)
+                if old != file:
+                    yield bucket_id, name, (file.range.cardinality or 0) - (old.range.cardinality or 0 if old else 0)
+
     def bucket_deletions(self, snapshot: Snapshot | None) -> Mapping[BucketId, BucketDeletions]:
         """Return the deletion vectors of a snapshot in the form that bucket writers need.
 

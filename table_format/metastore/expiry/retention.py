@@ -183,7 +183,9 @@ def _end_of_range(rules: Retention, span: _Span, *, decisive_time: Callable[[int
     if span.last is not None:
         bounds.append((span.last, "the last changelog, which continues to the snapshots"))
     if span.first_needed is not None:
-        bounds.append((span.first_needed, "a consumer that has not read it yet"))
+        # The snapshot before it shows whether a rollback has replaced what the consumer has read, and its files have
+        # the rows that an overwrite removed.
+        bounds.append((span.first_needed - 1, "a consumer that has not read the next one yet"))
     end, kept_by = min(bounds, key=lambda bound: bound[0])
     # Ids beyond the maximum number expire whatever their age.
     for number in range(max(span.latest - rules.retain_max + 1, span.earliest), end):

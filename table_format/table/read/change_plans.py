@@ -115,7 +115,11 @@ def changes_plan(
 def replacement_plan(
     facts: TableFacts, columns: Sequence[str] | None, filter: Filter | None, snapshot: Snapshot
 ) -> Plan:
-    """Plan the files that one overwrite of a primary key table removed and added."""
+    """Plan the files that one overwrite of a primary key table removed and added.
+
+    The removed rows come first: a key may have moved to another bucket, by a rescale or with dynamic buckets, and a
+    reader that applies the changes in their order must not delete its new row.
+    """
     plan = replace(
         empty_plan(facts, columns, filter, ReadKind.REPLACEMENT), snapshot=snapshot, changes_of=(snapshot.id,)
     )
@@ -127,12 +131,11 @@ def replacement_plan(
     previous = facts.snapshots.find(snapshot.id - 1) if removed else None
     with explaining_expiry(facts.store, snapshot.id - 1):
         deletion_files = {} if previous is None else facts.deletion_files(previous)
-    # The replaced files exist as long as the snapshot before it.
-    before_id = snapshot.id - 1 if removed else snapshot.id
-    splits = tuple(
-        two_sided_splits(
-            plan.schema, removed, added, snapshot, SplitContent.REPLACEMENT, (deletion_files, {}), before_id
-        )
+    content = SplitContent.REPLACEMENT
+    # The removed files exist as long as the snapshot before it.
+    splits = (
+        *two_sided_splits(plan.schema, removed, (), snapshot, content, (deletion_files, {}), snapshot.id - 1),
+        *two_sided_splits(plan.schema, (), added, snapshot, content, ({}, {}), snapshot.id),
     )
     return _with_splits(facts, replace(plan, counts=found.counts), splits)
 

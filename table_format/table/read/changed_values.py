@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Final
 
 import pyarrow as pa
@@ -66,7 +67,7 @@ def changed_values(
     last = snapshots[-1]
     facts = facts.as_files_say  # discard the rows of a snapshot that has expired in the meantime
     with explaining_expiry(facts.store, *(s.id for s in (*(() if before is None else (before,)), *snapshots))):
-        entries = [*_touched_entries(facts, snapshots), *_entries_with_other_deletions(facts, before, last)]
+        entries = [*_touched_entries(facts, snapshots), *_entries_with_new_deletions(facts, before, snapshots)]
         if column in facts.schema.partition_keys:
             return _distinct([_partition_values(facts, column, (e.partition for e in entries))], field)
     if not facts.schema.primary_keys:
@@ -120,20 +121,25 @@ def _touched_entries(facts: TableFacts, snapshots: Iterable[Snapshot]) -> Iterat
         yield from (e for e in entries if e.bucket != POSTPONE_BUCKET)
 
 
-def _entries_with_other_deletions(facts: TableFacts, before: Snapshot | None, last: Snapshot) -> list[ManifestEntry]:
-    """Return the files of an append table whose deletion vectors changed. The manifests of a commit do not name
-    them.
+def _entries_with_new_deletions(
+    facts: TableFacts, before: Snapshot | None, snapshots: Sequence[Snapshot]
+) -> list[ManifestEntry]:
+    """Return the files of an append table of which one of the commits deleted rows.
+
+    Each commit is compared with the one before it: a later compaction may have removed a file with its deleted rows.
     """
-    if facts.schema.primary_keys or before is None or before.index_manifest == last.index_manifest:
+    states = (before, *snapshots)
+    found = {
+        (bucket_id, name)
+        for state, commit in pairwise(states)
+        if state is not None and commit is not None and commit.commit_kind is not CommitKind.COMPACT
+        for bucket_id, name, _ in facts.new_deletions(state, commit)
+    }
+    if not found:
         return []
-    were, are = facts.deletion_files(before), facts.deletion_files(last)
-    live = facts.live_files(last).entries
-
-    def differs(entry: ManifestEntry) -> bool:
-        name = entry.file.file_name
-        return were.get(entry.bucket_id, {}).get(name) != are.get(entry.bucket_id, {}).get(name)
-
-    return [entry for entry in live if differs(entry)]
+    added = (entry for snapshot in snapshots for entry in facts.manifests.delta_entries(snapshot))
+    known = (*facts.live_files(before).entries, *added)
+    return [entry for entry in known if (entry.bucket_id, entry.file.file_name) in found]
 
 
 def _partition_values(facts: TableFacts, column: str, partitions: Iterable[bytes]) -> pa.Array:

@@ -181,6 +181,18 @@ def test_an_input_with_rows_that_were_not_read_is_a_warning(project: Project) ->
     assert (evaluation.passed, shown(evaluation)["snapshots behind"]) == (False, 1)
 
 
+def test_an_input_whose_unread_rows_are_of_an_expired_snapshot_is_a_warning(project: Project) -> None:
+    source = a_table(project.lakehouse, "crm.calls", keys=["id"])
+    source.append(rows((1, "mon", 1)))
+    read = Consumed.of(source.snapshots()[-1])
+    a_table(project.lakehouse, NAME).append(rows((1, "mon", 1)), properties=read.properties("crm.calls"))
+    source.append(rows((2, "mon", 1)))
+    source.compact(full=True)
+    source.expire_snapshots(retain_max=1, retain_min=1, older_than_ms=1 << 60, retain_floor_ms=0)
+    evaluation = checked(project, "inputs_consumed")
+    assert (evaluation.passed, shown(evaluation)["snapshots behind"]) == (False, 1)
+
+
 def test_an_input_that_was_rolled_back_is_a_warning(project: Project) -> None:
     source = a_table(project.lakehouse, "crm.calls")
     for number in range(2):

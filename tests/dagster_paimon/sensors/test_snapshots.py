@@ -50,6 +50,17 @@ def test_the_changed_partitions_of_an_external_asset_are_materialized(project: P
     assert project.instance.get_materialized_partitions(dg.AssetKey(["foreign", "visits"])) == {"mon", "wed"}
 
 
+def test_partitions_of_which_rows_were_only_marked_as_deleted_are_materialized(project: Project) -> None:
+    options = {"deletion-vectors.enabled": "true"}
+    table = a_table(project.lakehouse, "foreign.visits", partitions=["day"], options=options)
+    sensor = ticks(project, dg.AssetSpec(["foreign", "visits"], partitions_def=DAYS))
+    table.append(rows((1, "mon", 1), (2, "mon", 1), (3, "wed", 1), (4, "wed", 1)))
+    sensor.tick()
+    table.delete("id = 3")
+    events = sensor.tick().asset_events
+    assert {e.partition: e.metadata["paimon/partition_added_rows"].value for e in events} == {"wed": -1}
+
+
 def test_dynamic_partitions_that_others_write_are_added(project: Project) -> None:
     table = a_table(project.lakehouse, "foreign.visits", partitions=["day"])
     days = dg.DynamicPartitionsDefinition(name="days")

@@ -154,7 +154,7 @@ def test_a_consumer_protects_the_snapshots_that_it_still_has_to_read():
     paths = table.store.paths
     table.store.io.overwrite(paths.consumer("reader"), b'{"nextSnapshot": 4}')
     report = table.expire(**ALL_BUT_ONE)
-    assert (table.snapshots.ids()[0], report.kept_by) == (4, "a consumer that has not read it yet")
+    assert (table.snapshots.ids()[0], report.kept_by) == (3, "a consumer that has not read the next one yet")
     table.store.io.overwrite(paths.consumer("reader"), b'{"nextSnapshot": "x"}')
     with pytest.raises(CorruptionError, match="consumer-reader"):
         table.expire(**ALL_BUT_ONE)

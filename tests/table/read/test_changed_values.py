@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from typing import Any
 
 import pyarrow as pa
@@ -113,6 +114,17 @@ def test_an_append_table_shows_what_was_added_removed_and_marked_as_deleted() ->
     assert changed(table, before) >= {"mon", "wed", "sun"}
 
 
+@pytest.mark.parametrize("column", ["day", "note"])
+def test_rows_that_were_marked_as_deleted_count_after_a_compaction_has_removed_them(column: str) -> None:
+    options = {"deletion-vectors.enabled": "true"}
+    table = memory_warehouse().table(schema=ORDERS, partition_keys=["day"], options=options)
+    table.append(rows((1, "mon", 1, "mon"), (2, "tue", 1, "tue"), (3, "tue", 1, "tue")))
+    before = table.latest_snapshot()
+    table.delete("id = 2")
+    table.compact(full=True)
+    assert changed(table, before, column=column) == {"tue"}
+
+
 def test_a_snapshot_that_was_expired_is_named() -> None:
     warehouse = memory_warehouse()
     table = warehouse.table(schema=ORDERS, primary_keys=["id"])
@@ -137,6 +149,9 @@ KINDS: tuple[tuple[tuple[str, ...], dict[str, str]], ...] = (
     (("id",), {"bucket": "1", "merge-engine": "partial-update"}),
     (("id",), {"bucket": "1", "changelog-producer": "lookup"}),
     (("id", "amount"), {"bucket": "2"}),
+    (("id",), {"bucket": "-2"}),
+    ((), {}),
+    ((), {"deletion-vectors.enabled": "true"}),
 )
 
 
@@ -145,7 +160,7 @@ KINDS: tuple[tuple[tuple[str, ...], dict[str, str]], ...] = (
 def test_no_difference_between_two_states_is_overlooked(
     keys: tuple[str, ...], options: dict[str, str], seed: int
 ) -> None:
-    """After random writes, overwrites and compactions, against a comparison of all rows."""
+    """After random writes, deletes, overwrites and compactions, against a comparison of all rows."""
     dice = random.Random(seed)
     table = memory_warehouse().table(schema=ORDERS, primary_keys=keys, options=options)
     days = ["mon", "tue", "wed", "thu", "fri", None]
@@ -158,18 +173,22 @@ def test_no_difference_between_two_states_is_overlooked(
                     for number, amount in ((dice.randrange(12), dice.randrange(2)) for _ in range(dice.randint(1, 4)))
                 }.values()
             )
-            match dice.randrange(6):
-                case 0:
+            match dice.randrange(8):
+                case 0 | 1:
                     table.compact(full=True)
-                case 1:
+                case 2:
                     table.overwrite(written)
+                case 3 | 4 if "merge-engine" not in options:
+                    table.delete(f"id in ({dice.randrange(12)}, {dice.randrange(12)}, {dice.randrange(12)})")
+                    if dice.random() < 0.5:
+                        table.compact(full=True)
                 case _:
                     table.append(written)
         now = all_rows(table)
-        differ = {row[1] for row in was ^ now}
+        differ = {row[1] for row in (was - now) + (now - was)}
         assert differ <= changed(table, before)
         assert differ <= changed(table, before, watched=("amount", "note"))
 
 
-def all_rows(table: Table) -> set[tuple[Any, ...]]:
-    return {tuple(row.values()) for row in table.scan().to_arrow().to_pylist()}
+def all_rows(table: Table) -> Counter[tuple[Any, ...]]:
+    return Counter(tuple(row.values()) for row in table.scan().to_arrow().to_pylist())

@@ -30,6 +30,10 @@ def rows_of_plan(stream: StreamScan, plan: Any) -> list[tuple[Any, ...]]:
     return sorted(zip(*columns, strict=True))
 
 
+def expire_all_but_one(table: Table) -> None:
+    table.expire_snapshots(retain_max=1, retain_min=1, older_than_ms=2**60, retain_floor_ms=0)
+
+
 def all_plans(stream: StreamScan) -> list[tuple[int, list[tuple[Any, ...]]]]:
     """Snapshot and rows of every plan there is at the moment."""
     found = []
@@ -199,7 +203,7 @@ def test_what_was_expired_before_it_was_read_is_an_error_that_says_how_to_go_on(
 
 
 def test_a_new_stream_from_an_expired_snapshot_begins_with_the_earliest(three_commits: Table) -> None:
-    three_commits.expire_snapshots(retain_max=1, retain_min=1, older_than_ms=2**60, retain_floor_ms=0)
+    expire_all_but_one(three_commits)
     assert [s for s, _ in all_plans(three_commits.stream(options={"scan.snapshot-id": "1"}))] == [3]
 
 
@@ -309,7 +313,7 @@ def test_a_consumer_goes_on_after_the_expiry_of_what_it_has_read(three_commits: 
     stream = three_commits.stream(options=options)
     stream.next_plan()
     stream.acknowledge()
-    three_commits.expire_snapshots(retain_max=1, retain_min=1, older_than_ms=2**60, retain_floor_ms=0)
+    expire_all_but_one(three_commits)
     assert [s for s, _ in all_plans(three_commits.stream(options=options))] == [2, 3]
 
 
@@ -317,8 +321,52 @@ def test_expiry_keeps_what_a_consumer_has_still_to_read(three_commits: Table) ->
     stream = three_commits.stream(options={"consumer-id": "c", "scan.snapshot-id": "1"})
     stream.next_plan()
     stream.acknowledge()
-    three_commits.expire_snapshots(retain_max=1, retain_min=1, older_than_ms=2**60, retain_floor_ms=0)
+    expire_all_but_one(three_commits)
     assert [s for s, _ in all_plans(stream)] == [2, 3]
+
+
+def test_a_consumer_notices_replaced_snapshots_although_they_have_expired(three_commits: Table) -> None:
+    options = {"consumer-id": "c", "scan.snapshot-id": "1"}
+    stream = three_commits.stream(options=options)
+    assert len(all_plans(stream)) == 3
+    stream.acknowledge()
+    three_commits.rollback_to(1)
+    for number in range(4):
+        three_commits.append(keyed([(5 + number, "e", 5)]))
+    expire_all_but_one(three_commits)
+    with pytest.raises(SnapshotNotFound, match=r"'c' reads snapshot 4 next, .*rolled back"):
+        three_commits.stream(options=options).next_plan()
+
+
+def test_expiry_keeps_the_rows_that_an_overwrite_removed_until_a_consumer_has_read_it() -> None:
+    table = stored(memory_warehouse(), streaming_read_overwrite="true")
+    table.append(keyed([(1, "a", 1)]))
+    stream = table.stream(options={"consumer-id": "c"})
+    stream.next_plan()
+    stream.acknowledge()
+    table.overwrite(keyed([(2, "b", 2)]))
+    table.append(keyed([(3, "c", 3)]))
+    expire_all_but_one(table)
+    assert all_plans(table.stream(options={"consumer-id": "c"})) == [
+        (2, [("+I", 2, "b", 2), ("-D", 1, "a", 1)]),
+        (3, [("+I", 3, "c", 3)]),
+    ]
+
+
+@pytest.mark.parametrize("change", ["rescale", "overwrite"])
+def test_an_overwrite_deletes_old_rows_before_it_adds_new_ones_in_other_buckets(change: str) -> None:
+    dynamic = {"bucket": "-1", "dynamic-bucket.target-row-num": "4"}
+    options = {"streaming-read-overwrite": "true", **({"bucket": "3"} if change == "rescale" else dynamic)}
+    table = memory_warehouse().table(primary_keys=["id"], options=options)
+    rows = [(number, "a", number) for number in range(12)]
+    table.append(keyed(rows))
+    stream = table.stream()
+    stream.next_plan()
+    table.rescale(2) if change == "rescale" else table.overwrite(keyed(rows[::-1]))
+    plan = stream.next_plan()
+    assert plan is not None
+    kinds = stream.to_arrow(plan)["rowkind"].to_pylist()
+    assert kinds == ["-D"] * 12 + ["+I"] * 12
 
 
 # --- what is refused -------------------------------------------------------------------------------------------------

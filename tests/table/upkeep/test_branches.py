@@ -213,7 +213,7 @@ def test_automatic_tags_and_consumers_belong_to_a_branch(warehouse: Warehouse, t
 
 def test_consumers_keep_what_they_have_still_to_read(table: Table):
     table.append(keyed([(3, "d", 3)]))
-    table.reset_consumer("slow", 2)
+    table.reset_consumer("slow", 3)
     table.reset_consumer("fast", 9)
     expire_all_but(table, 1)
     assert [s.id for s in table.snapshots()] == [2, 3]

@@ -183,13 +183,13 @@ def test_age_and_number_decide_which_changelogs_go() -> None:
 
 def test_a_consumer_keeps_changelogs_and_if_asked_only_them() -> None:
     table = four_commits({"consumer.changelog-only": "true"})
-    table.reset_consumer("c", 2)
+    table.reset_consumer("c", 3)
     assert expire(table, 1) == (1, 2, 3, 4)
     assert forget(table, 1) == (1,)
     table.delete_consumer("c")
     assert forget(table, 1) == (2, 3)
     other = four_commits()
-    other.reset_consumer("c", 2)
+    other.reset_consumer("c", 3)
     assert expire(other, 1) == (1,)
 
 
