@@ -11,11 +11,11 @@ from dagster_paimon.resources.lakehouse import LakehouseCatalog
 from dagster_paimon.sensors.arguments import check_age
 from dagster_paimon.sensors.requested_runs import now_ms
 from dagster_paimon.sensors.table_assets import assets_of_tables
-from dagster_paimon.sensors.tick_errors import in_short, reading_cursor, unreadable
+from dagster_paimon.sensors.tick_errors import UNREADABLE, in_short, reading_cursor, unreadable
 from dagster_paimon.tables.data_age import FRESHNESS, FRESHNESS_CHECK, allowed_age, data_age
 from dagster_paimon.tables.selection import TableNames, TableSelection
 from table_format.counted import counted
-from table_format.errors import TableFormatError, TableNotFound
+from table_format.errors import TableNotFound
 
 
 def freshness_sensor(
@@ -61,7 +61,7 @@ def freshness_sensor(
                 found = data_age(lakehouse.table(table).facts, limit, now_ms=now)
             except TableNotFound:
                 continue
-            except TableFormatError as error:
+            except UNREADABLE as error:
                 failed.append(unreadable(context, table, error))
                 states |= {table: seen[table]} if table in seen else {}
                 continue

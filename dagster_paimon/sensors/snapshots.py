@@ -17,14 +17,14 @@ from dagster_paimon.reporting.metadata import changelog_rows, data_version, list
 from dagster_paimon.resources.lakehouse import LakehouseCatalog
 from dagster_paimon.sensors.cursor import NewSnapshots, decode_cursor, encode_cursor, follow
 from dagster_paimon.sensors.table_assets import TableAsset, assets_of_tables
-from dagster_paimon.sensors.tick_errors import in_short, unreadable
+from dagster_paimon.sensors.tick_errors import UNREADABLE, in_short, unreadable
 from dagster_paimon.tables.measure import partition_key
 from dagster_paimon.tables.partition_keys import key_of_each_value
 from dagster_paimon.tables.selection import TableNames, TableSelection
 from table_format import CommitKind, Snapshot
 from table_format.counted import counted
 from table_format.engine import FileKind, TableFacts
-from table_format.errors import TableFormatError, TableNotFound
+from table_format.errors import TableNotFound
 
 EVENTS_PER_TICK: Final = 100
 _RUN_ID: Final = "dagster.run_id"
@@ -84,7 +84,7 @@ def snapshot_sensor(
             except TableNotFound:
                 notes.append(f"{table} does not exist")
                 continue
-            except TableFormatError as error:
+            except UNREADABLE as error:
                 notes.append(unreadable(context, table, error))
                 continue
             trails[table] = new.trail
