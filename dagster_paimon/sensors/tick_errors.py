@@ -1,7 +1,7 @@
 """The notes and errors of a tick.
 
-A table that cannot be read must not keep a sensor from checking the other tables. Dagster stores what each tick reports,
-so the report is short even if the tick checked hundreds of tables.
+A table that cannot be read must not keep a sensor from checking the other tables. Dagster stores what each tick
+reports, so the report is short even if the tick checked hundreds of tables.
 """
 
 from __future__ import annotations

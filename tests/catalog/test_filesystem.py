@@ -34,7 +34,7 @@ def test_a_directory_that_cannot_be_read_is_listed_and_does_not_hide_the_other_t
     catalog.io.create("/warehouse/db.db/secret/schema/schema-0", b"{}")
     assert catalog.list_tables("db") == ("open", "other", "secret")
     assert "/warehouse/db.db/secret is listed as a table, but it cannot be read: " in caplog.text
-    with pytest.raises(PermissionError, match="Permission denied: '/warehouse/db.db/secret/schema'"):
+    with pytest.raises(PermissionError, match=r"Permission denied: '/warehouse/db.db/secret/schema'"):
         catalog.load_table("db.secret")
     tables = catalog.load_system_table("sys.tables").scan().to_arrow()
     assert tables["table_name"].to_pylist() == ["open", "other"]

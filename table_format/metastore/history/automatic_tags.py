@@ -7,11 +7,11 @@ snapshot.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Final
 
-from table_format.errors import AlreadyExistsError, SnapshotExpired, TagNotFound
+from table_format.errors import AlreadyExistsError, SnapshotExpired
 from table_format.io.table_store import TableStore
 from table_format.metastore.expiry.tag_deletion import delete_tags, replace_tag
 from table_format.metastore.references.tag_periods import TagPeriods

@@ -190,9 +190,7 @@ def test_the_keys_of_an_asset_are_listed_once_for_each_snapshot(
     table = a_table(project.lakehouse, "foreign.visits", partitions=["day"])
     table.append(rows((1, "mon", 1), (2, "tue", 1), (3, "wed", 1)))
     listings, known_keys = [], partition_keys.known_keys
-    monkeypatch.setattr(
-        partition_keys, "known_keys", lambda *given: listings.append(given) or known_keys(*given)
-    )
+    monkeypatch.setattr(partition_keys, "known_keys", lambda *given: listings.append(given) or known_keys(*given))
     sensor = ticks(project, dg.AssetSpec(["foreign", "visits"], partitions_def=DAYS))
     assert {event.partition for event in sensor.tick().asset_events} == {"mon", "tue", "wed"}
     assert len(listings) == 1
