@@ -7,7 +7,7 @@ stop the others. Work that failed for another reason is retried as a whole, sinc
 # No postponed annotations here: Dagster inspects the type of `context`.
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Final, TypeAlias
 
@@ -33,6 +33,9 @@ Event: TypeAlias = dg.AssetObservation | dg.AssetMaterialization
 RETRIES: Final = RetryUnlessTerminated(max_retries=2, delay=2, jitter=dg.Jitter.PLUS_MINUS)
 _FINAL: Final = (InvalidInputError, NotFoundError, AlreadyExistsError)
 """Errors that a retry would raise again."""
+
+_PER_TABLE: Final = (TableFormatError, OSError)
+"""Errors of the work on one table, after which the others are still worth the work."""
 
 
 def maintenance_job(kind: Maintenance[Any], config: type[TablesConfig]) -> dg.JobDefinition:
@@ -83,14 +86,15 @@ def run_maintenance(
         Failure: the configuration is invalid, or a retry of the work on a table would fail again.
         TableFormatError: the work on a table failed and may be retried.
     """
+    failed: dict[str, Exception] = {}
     with refusing():
         selected = resolve(lakehouse.catalog(), config.named_tables)
-        skipped = _skipped(kind, config, {name: lakehouse.table(name) for name in selected})
-        names = [name for name in selected if name not in skipped]
+        tables = _opened(context, lakehouse, selected, failed)
+        skipped = _skipped(kind, config, tables)
+        names = [name for name in tables if name not in skipped]
         for name in names:
-            kind.check(lakehouse.table(name), config)
+            kind.check(tables[name], config)
     assets, locks = TableAssets.of_context(context), locks_of(context)
-    failed: dict[str, TableFormatError] = {}
     problems: list[str] = []
     for name, reason in skipped.items():
         context.log.info("%s is skipped: %s", name, reason)
@@ -101,8 +105,8 @@ def run_maintenance(
         try:
             with alone:
                 done, metadata = _one_table(context, kind, config, visit)
-        except TableFormatError as error:
-            if len(names) == 1:
+        except _PER_TABLE as error:
+            if len(selected) == 1:
                 with refusing():
                     raise
             context.log.exception("%s: %s failed, continuing with the other tables", name, kind.op)
@@ -111,9 +115,25 @@ def run_maintenance(
         yield from _events(done, metadata, assets.key_of(name))
         problems += [done.problem] if done.problem else []
     if failed:
-        _fail(failed, of=len(names))
+        _fail(failed, of=len(selected) - len(skipped))
     if problems:
         raise dg.Failure(description="\n".join(problems), allow_retries=False)
+
+
+def _opened(
+    context: dg.OpExecutionContext, lakehouse: LakehouseCatalog, names: Sequence[str], failed: dict[str, Exception]
+) -> dict[str, Table]:
+    """Open tables. If one of several cannot be read, add its error to ``failed``."""
+    tables: dict[str, Table] = {}
+    for name in names:
+        try:
+            tables[name] = lakehouse.table(name)
+        except _PER_TABLE as error:
+            if len(names) == 1 or isinstance(error, _FINAL):
+                raise
+            context.log.exception("%s cannot be read, continuing with the other tables", name)
+            failed[name] = error
+    return tables
 
 
 def _skipped(kind: Maintenance[ConfigT], config: ConfigT, tables: Mapping[str, Table]) -> dict[str, str]:
@@ -124,7 +144,7 @@ def _skipped(kind: Maintenance[ConfigT], config: ConfigT, tables: Mapping[str, T
     """
     reasons = {name: kind.skips(table, config) for name, table in tables.items()}
     skipped = {name: reason for name, reason in reasons.items() if reason is not None}
-    if len(skipped) == len(tables):
+    if skipped and len(skipped) == len(tables):
         raise InvalidInputError("; ".join(f"{name}: {reason}" for name, reason in skipped.items()))
     return skipped
 
@@ -171,7 +191,7 @@ def refusing() -> Iterator[None]:
         raise dg.Failure(description=str(error), allow_retries=False) from error
 
 
-def _fail(failed: dict[str, TableFormatError], *, of: int) -> None:
+def _fail(failed: dict[str, Exception], *, of: int) -> None:
     lines = [
         f"{len(failed)} of {counted(of, 'table')} failed:",
         *(f"{table}: {error}" for table, error in failed.items()),

@@ -27,12 +27,13 @@ def resolve(catalog: Catalog, names: Sequence[str]) -> tuple[str, ...]:
         raise InvalidInputError(message)
     found: list[str] = []
     for name in names:
-        selected = TableSelection.of(name).names(catalog)
+        selection = TableSelection.of(name)
+        selected, existing = selection.names(catalog), frozenset(selection.existing(catalog))
         if not selected:
             message = f"no table matches '{name}'; the tables are {_listed(_all(catalog))}"
             raise InvalidInputError(message)
         for table in selected:
-            if not catalog.table_exists(table):
+            if table not in existing:
                 known = _all(catalog)
                 likely = nearest(table, known, cutoff=0.6)
                 hint = f"did you mean {likely[0]}?" if likely else f"the tables are {_listed(known)}"

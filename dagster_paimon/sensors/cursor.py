@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Protocol, TypeAlias
 
 from dagster_paimon.reporting import consumed
@@ -42,13 +42,24 @@ Trail: TypeAlias = tuple[ReportedSnapshot, ...]
 class NewSnapshots:
     """The new snapshots since the trail, oldest first, and the id from which the table was rolled back, if it was.
 
-    ``missed`` counts snapshots that expired before they could be reported.
+    ``kept`` is the part of the trail that is still valid. ``missed`` counts snapshots that expired before they could be
+    reported.
     """
 
     snapshots: tuple[Snapshot, ...]
-    trail: Trail
+    kept: Trail
     rolled_back_from: int | None = None
     missed: int = 0
+
+    @property
+    def trail(self) -> Trail:
+        """The trail after these snapshots."""
+        seen = (ReportedSnapshot(s.id, snapshot_fingerprint(s)) for s in self.snapshots)
+        return (*self.kept, *seen)[-TRAIL_LENGTH:]
+
+    def first(self, count: int) -> NewSnapshots:
+        """Return the oldest of the new snapshots; the others are still new after their trail."""
+        return replace(self, snapshots=self.snapshots[:count])
 
 
 def follow(trail: Trail, snapshots: Snapshots, *, limit: int) -> NewSnapshots:
@@ -71,10 +82,9 @@ def follow(trail: Trail, snapshots: Snapshots, *, limit: int) -> NewSnapshots:
         if len(found) == limit:
             break
         found.append(snapshot)
-    seen = tuple(ReportedSnapshot(s.id, snapshot_fingerprint(s)) for s in found)
     return NewSnapshots(
         snapshots=tuple(found),
-        trail=(*(k for k in kept if k.id <= after), *seen)[-TRAIL_LENGTH:],
+        kept=tuple(k for k in kept if k.id <= after),
         rolled_back_from=trail[-1].id if rolled_back else None,
         missed=max(0, first - after - 1) if trail and not rolled_back else 0,
     )

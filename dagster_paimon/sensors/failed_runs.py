@@ -9,7 +9,7 @@ the run stay.
 # No postponed annotations here: Dagster inspects the type of `context`.
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -19,12 +19,12 @@ import dagster as dg
 from dagster_paimon.maintenance.requests import MAINTAINS_TAG
 from dagster_paimon.reporting.metadata import listed
 from dagster_paimon.resources.lakehouse import LakehouseCatalog, table_name
-from dagster_paimon.sensors.table_assets import asset_of_table
-from dagster_paimon.sensors.tick_errors import reading_cursor, unreadable
+from dagster_paimon.sensors.table_assets import TableAsset, assets_of_tables
+from dagster_paimon.sensors.tick_errors import UNREADABLE, in_short, reading_cursor, unreadable
 from dagster_paimon.tables.selection import TableNames, TableSelection
 from table_format import OrphanReport
 from table_format.counted import counted
-from table_format.errors import TableFormatError, TableNotFound
+from table_format.errors import TableNotFound
 
 _ENDED_BADLY: Final = (dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED)
 _AT_WORK: Final = (dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.CANCELING)
@@ -72,6 +72,7 @@ def run_failure_cleanup(
         events: list[dg.AssetObservation] = []
         notes: list[str] = []
         done = list(seen.done)
+        asset_of = assets_of_tables(context)
         for record in _ended_badly(context.instance, seen):
             run = record.dagster_run
             touched = sorted(tables_of_run(context, run) & wanted)
@@ -80,14 +81,14 @@ def run_failure_cleanup(
                 notes.append(f"run {run.run_id[:8]} waits: other runs are working on {', '.join(in_use)}")
                 continue
             for table in touched:
-                event, note = _cleaned(context, lakehouse, table, record, delete=only_dagster_writes)
+                event, note = _cleaned(context, lakehouse, asset_of, table, record, delete=only_dagster_writes)
                 events += event
                 notes.append(note)
                 context.instance.report_engine_event(note, run)
             done.append(run.run_id)
         cursor = {"since": seen.since, "done": done[-_REMEMBERED:]}
         return dg.SensorResult(
-            skip_reason=dg.SkipReason("; ".join(notes) or "no run has failed"),
+            skip_reason=dg.SkipReason(in_short(notes) or "no run has failed"),
             asset_events=events,
             cursor=json.dumps(cursor),
         )
@@ -148,6 +149,7 @@ def _tables_in(config: Mapping[str, Any]) -> set[str]:
 def _cleaned(
     context: dg.SensorEvaluationContext,
     lakehouse: LakehouseCatalog,
+    asset_of: Callable[[str], TableAsset],
     name: str,
     record: dg.RunRecord,
     *,
@@ -161,7 +163,7 @@ def _cleaned(
         report = table.remove_orphan_files(older_than_ms=ended_ms + 1, dry_run=not delete, nobody_else_writes=True)
     except TableNotFound:
         return [], f"{name} was dropped since"
-    except TableFormatError as error:
+    except UNREADABLE as error:
         return [], unreadable(context, name, error)
     committed = [s.id for s in table.snapshots() if s.properties.get("dagster.run_id") == run_id]
     branches = [branch for branch in table.branches() if run_id in branch or run_id[:8] in branch]
@@ -172,7 +174,7 @@ def _cleaned(
     if not report.files and not committed and not branches:
         return [], note
     event = dg.AssetObservation(
-        asset_key=asset_of_table(context, name).key,
+        asset_key=asset_of(name).key,
         description=note,
         metadata={
             "maintenance": "cleanup after a failed run" if delete else "cleanup after a failed run (dry run)",

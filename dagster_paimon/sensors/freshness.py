@@ -10,12 +10,12 @@ from dagster_paimon.reporting.metadata import data_version
 from dagster_paimon.resources.lakehouse import LakehouseCatalog
 from dagster_paimon.sensors.arguments import check_age
 from dagster_paimon.sensors.requested_runs import now_ms
-from dagster_paimon.sensors.table_assets import asset_of_table
-from dagster_paimon.sensors.tick_errors import reading_cursor, unreadable
+from dagster_paimon.sensors.table_assets import assets_of_tables
+from dagster_paimon.sensors.tick_errors import UNREADABLE, in_short, reading_cursor, unreadable
 from dagster_paimon.tables.data_age import FRESHNESS, FRESHNESS_CHECK, allowed_age, data_age
 from dagster_paimon.tables.selection import TableNames, TableSelection
 from table_format.counted import counted
-from table_format.errors import TableFormatError, TableNotFound
+from table_format.errors import TableNotFound
 
 
 def freshness_sensor(
@@ -51,8 +51,9 @@ def freshness_sensor(
         late: list[str] = []
         failed: list[str] = []
         now = now_ms()
+        asset_of = assets_of_tables(context)
         for table in selected.names(lakehouse.catalog()):
-            asset = asset_of_table(context, table)
+            asset = asset_of(table)
             limit = allowed_age(asset.metadata) or allowed
             if limit is None:
                 continue
@@ -60,7 +61,7 @@ def freshness_sensor(
                 found = data_age(lakehouse.table(table).facts, limit, now_ms=now)
             except TableNotFound:
                 continue
-            except TableFormatError as error:
+            except UNREADABLE as error:
                 failed.append(unreadable(context, table, error))
                 states |= {table: seen[table]} if table in seen else {}
                 continue
@@ -80,7 +81,7 @@ def freshness_sensor(
                     )
                 )
         reported = f"reported {len(evaluations)} of {counted(len(states), 'table')}"
-        note = "; ".join([reported, f"late: {'; '.join(late)}" if late else "none is late", *failed])
+        note = in_short([reported, *failed, f"late: {in_short(late)}" if late else "none is late"])
         return dg.SensorResult(skip_reason=dg.SkipReason(note), asset_events=evaluations, cursor=json.dumps(states))
 
     return sensor

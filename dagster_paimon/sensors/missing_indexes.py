@@ -4,6 +4,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
+from typing import Final
 
 import dagster as dg
 
@@ -21,6 +22,8 @@ from dagster_paimon.tables.selection import TableNames, TableSelection
 from table_format import Table
 from table_format.counted import counted
 from table_format.engine import index_coverage
+
+_PARTITIONS_SHOWN: Final = 20
 
 
 def missing_indexes_sensor(tables: TableNames = "*", *, name: str = "missing_indexes") -> dg.SensorDefinition:
@@ -70,6 +73,9 @@ def _is_complete(context: dg.SensorEvaluationContext, name: str, table: Table) -
     coverage = index_coverage(table.facts)
     if not coverage.is_complete:
         context.log.info("%s: %s", name, covered(coverage))
-        for partition, files in sorted(coverage.differing.items()):
+        differing = sorted(coverage.differing.items())
+        for partition, files in differing[:_PARTITIONS_SHOWN]:
             context.log.info("%s: %s of %s", name, counted(files, "file"), partition or "the table")
+        if len(differing) > _PARTITIONS_SHOWN:
+            context.log.info("%s: files of %s more partitions", name, len(differing) - _PARTITIONS_SHOWN)
     return coverage.is_complete

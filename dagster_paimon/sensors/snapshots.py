@@ -17,15 +17,15 @@ import dagster as dg
 from dagster_paimon.reporting.metadata import changelog_rows, data_version, listed
 from dagster_paimon.resources.lakehouse import LakehouseCatalog
 from dagster_paimon.sensors.cursor import NewSnapshots, decode_cursor, encode_cursor, follow
-from dagster_paimon.sensors.table_assets import TableAsset, asset_of_table
-from dagster_paimon.sensors.tick_errors import unreadable
+from dagster_paimon.sensors.table_assets import TableAsset, assets_of_tables
+from dagster_paimon.sensors.tick_errors import UNREADABLE, in_short, unreadable
 from dagster_paimon.tables.measure import partition_key
-from dagster_paimon.tables.partition_keys import keys_of_values
+from dagster_paimon.tables.partition_keys import key_of_each_value
 from dagster_paimon.tables.selection import TableNames, TableSelection
 from table_format import CommitKind, Snapshot
 from table_format.counted import counted
 from table_format.engine import FileKind, TableFacts
-from table_format.errors import SnapshotExpired, TableFormatError, TableNotFound
+from table_format.errors import SnapshotExpired, TableNotFound
 
 EVENTS_PER_TICK: Final = 100
 _RUN_ID: Final = "dagster.run_id"
@@ -69,32 +69,33 @@ def snapshot_sensor(
         trails = decode_cursor(context.cursor)
         events: list[Event] = []
         notes: list[str] = []
+        quiet: list[str] = []
         additions: list[dg.AddDynamicPartitionsRequest] = []
+        asset_of = assets_of_tables(context)
         for table in selected.names(lakehouse.catalog()):
             limit = EVENTS_PER_TICK - len(events)
             if limit <= 0:
                 notes.append(f"{table} waits for the next tick")
                 continue
-            asset = asset_of_table(context, table)
+            asset = asset_of(table)
             try:
                 facts = lakehouse.table(table).facts
-                # The limit counts snapshots, not events: a snapshot is always reported completely.
                 new = follow(trails.get(table, ()), facts.snapshots, limit=limit)
-                found = [event for change in _changes(facts, new) for event in _events(context, asset, facts, change)]
+                new, found = _reported(context, asset, facts, new, limit=limit)
             except TableNotFound:
                 notes.append(f"{table} does not exist")
                 continue
-            except TableFormatError as error:
+            except UNREADABLE as error:
                 notes.append(unreadable(context, table, error))
                 continue
             trails[table] = new.trail
             events += found
             additions += _new_dynamic_partitions(context, asset, found)
-            notes.append(_note(table, new, found))
+            (notes if new.snapshots else quiet).append(_note(table, new, found))
             _warn(context, table, new)
         return dg.SensorResult(
             # Dagster marks a tick without runs as skipped, even if it reported events; the tick shows this text.
-            skip_reason=dg.SkipReason("; ".join(notes) or f"no table of {selected} exists"),
+            skip_reason=dg.SkipReason(in_short([*notes, *quiet]) or f"no table of {selected} exists"),
             asset_events=events,
             dynamic_partitions_requests=additions or None,
             cursor=encode_cursor(trails),
@@ -121,9 +122,20 @@ def _warn(context: dg.SensorEvaluationContext, table: str, new: NewSnapshots) ->
         context.log.warning("%s: %s expired before a report", table, counted(new.missed, "snapshot"))
 
 
-def _changes(facts: TableFacts, new: NewSnapshots) -> Iterator[_Change]:
-    for snapshot in new.snapshots:
-        yield _Change(snapshot, _changed_rows(facts, snapshot), new.rolled_back_from)
+def _reported(
+    context: dg.SensorEvaluationContext, asset: TableAsset, facts: TableFacts, new: NewSnapshots, *, limit: int
+) -> tuple[NewSnapshots, list[Event]]:
+    """Return the oldest snapshots that have at least ``limit`` events, or all, and their events.
+
+    A snapshot is always reported completely, so only the last one may exceed the limit.
+    """
+    events: list[Event] = []
+    for count, snapshot in enumerate(new.snapshots, 1):
+        change = _Change(snapshot, _changed_rows(facts, snapshot), new.rolled_back_from)
+        events += _events(context, asset, facts, change)
+        if len(events) >= limit:
+            return new.first(count), events
+    return new, events
 
 
 def _changed_rows(facts: TableFacts, snapshot: Snapshot) -> Mapping[Values, int] | None:
@@ -209,14 +221,16 @@ def _partition_rows(
     positions = _positions(asset, facts)
     if positions is None or not change.rows:
         return {}
+    # Neither null nor an empty text is a partition of Dagster.
+    placed = {
+        values: by_dimension
+        for values in change.rows
+        if all((by_dimension := {dimension: values[at] or "" for dimension, at in positions.items()}).values())
+    }
+    keys = _dagster_keys(asset, placed, context.instance)
     found: Counter[str] = Counter()
-    for values, rows in change.rows.items():
-        by_dimension = {dimension: value for dimension, at in positions.items() if (value := values[at])}
-        if len(by_dimension) < len(positions):
-            continue  # neither null nor an empty text is a partition of Dagster
-        key = _dagster_key(asset, by_dimension, context.instance)
-        if key is not None:
-            found[key] += rows
+    for values, key in keys.items():
+        found[key] += change.rows[values]
     return dict(found)
 
 
@@ -237,16 +251,20 @@ def _positions(asset: TableAsset, facts: TableFacts) -> dict[str, int] | None:
     return {d: columns.index(c) for d, c in wanted.items()} if set(wanted.values()) <= set(columns) else None
 
 
-def _dagster_key(asset: TableAsset, values: Mapping[str, str], instance: dg.DagsterInstance) -> str | None:
+def _dagster_keys(
+    asset: TableAsset, placed: Mapping[Values, Mapping[str, str]], instance: dg.DagsterInstance
+) -> dict[Values, str]:
+    """Return the partition of each partition of the table, from its value in each dimension, if the asset has it."""
     partitions = asset.partitions
     if isinstance(partitions, dg.MultiPartitionsDefinition):
-        key = dg.MultiPartitionKey(values)
-        return key if partitions.has_partition_key(key) else None
-    (value,) = values.values()
+        keys = {values: dg.MultiPartitionKey(by_dimension) for values, by_dimension in placed.items()}
+        return {values: key for values, key in keys.items() if partitions.has_partition_key(key)}
+    texts = {values: next(iter(by_dimension.values())) for values, by_dimension in placed.items()}
     if isinstance(partitions, dg.DynamicPartitionsDefinition):
-        return value
+        return texts
     assert partitions is not None  # noqa: S101 - positions exist
-    return next(iter(keys_of_values(partitions, [value], instance).keys), None)
+    known = key_of_each_value(partitions, texts.values(), instance)
+    return {values: known[text] for values, text in texts.items() if text in known}
 
 
 def _new_dynamic_partitions(

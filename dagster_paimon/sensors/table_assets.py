@@ -1,8 +1,8 @@
-"""Finds the asset of a table for a sensor."""
+"""Finds the assets of tables for a sensor."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,9 +22,14 @@ class TableAsset:
     backfill_policy: dg.BackfillPolicy | None = None
 
 
-def asset_of_table(context: HasRepository, table: str) -> TableAsset:
-    """Return the asset of a table ``database.table``; an external asset with its name if the location has none."""
-    return asset_of_key(context, TableAssets.of_context(context).key_of(table))
+def assets_of_tables(context: HasRepository) -> Callable[[str], TableAsset]:
+    """Return a function that returns the asset of a table ``database.table``.
+
+    It is an external asset with the name of the table if the location has none. The assets of the location are searched
+    once, for all tables of a tick.
+    """
+    assets = TableAssets.of_context(context)
+    return lambda table: asset_of_key(context, assets.key_of(table))
 
 
 def asset_of_key(context: HasRepository, key: dg.AssetKey) -> TableAsset:

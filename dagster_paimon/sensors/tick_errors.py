@@ -1,20 +1,41 @@
-"""The errors of a tick: a table that cannot be read must not keep a sensor from checking the other tables."""
+"""The notes and errors of a tick.
+
+A table that cannot be read must not keep a sensor from checking the other tables. Dagster stores what each tick
+reports, so the report is short even if the tick checked hundreds of tables.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Final
 
 import dagster as dg
 
 from table_format.errors import InvalidInputError, TableFormatError
 
+_NOTES_SHOWN: Final = 50
 
-def unreadable(context: dg.SensorEvaluationContext, table: str, error: TableFormatError) -> str:
+
+UNREADABLE: Final = (TableFormatError, OSError)
+"""The errors of a table that cannot be read: its files are wrong, or the store refuses them."""
+
+
+def unreadable(context: dg.SensorEvaluationContext, table: str, error: TableFormatError | OSError) -> str:
     """Log that a table cannot be checked, and return the note of the tick."""
     note = f"{table} cannot be checked: {error}"
     context.log.error("%s", note)
     return note
+
+
+def in_short(notes: Sequence[str]) -> str:
+    """Return notes as one text, and the number of those beyond the first fifty.
+
+    >>> in_short(["a.b is late", "a.c is late"])
+    'a.b is late; a.c is late'
+    """
+    more = len(notes) - _NOTES_SHOWN
+    return "; ".join([*notes[:_NOTES_SHOWN], f"and {more} more"] if more > 0 else notes)
 
 
 @contextmanager

@@ -11,10 +11,9 @@ import dagster as dg
 from dagster_paimon.reporting.metadata import data_version
 from dagster_paimon.resources.lakehouse import LakehouseCatalog
 from dagster_paimon.sensors.requested_runs import Outcome, now_ms, outcome, pause_ms
-from dagster_paimon.sensors.tick_errors import reading_cursor, unreadable
+from dagster_paimon.sensors.tick_errors import UNREADABLE, in_short, reading_cursor, unreadable
 from dagster_paimon.tables.selection import TableSelection
 from table_format import Table
-from table_format.errors import TableFormatError
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +71,7 @@ def requests_for_tables(
         before = _after_last_run(context, name, known.get(name, Watched()), notes, work=work)
         try:
             watched[name], request = decide(name, lakehouse.table(name), before)
-        except TableFormatError as error:
+        except UNREADABLE as error:
             watched[name] = before
             notes.append(unreadable(context, name, error))
             continue
@@ -81,7 +80,7 @@ def requests_for_tables(
             yield request
     context.update_cursor(encode_watched(watched))
     if not requested:
-        yield dg.SkipReason("; ".join(notes) or otherwise)
+        yield dg.SkipReason(in_short(notes) or otherwise)
 
 
 def _after_last_run(

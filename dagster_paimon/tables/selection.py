@@ -51,7 +51,7 @@ class TableSelection:
 
     def names(self, catalog: Catalog) -> tuple[str, ...]:
         """Return the names, even of missing tables, and the tables that match the patterns, each once."""
-        return self._among(_all_tables(catalog) if self._has_patterns else ())
+        return self._among(self._listed(catalog))
 
     def names_among(self, known: Sequence[str]) -> tuple[str, ...]:
         """Return the names, and those of ``known`` that match the patterns, each once.
@@ -81,7 +81,12 @@ class TableSelection:
 
     def existing(self, catalog: Catalog) -> tuple[str, ...]:
         """Return the currently selected tables of the catalog, in the order of the patterns, each once."""
-        return tuple(name for name in self.names(catalog) if catalog.table_exists(name))
+        listed = self._listed(catalog)
+        known = frozenset(listed)
+        return tuple(name for name in self._among(listed) if name in known or _exists(catalog, name))
+
+    def _listed(self, catalog: Catalog) -> tuple[str, ...]:
+        return _all_tables(catalog) if self._has_patterns else ()
 
     def __str__(self) -> str:
         return ", ".join(self.patterns)
@@ -91,6 +96,13 @@ def _all_tables(catalog: Catalog) -> tuple[str, ...]:
     return tuple(
         f"{database}.{table}" for database in catalog.list_databases() for table in catalog.list_tables(database)
     )
+
+
+def _exists(catalog: Catalog, name: str) -> bool:
+    try:
+        return catalog.table_exists(name)
+    except OSError:
+        return True  # whoever opens it learns why it cannot be read
 
 
 def _is_pattern(name: str) -> bool:

@@ -44,7 +44,7 @@ def files_outside(store: TableStore) -> Sequence[str]:
             return ()
         schema = SchemaStore(store).latest()
         options = TableOptions.parse(schema.options)
-        states = [s for h in histories(store) for s in (*h.snapshots, *h.changelogs, *h.tagged)]
+        states = [s for h in histories(store) for s in (*h.snapshots, *h.changelogs, *h.tagged.values())]
         named = named_files(states, ManifestStore(store, options))
         paths = DataPaths(store, Partitions(schema, options))
         outside = (entry for entry in named.data if entry.file.external_path is not None and paths.is_own(entry))

@@ -5,6 +5,7 @@ The name of a table determines its directory. Java ``FileSystemCatalog``.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
@@ -17,6 +18,8 @@ from table_format.io.file_io import FileIO
 from table_format.io.paths import TablePaths, database_directory, database_name_of, table_root
 from table_format.io.table_store import TableStore
 from table_format.runtime import Ids
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +62,10 @@ class DirectoryNames:
         return True
 
     def tables(self, database: str) -> Iterable[str]:
-        """Return the directories with a schema."""
+        """Return the directories with a schema, and those that cannot be read, with a warning."""
         directory = database_directory(self.warehouse, database)
         children = [child.name for child in self.io.list(directory) if child.is_directory]
-        return [name for name in children if self._is_table(f"{directory}/{name}")]
+        return [name for name in children if self._is_listed(f"{directory}/{name}")]
 
     def root_of(self, name: TableName) -> str:
         """Return the directory of a table."""
@@ -92,6 +95,14 @@ class DirectoryNames:
     def locked(self, name: TableName) -> AbstractContextManager[None]:  # noqa: ARG002 - the protocol's
         """Do nothing: each change of a directory is one atomic step."""
         return nullcontext()
+
+    def _is_listed(self, root: str) -> bool:
+        try:
+            return self._is_table(root)
+        except OSError as error:
+            # One directory without permission must not hide all tables. Whoever loads it gets the same error.
+            _log.warning("%s is listed as a table, but it cannot be read: %s", root, error)
+            return True
 
     def _is_table(self, root: str) -> bool:
         return has_schema(TableStore(self.io, TablePaths(root)))

@@ -250,7 +250,7 @@ class NamedCatalog(ABC):
                     yield self._open(Identifier(database, name))
                 except TableNotFound:
                     continue  # dropped in the meantime
-                except TableFormatError as error:
+                except (TableFormatError, OSError) as error:
                     # A table that cannot be loaded does not hide the others.
                     _log.warning("table '%s.%s' is left out, it cannot be loaded: %s", database, name, error)
 

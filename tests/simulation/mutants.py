@@ -264,12 +264,13 @@ def _hinted(found: snapshots.SnapshotStore) -> int:
     return found.hints.earliest() or 0
 
 
-def _kept_if_hinted(table_store, snapshot, *, beside=None) -> bool:
-    return snapshot.id >= _hinted(snapshots.SnapshotStore(table_store))
+def _kept_if_hinted(table_store, doomed) -> frozenset[str]:
+    earliest = _hinted(snapshots.SnapshotStore(table_store))
+    return frozenset(name for name, snapshot in doomed.items() if snapshot.id >= earliest)
 
 
-def _needs_if_hinted(table_store, manifests, name, wanted):
-    found = branch_needs.BranchHistory.of(table_store, without_tag=name)
+def _needs_if_hinted(table_store, manifests, names, wanted):
+    found = branch_needs.BranchHistory.of(table_store, without_tags=names)
     earliest = _hinted(snapshots.SnapshotStore(table_store))
     kept = tuple(snapshot for snapshot in found.snapshots if snapshot.id >= earliest)
     return branch_needs.needs_of([replace(found, snapshots=kept)], manifests, wanted=wanted)
@@ -408,13 +409,13 @@ MUTANTS: tuple[Mutant, ...] = (
         _mutant("expiry is not announced", (expiry_notices.ExpiryNotices, "announce", _announce_nothing)),
     ),
     _under(Settings.draw_housekeeping, _mutant("tags of going snapshots", (tags, "SnapshotStore", _NeverGoing))),
-    _mutant("tag deletion asks nobody", (tag_deletion, "needs_beside_tag", _needs_nothing)),
+    _mutant("tag deletion asks nobody", (tag_deletion, "needs_beside_tags", _needs_nothing)),
     _under(
         Settings.draw_damaged,
         _mutant(
             "tags rest on the hint",
-            (tag_deletion, "_is_kept_otherwise", _kept_if_hinted),
-            (tag_deletion, "needs_beside_tag", _needs_if_hinted),
+            (tag_deletion, "_kept_otherwise", _kept_if_hinted),
+            (tag_deletion, "needs_beside_tags", _needs_if_hinted),
         ),
     ),
     # A schema that changes: either of the two checks alone is enough for a compaction.

@@ -313,12 +313,13 @@ def _hinted(store: SnapshotStore) -> int:
     return store.hints.earliest() or 0
 
 
-def _kept_if_hinted(store, snapshot, *, beside=None):
-    return snapshot.id >= _hinted(SnapshotStore(store))
+def _kept_if_hinted(store, doomed):
+    earliest = _hinted(SnapshotStore(store))
+    return frozenset(name for name, snapshot in doomed.items() if snapshot.id >= earliest)
 
 
-def _needs_of_hinted(store, manifests, name, wanted):
-    found = BranchHistory.of(store, without_tag=name)
+def _needs_of_hinted(store, manifests, names, wanted):
+    found = BranchHistory.of(store, without_tags=names)
     earliest = _hinted(SnapshotStore(store))
     states = tuple(s for s in found.snapshots if s.id >= earliest)
     return needs_of([BranchHistory(store, states, found.changelogs, found.tagged)], manifests, wanted=wanted)
@@ -346,8 +347,8 @@ def _refuse_hinted(self, name, snapshot, **options):
 CREATE = TagStore.create
 MUTANTS = {
     "a tag's snapshot is retained if EARLIEST says so": (
-        (tag_deletion, "_is_kept_otherwise", _kept_if_hinted),
-        (tag_deletion, "needs_beside_tag", _needs_of_hinted),
+        (tag_deletion, "_kept_otherwise", _kept_if_hinted),
+        (tag_deletion, "needs_beside_tags", _needs_of_hinted),
     ),
     "the latest is what LATEST says": ((SnapshotStore, "latest_id", _trusted),),
     "a snapshot can be tagged if EARLIEST says so": ((TagStore, "create", _refuse_hinted),),

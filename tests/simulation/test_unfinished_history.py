@@ -270,8 +270,8 @@ def test_a_mutant_is_noticed(mutant: str) -> None:
             test_nobody_goes_back_to_a_snapshot_that_is_half_gone()
         return
     with (
-        patch.object(tag_deletion, "_is_kept_otherwise", _kept_if_hinted),
-        patch.object(tag_deletion, "needs_beside_tag", _needs_of_hinted),
+        patch.object(tag_deletion, "_kept_otherwise", _kept_if_hinted),
+        patch.object(tag_deletion, "needs_beside_tags", _needs_of_hinted),
         patch.dict(NEXT, {"the deletion of a tag": lambda t: t.delete_tag("old")}),
         pytest.raises((AssertionError, CorruptionError)),
     ):

@@ -125,7 +125,8 @@ def passes(python: str, resolution: str, name: str) -> bool:
             return False
         command = [str(root / "bin" / "python"), "-m", "pytest", "-n", "2", "--dist", "loadfile", *part.tests]
         plain = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "VIRTUAL_ENV")}
-        plain["PATH"] = f"{root / 'bin'}:{plain['PATH']}"
+        # The library is not installed there, and not every process of the tests starts in its directory.
+        plain |= {"PATH": f"{root / 'bin'}:{plain['PATH']}", "PYTHONPATH": str(ROOT)}
         done = subprocess.run(command, cwd=ROOT, env=plain, capture_output=True, text=True, check=False)
     if done.returncode:
         print(done.stdout[-6000:], done.stderr[-2000:], flush=True)

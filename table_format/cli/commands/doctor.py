@@ -7,10 +7,11 @@ from collections.abc import Sequence
 import click
 
 from table_format.cli.arguments import TableName, names_of, partition_option, partitions_of, table_argument
-from table_format.cli.errors import FAILED
+from table_format.cli.errors import FAILED, one_line
 from table_format.cli.output import Format, Target, write_rows
 from table_format.cli.progress import spinner
 from table_format.cli.session import Session
+from table_format.errors import CorruptionError
 
 
 @click.command()
@@ -35,9 +36,17 @@ def doctor(
     session: Session = context.obj
     is_healthy = True
     for name in tables or session.table_names():
-        opened = session.data_table(name)
-        with spinner(f"checking {name}"):
-            report = opened.verify(depth=depth, partitions=partitions_of(partitions), repair=repair)
+        try:
+            opened = session.data_table(name)
+            with spinner(f"checking {name}"):
+                report = opened.verify(depth=depth, partitions=partitions_of(partitions), repair=repair)
+        except (CorruptionError, OSError) as error:
+            if tables:
+                raise
+            # The other tables are checked all the same.
+            click.echo(f"{name}: it cannot be read: {one_line(error)}")
+            is_healthy = False
+            continue
         click.echo(str(report))
         is_healthy = is_healthy and report.is_healthy
     if not is_healthy:

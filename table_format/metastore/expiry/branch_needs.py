@@ -7,7 +7,7 @@ changelog of another branch needs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -45,11 +45,12 @@ class BranchHistory:
     branch: TableStore
     snapshots: tuple[Snapshot, ...]
     changelogs: tuple[Snapshot, ...]
-    tagged: tuple[Snapshot, ...]
+    tagged: Mapping[str, Snapshot]
+    """The snapshots of tags, as the tags keep them, by the names of the tags."""
 
     @classmethod
-    def of(cls, branch: TableStore, *, without_tag: str | None = None) -> BranchHistory:
-        """Read the current history of a branch, optionally without a tag.
+    def of(cls, branch: TableStore, *, without_tags: frozenset[str] = frozenset()) -> BranchHistory:
+        """Read the current history of a branch, optionally without some tags.
 
         The order of reading matters: an expiry creates the changelog, and a user the tag, before the snapshot is
         deleted.
@@ -63,16 +64,18 @@ class BranchHistory:
             branch,
             tuple(snapshot for snapshot in found if snapshot is not None),
             tuple(ChangelogStore(branch).all()),
-            tuple(
-                without_changelog(tag.snapshot) for name, tag in TagStore(branch).all().items() if name != without_tag
-            ),
+            {
+                name: without_changelog(tag.snapshot)
+                for name, tag in TagStore(branch).all().items()
+                if name not in without_tags
+            },
         )
 
     @property
     def identities(self) -> frozenset[tuple[str, int, str]]:
         """The identities of the states; ids may be reused after a rollback."""
         branch = self.branch.paths.branch
-        states = (*self.snapshots, *self.changelogs, *self.tagged)
+        states = (*self.snapshots, *self.changelogs, *self.tagged.values())
         return frozenset((branch, state.id, state.delta_manifest_list) for state in states)
 
 
@@ -85,8 +88,9 @@ def needs_of_other_branches(store: TableStore, manifests: ManifestStore) -> Need
         CorruptionError: a branch has a broken or missing file, so its needs are unknown. A tag with one damaged bit may
             name another file.
     """
-    found = (h for h in histories(store) if h.branch.paths.branch != store.paths.branch)
-    return needs_of(found, manifests, strict=True)
+    # The own branch is left out before its history is read: a commit that expires one snapshot may retain thousands.
+    others = (branch for branch in _branches(store) if branch.paths.branch != store.paths.branch)
+    return needs_of(map(BranchHistory.of, others), manifests, strict=True)
 
 
 def needs_of_all_branches(store: TableStore, manifests: ManifestStore) -> NeededFiles:
@@ -94,10 +98,10 @@ def needs_of_all_branches(store: TableStore, manifests: ManifestStore) -> Needed
     return needs_of(histories(store), manifests, strict=True)
 
 
-def needs_beside_tag(
-    store: TableStore, manifests: ManifestStore, name: str | None, wanted: frozenset[str]
+def needs_beside_tags(
+    store: TableStore, manifests: ManifestStore, names: frozenset[str], wanted: frozenset[str]
 ) -> NeededFiles:
-    """Return the files that everything except one tag of the store's own branch needs.
+    """Return the files that everything except some tags of the store's own branch needs.
 
     Of data files, only those with the names ``wanted`` are returned. All listed snapshots count, whatever hints and
     notices say.
@@ -107,7 +111,7 @@ def needs_beside_tag(
     """
     own = store.paths.branch
     found = (
-        BranchHistory.of(branch, without_tag=name if branch.paths.branch == own else None)
+        BranchHistory.of(branch, without_tags=names if branch.paths.branch == own else frozenset())
         for branch in _branches(store)
     )
     return needs_of(found, manifests, wanted=wanted, strict=True)
@@ -181,8 +185,12 @@ def _always() -> bool:
     return True
 
 
-def _is_untagged(tags: TagStore, snapshot_id: int) -> bool:
-    return all(tags.is_being_deleted(name) for name in tags.keeping(snapshot_id))
+def _is_untagged(tags: TagStore, name: str, snapshot: Snapshot) -> bool:
+    # The order matters: the notice is deleted after the tag.
+    if tags.is_being_deleted(name):
+        return True
+    found = tags.find(name)
+    return found is None or not found.snapshot.is_same(snapshot)
 
 
 def _is_unconfirmed(branch: TableStore, snapshot_id: int) -> bool:
@@ -217,8 +225,8 @@ class _Needs:
         While the history is being replaced by another, a snapshot need not follow the previous one.
         """
         tags = TagStore(history.branch)
-        for tagged in history.tagged:
-            self._add_state(tagged, partial(_is_untagged, tags, tagged.id))
+        for name, tagged in history.tagged.items():
+            self._add_state(tagged, partial(_is_untagged, tags, name, tagged))
         snapshots, follower = SnapshotStore(history.branch), None
         is_linear = bool(history.snapshots) and not snapshots.rewriting.exists()
         run = last_run([snapshot.id for snapshot in history.snapshots])

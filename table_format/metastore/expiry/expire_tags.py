@@ -5,9 +5,8 @@ Times of tags are local wall-clock times without zone; the reference compares th
 
 from __future__ import annotations
 
-from table_format.errors import TagNotFound
 from table_format.io.table_store import TableStore
-from table_format.metastore.expiry.tag_deletion import delete_tag
+from table_format.metastore.expiry.tag_deletion import delete_tags
 from table_format.metastore.references.tag_store import TagStore
 from table_format.model.arguments import optional_whole_number
 from table_format.model.tag import Tag
@@ -35,11 +34,8 @@ def expire_tags(
         is_old = older_than_ms is not None and _epoch_ms(store, name, tag, offset_ms) < older_than_ms
         if is_old or is_over(tag, now_ms):
             expired.append(name)
-    for name in () if dry_run else expired:
-        try:
-            delete_tag(store, options, name)
-        except TagNotFound:
-            continue  # another process was faster
+    if not dry_run:
+        delete_tags(store, options, expired)
     return tuple(expired)
 
 

@@ -5,6 +5,7 @@ An interrupted rollback leaves one of these snapshot files: that of its target.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -90,12 +91,9 @@ def nearest_before(kept: Mapping[T, int], ids: Iterable[int]) -> Sequence[T]:
     ['a', 'b']
     """
     ordered = sorted(kept.items(), key=lambda item: (item[1], str(item[0])))
-    found: dict[T, None] = {}
-    for snapshot_id in ids:
-        before = [keeper for keeper, kept_id in ordered if kept_id < snapshot_id]
-        if before:
-            found[before[-1]] = None
-    return list(found)
+    kept_ids = [kept_id for _, kept_id in ordered]
+    counts = (bisect_left(kept_ids, snapshot_id) for snapshot_id in ids)
+    return list(dict.fromkeys(ordered[before - 1][0] for before in counts if before))
 
 
 @contextmanager

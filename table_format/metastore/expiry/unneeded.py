@@ -32,6 +32,7 @@ def named_files(snapshots: Iterable[Snapshot], manifests: ManifestStore) -> Name
     """Return the files that snapshots name, live or not, as far as they can be read."""
     metadata = MetadataNames()
     entries: dict[_Named, ManifestEntry] = {}
+    seen: set[str] = set()
     for snapshot in snapshots:
         metadata.add(metadata_names(snapshot, manifests, passing_over=CorruptionError))
         for name in (snapshot.base_manifest_list, snapshot.delta_manifest_list, snapshot.changelog_manifest_list):
@@ -39,7 +40,10 @@ def named_files(snapshots: Iterable[Snapshot], manifests: ManifestStore) -> Name
                 continue
             with suppress(CorruptionError):
                 for manifest in manifests.read_list(name, size=snapshot.list_size(name)):
-                    _add(manifests.read(manifest), entries)
+                    # Snapshots share most of their manifests.
+                    if manifest.file_name not in seen:
+                        _add(manifests.read(manifest), entries)
+                        seen.add(manifest.file_name)
     return NamedFiles(metadata=metadata, data=tuple(entries.values()))
 
 

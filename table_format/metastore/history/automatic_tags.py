@@ -7,13 +7,13 @@ snapshot.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Final
 
-from table_format.errors import AlreadyExistsError, SnapshotExpired, TagNotFound
+from table_format.errors import AlreadyExistsError, SnapshotExpired
 from table_format.io.table_store import TableStore
-from table_format.metastore.expiry.tag_deletion import delete_tag, replace_tag
+from table_format.metastore.expiry.tag_deletion import delete_tags, replace_tag
 from table_format.metastore.references.tag_periods import TagPeriods
 from table_format.metastore.references.tag_store import TagStore
 from table_format.metastore.snapshot.snapshot_store import SnapshotStore
@@ -180,7 +180,5 @@ def _keep_newest(store: TableStore, options: TableOptions, made: Mapping[str, Ta
     """Delete the oldest automatic tags until at most ``tag.num-retained-max`` are left."""
     kept = options.tags.num_retained_max
     if kept is not None and len(made) > kept:
-        oldest: Iterable[str] = sorted(made, key=lambda name: (made[name].snapshot.id, name))[: len(made) - kept]
-        for name in oldest:
-            with suppress(TagNotFound):  # another process was faster
-                delete_tag(store, options, name)
+        oldest = sorted(made, key=lambda name: (made[name].snapshot.id, name))[: len(made) - kept]
+        delete_tags(store, options, oldest)

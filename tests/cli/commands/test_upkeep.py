@@ -102,3 +102,24 @@ def test_a_damaged_table_is_an_error(shell: Shell, orders: Callable[..., Table])
     assert result.exit_code == 1
     assert f"of {file}" in result.stdout
     assert result.stderr == ""
+
+
+@pytest.mark.parametrize("damage", ["a schema that is no JSON", "a directory that cannot be listed"])
+def test_the_doctor_checks_the_other_tables_if_one_cannot_be_read(
+    shell: Shell, orders: Callable[..., Table], damage: str
+) -> None:
+    orders(1)
+    shell("create", "shop.broken", "--column", "a:INT")
+    schema = shell.warehouse / "shop.db" / "broken" / "schema"
+    (schema / "schema-0").write_text("{")
+    if damage == "a directory that cannot be listed":
+        (schema / "schema-0").unlink()
+        schema.rmdir()
+        schema.write_text("no directory")
+    result = shell.run("doctor")
+    broken, whole = result.stdout.splitlines()
+    assert broken.startswith(f"shop.broken: it cannot be read: {schema}")
+    assert whole.startswith("shop.orders: 0 errors")
+    assert result.exit_code == 1
+    assert "shop.orders" in shell.run("tables", "shop").stdout
+    assert str(schema) in shell.error("doctor", "shop.broken")

@@ -14,6 +14,7 @@ import pytest
 from dagster_paimon import job_links, maintenance_jobs
 from dagster_paimon.io.commits import RUN_ID_PROPERTY
 from dagster_paimon.maintenance.links import location_of
+from dagster_paimon.resources.retries import RetryUnlessTerminated
 from table_format.model.schema import Schema
 from table_format.model.schema_change import SetOption
 from tests.support.dagster_project import Project
@@ -100,6 +101,27 @@ def test_a_failure_on_one_table_does_not_stop_the_others(items: Project) -> None
     assert {split.total_buckets for split in items.table(TABLE).scan().plan().splits} == {2}
     (event,) = [event for event in result.all_events if event.event_type_value == "ASSET_OBSERVATION"]
     assert event.asset_observation_data.asset_observation.asset_key == dg.AssetKey(["sales", "items"])
+
+
+@pytest.mark.parametrize("directory", [False, True], ids=["a damaged schema", "a directory that cannot be listed"])
+def test_a_table_that_cannot_be_opened_does_not_stop_the_others(
+    items: Project, monkeypatch: pytest.MonkeyPatch, *, directory: bool
+) -> None:
+    monkeypatch.setattr(RetryUnlessTerminated, "calculate_delay", lambda *_: 0)
+    a_keyed_table(items, "sales.broken", commits=1)
+    schema = Path(items.table("sales.broken").store.paths.root) / "schema"
+    (schema / "schema-0").write_text("{")
+    if directory:
+        (schema / "schema-0").unlink()
+        schema.rmdir()
+        schema.write_text("no directory")
+    result = run(items, "report_health", pattern="sales.*")
+    (failed,) = [event for event in result.all_events if event.event_type_value == "STEP_FAILURE"]
+    failure = failed.step_failure_data.user_failure_data
+    assert failure is not None
+    assert str(failure.description).startswith("1 of 2 tables failed:\nsales.broken: ")
+    reported = [event for event in result.all_events if event.event_type_value == "ASSET_OBSERVATION"]
+    assert {e.asset_observation_data.asset_observation.asset_key.path[-1] for e in reported} == {"items"}
 
 
 def test_a_report_is_on_the_asset_of_the_table_and_links_to_the_jobs(items: Project) -> None:

@@ -8,7 +8,9 @@ import dagster as dg
 import pytest
 
 from dagster_paimon import snapshot_sensor
-from dagster_paimon.sensors import snapshots
+from dagster_paimon.sensors import snapshots, tick_errors
+from dagster_paimon.tables import partition_keys
+from dagster_paimon.tables.asset_keys import TableAssets
 from tests.support.dagster_project import Project
 from tests.support.sensor_ticks import Ticks, a_table, rows
 
@@ -157,3 +159,49 @@ def test_a_rollback_is_reported_after_a_tick_that_other_tables_have_filled(
     [event] = sensor.tick().asset_events
     assert event.asset_key == dg.AssetKey(["foreign", "calm"])
     assert event.metadata["paimon/rolled_back_from"].value == 2
+
+
+def test_a_tick_ends_after_the_snapshot_that_exceeds_its_events_and_the_next_goes_on(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(snapshots, "EVENTS_PER_TICK", 4)
+    table = a_table(project.lakehouse, "foreign.visits", partitions=["day"])
+    sensor = ticks(project, dg.AssetSpec(["foreign", "visits"], partitions_def=DAYS))
+    for number in range(5):
+        table.append(rows((number, "mon", 1), (number, "tue", 1), (number, "wed", 1)))
+    seen = [[event.metadata["paimon/snapshot_id"].value for event in sensor.tick().asset_events] for _ in range(4)]
+    assert seen == [[1, 1, 1, 2, 2, 2], [3, 3, 3, 4, 4, 4], [5, 5, 5], []]
+
+
+def test_a_tick_searches_the_assets_once_however_many_tables_it_checks(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(4):
+        a_table(project.lakehouse, f"foreign.t{number}").append(rows((number, "mon", 1)))
+    searched, of_context = [], TableAssets.of_context
+    monkeypatch.setattr(TableAssets, "of_context", lambda context: searched.append(context) or of_context(context))
+    assert len(ticks(project, tables="foreign.*").tick().asset_events) == 4
+    assert len(searched) == 1
+
+
+def test_the_report_of_a_tick_over_many_tables_starts_with_news_and_is_short(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tick_errors, "_NOTES_SHOWN", 3)
+    made = [a_table(project.lakehouse, f"foreign.t{number}") for number in range(6)]
+    made[5].append(rows((1, "mon", 1)))
+    told = ticks(project, tables="foreign.*").tick().skip_message
+    assert told.startswith("reported 1 materialization of foreign.t5, snapshot 1; foreign.t0 has no snapshot after 0; ")
+    assert told.endswith("; and 3 more")
+
+
+def test_the_keys_of_an_asset_are_listed_once_for_each_snapshot(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = a_table(project.lakehouse, "foreign.visits", partitions=["day"])
+    table.append(rows((1, "mon", 1), (2, "tue", 1), (3, "wed", 1)))
+    listings, known_keys = [], partition_keys.known_keys
+    monkeypatch.setattr(partition_keys, "known_keys", lambda *given: listings.append(given) or known_keys(*given))
+    sensor = ticks(project, dg.AssetSpec(["foreign", "visits"], partitions_def=DAYS))
+    assert {event.partition for event in sensor.tick().asset_events} == {"mon", "tue", "wed"}
+    assert len(listings) == 1

@@ -68,9 +68,19 @@ def damage(table: Table) -> None:
         path.write_bytes(b"x")
 
 
+def refuse(table: Table) -> None:
+    """Let the schemas be a file, so that the store cannot list them."""
+    schemas = Path(table.store.paths.root) / "schema"
+    for path in schemas.iterdir():
+        path.unlink()
+    schemas.rmdir()
+    schemas.write_text("no directory")
+
+
+@pytest.mark.parametrize("damage", [damage, refuse])
 @pytest.mark.parametrize("make", OF_TABLES.values(), ids=OF_TABLES.keys())
-def test_a_damaged_table_does_not_stop_a_sensor_of_several_tables(
-    project: Project, make: Callable[[], dg.SensorDefinition]
+def test_a_table_that_cannot_be_read_does_not_stop_a_sensor_of_several_tables(
+    project: Project, make: Callable[[], dg.SensorDefinition], damage: Callable[[Table], None]
 ) -> None:
     damage(a_due_table(project, "crm.a"))
     alone = make()

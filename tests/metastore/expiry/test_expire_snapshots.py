@@ -419,3 +419,16 @@ def test_the_deletion_of_a_tag_beside_an_expiry_of_another_engine_waits_for_its_
     delete_tag(table.store, table.options, "t")
     assert not TagStore(table.store).names()
     assert table.snapshots.ids() == [8, 9]
+
+
+def test_a_commit_that_expires_one_snapshot_reads_no_snapshot_that_stays_retained():
+    reads = []
+    for retained in (5, 25):
+        table = a_table(**KEYED)
+        for i in range(retained + 1):
+            table.append(table.file(i), identifier=i)
+        table.io.calls.clear()
+        table.expire(retain_min=1, retain_max=retained, retain_floor_ms=0)
+        assert len(table.snapshots.ids()) == retained
+        reads.append(sum(verb == "read" and "/snapshot-" in path for verb, path in table.io.calls))
+    assert reads[0] == reads[1] < 5
