@@ -102,7 +102,7 @@ def _exists(catalog: Catalog, name: str) -> bool:
     try:
         return catalog.table_exists(name)
     except OSError:
-        return True  # whoever opens it learns why it cannot be read
+        return True  # opening it raises the error
 
 
 def _is_pattern(name: str) -> bool:

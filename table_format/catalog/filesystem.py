@@ -100,7 +100,7 @@ class DirectoryNames:
         try:
             return self._is_table(root)
         except OSError as error:
-            # One directory without permission must not hide all tables. Whoever loads it gets the same error.
+            # One directory without permission must not hide all tables. Loading it raises the same error.
             _log.warning("%s is listed as a table, but it cannot be read: %s", root, error)
             return True
 
