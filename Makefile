@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup demo ui test test-long lint format interop options histories matrix simulate torture tpc dist wheels versions indexes queries restarts endtoend bench bench-planning bench-indexes structure docs site lock clean
+.PHONY: help setup demo ui test test-long lint format interop options histories matrix simulate torture tpc dist wheels versions indexes queries followers restarts endtoend bench bench-planning bench-indexes structure docs site lock clean
 
 # Without the files of compiled code, each of the many processes compiles the project again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -97,6 +97,11 @@ queries: setup ## Compare random queries and writes on Spark with one process; S
 
 tpc: setup ## Run the queries of TPC-H and TPC-DS on tables, on Spark and with DuckDB, and compare them with plain rows
 	$(BIN)/python -m tests.tpc
+
+followers: setup ## Follow random tables with streams, streaming queries and sensors that stop and continue; SEED=1
+	$(BIN)/python -m tests.table.read.followed_tables --seed $(SEED) --count 500
+	$(BIN)/python -m tests.spark.stream.followed_queries --seed $(SEED) --count 150
+	$(BIN)/python -m tests.dagster_paimon.sensors.followed_histories --seed $(SEED) --count 150
 
 restarts: setup ## Kill streaming queries at any step, start them again, and compare what they wrote; RESTARTS=500
 	$(BIN)/python -m tests.spark.stream.restarts --seed $(SEED) --count $(RESTARTS)
