@@ -10,7 +10,7 @@ import pyarrow as pa
 from table_format.errors import InvalidInputError, SnapshotNotFound
 from table_format.metastore.history.rollback import RollbackReport
 from table_format.model.arrow_calls import schema
-from table_format.model.snapshot import NO_WATERMARK
+from table_format.model.snapshot import NO_WATERMARK, shown_time
 from table_format.procedures.arguments import DURATION, FLAG, INSTANT, NAMES, OPTIONS, TEXT, WHOLE, Argument, required
 from table_format.procedures.declare import TABLE, Call, Procedure, Row, done
 from table_format.table.table import Table
@@ -36,7 +36,7 @@ def _create_tag_from_timestamp(call: Call) -> Iterable[Row]:
     kept = [*table.snapshots(), *(tag.snapshot for tag in table.tags().values())]
     later = [snapshot for snapshot in kept if snapshot.time_millis >= time_ms]
     if not later:
-        message = f"table {table.identifier} has no snapshot with a commit time of {time_ms} or later"
+        message = f"table {table.identifier} has no snapshot with a commit time of {shown_time(time_ms)} or later"
         raise SnapshotNotFound(message)
     found = min(later, key=lambda snapshot: (snapshot.time_millis, snapshot.id))
     table.create_tag(call["tag"], found.id, time_retained_ms=call["time_retained"])

@@ -41,7 +41,9 @@ from table_format.metastore.schema.schema_store import SchemaStore
 from table_format.model.arguments import optional_whole_number
 from table_format.model.identifier import MAIN_BRANCH
 from table_format.model.schema import TableSchema
+from table_format.model.snapshot import shown_time
 from table_format.options.table_options import TableOptions
+from table_format.options.values import duration
 
 GRACE_MS: Final = 24 * 3_600_000
 """The age below which a file may belong to a future commit.
@@ -123,8 +125,9 @@ def _before(store: TableStore, given_ms: int | None, grace_ms: int) -> int:
         return now_ms - grace_ms
     if grace_ms and given_ms > now_ms - grace_ms:
         message = (
-            f"{store.paths.root}: orphans older than {given_ms} would include files younger than {grace_ms} ms, which "
-            f"writers may be about to commit; pass a time up to {now_ms - grace_ms}, or set nobody_else_writes"
+            f"{store.paths.root}: orphans older than {shown_time(given_ms)} would include files younger than "
+            f"{duration.show(grace_ms)}, which writers may be about to commit; pass a time up to "
+            f"{shown_time(now_ms - grace_ms)}, or set nobody_else_writes"
         )
         raise InvalidInputError(message)
     return given_ms

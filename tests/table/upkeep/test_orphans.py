@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from table_format import Table
 from table_format.errors import ConflictError, InvalidInputError, MissingFile
 from table_format.metastore.expiry.orphans import GRACE_MS, remove_orphan_files
+from table_format.model.snapshot import shown_time
 from tests.support.deletion_marks import live_data_files, mark_deleted, with_options
 from tests.support.metastore_table import MetastoreTable, a_table, committable, once
 from tests.support.reachable import check_files, files_below
@@ -56,7 +58,8 @@ def test_an_age_that_writers_at_work_may_have_is_refused(age_ms: int, dry_run: b
     before = table.all_files()
     table.clock.ms += 10
     bound_ms = table.clock.ms - age_ms
-    with pytest.raises(InvalidInputError, match=rf"older than {bound_ms} .* up to {table.clock.ms - GRACE_MS}, or set"):
+    given, oldest = (re.escape(shown_time(time)) for time in (bound_ms, table.clock.ms - GRACE_MS))
+    with pytest.raises(InvalidInputError, match=rf"older than {given} .* younger than 1 d, .* up to {oldest}, or set"):
         clean(table, older_than_ms=bound_ms, dry_run=dry_run)
     assert table.all_files() == before
 
