@@ -32,7 +32,7 @@ def make(source: Source) -> None:
 def make_batches(source: Source) -> None:
     """Write ``rows`` base rows, then batches of a tenth, half of them known keys, if they are missing.
 
-    This takes the memory of a batch, however many base rows there are.
+    The base rows are generated a million at a time. Of all of them, only the keys are in memory.
     """
     if source.upsert(UPSERTS - 1).exists():
         return

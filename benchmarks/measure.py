@@ -66,8 +66,8 @@ def cpu_seconds(root: int) -> float:
 class _TreeClock:
     """Sums the CPU time of all processes that it has seen in a process tree.
 
-    The system forgets the time of a process that ends if nothing waits for it, as for the workers that Spark ends after
-    a minute without work. Therefore a thread looks at the processes several times a second.
+    The system forgets the time of an ended process that no process waits for, such as a worker that Spark ends after a
+    minute without work. Therefore a thread looks at the processes several times a second.
     """
 
     def __init__(self, root: int) -> None:
@@ -77,6 +77,7 @@ class _TreeClock:
         threading.Thread(target=self._watch, daemon=True).start()
 
     def seconds(self) -> float:
+        """Return the user and system time so far."""
         with self._lock:
             for process in process_tree(self._root):
                 self._seen[process] = max(own_cpu_seconds(process), self._seen.get(process, 0.0))

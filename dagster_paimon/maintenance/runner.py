@@ -19,23 +19,20 @@ from dagster_paimon.maintenance.links import job_links, location_of
 from dagster_paimon.maintenance.locks import locks_of
 from dagster_paimon.maintenance.targets import resolve
 from dagster_paimon.reporting.metadata import before_and_after, compaction_plots, data_version
-from dagster_paimon.resources.lakehouse import LakehouseCatalog
+from dagster_paimon.resources.lakehouse import TABLE_ERRORS, LakehouseCatalog
 from dagster_paimon.resources.retries import RetryUnlessTerminated
 from dagster_paimon.resources.spark import SparkResource
 from dagster_paimon.tables.asset_keys import TableAssets
 from dagster_paimon.tables.measure import measure
 from table_format import Table
 from table_format.counted import counted
-from table_format.errors import AlreadyExistsError, InvalidInputError, NotFoundError, TableFormatError
+from table_format.errors import AlreadyExistsError, InvalidInputError, NotFoundError
 
 Event: TypeAlias = dg.AssetObservation | dg.AssetMaterialization
 
 RETRIES: Final = RetryUnlessTerminated(max_retries=2, delay=2, jitter=dg.Jitter.PLUS_MINUS)
 _FINAL: Final = (InvalidInputError, NotFoundError, AlreadyExistsError)
 """Errors that a retry would raise again."""
-
-_PER_TABLE: Final = (TableFormatError, OSError)
-"""Errors of the work on one table, after which the others are still worth the work."""
 
 
 def maintenance_job(kind: Maintenance[Any], config: type[TablesConfig]) -> dg.JobDefinition:
@@ -105,7 +102,7 @@ def run_maintenance(
         try:
             with alone:
                 done, metadata = _one_table(context, kind, config, visit)
-        except _PER_TABLE as error:
+        except TABLE_ERRORS as error:
             if len(selected) == 1:
                 with refusing():
                     raise
@@ -128,7 +125,7 @@ def _opened(
     for name in names:
         try:
             tables[name] = lakehouse.table(name)
-        except _PER_TABLE as error:
+        except TABLE_ERRORS as error:
             if len(names) == 1 or isinstance(error, _FINAL):
                 raise
             context.log.exception("%s cannot be read, continuing with the other tables", name)

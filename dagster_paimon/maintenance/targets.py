@@ -28,17 +28,16 @@ def resolve(catalog: Catalog, names: Sequence[str]) -> tuple[str, ...]:
     found: list[str] = []
     for name in names:
         selection = TableSelection.of(name)
-        selected, existing = selection.names(catalog), frozenset(selection.existing(catalog))
+        selected = selection.existing(catalog)
+        if not selected and selection.plain_names:
+            known = _all(catalog)
+            likely = nearest(name, known, cutoff=0.6)
+            hint = f"did you mean {likely[0]}?" if likely else f"the tables are {_listed(known)}"
+            message = f"table {name} does not exist; {hint}"
+            raise TableNotFound(message)
         if not selected:
             message = f"no table matches '{name}'; the tables are {_listed(_all(catalog))}"
             raise InvalidInputError(message)
-        for table in selected:
-            if table not in existing:
-                known = _all(catalog)
-                likely = nearest(table, known, cutoff=0.6)
-                hint = f"did you mean {likely[0]}?" if likely else f"the tables are {_listed(known)}"
-                message = f"table {table} does not exist; {hint}"
-                raise TableNotFound(message)
         found += selected
     return tuple(dict.fromkeys(found))
 

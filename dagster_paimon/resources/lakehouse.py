@@ -12,7 +12,7 @@ from pydantic import Field
 
 from dagster_paimon.resources.secrets import Guarded, known_secrets, redacted_errors, secrets_from, value_of
 from table_format import Catalog, SystemTable, Table, load_catalog
-from table_format.errors import InvalidIdentifier
+from table_format.errors import InvalidIdentifier, TableFormatError
 from table_format.secrets import Secret, redact
 
 if TYPE_CHECKING:
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from table_format.spark import Lake
 
 _DEFAULT_DATABASE: Final = "default"
+
+TABLE_ERRORS: Final = (TableFormatError, OSError)
+"""The errors of work on one table, after which work on other tables continues."""
 
 
 class LakehouseCatalog(Guarded):

@@ -18,9 +18,9 @@ import dagster as dg
 
 from dagster_paimon.maintenance.requests import MAINTAINS_TAG
 from dagster_paimon.reporting.metadata import listed
-from dagster_paimon.resources.lakehouse import LakehouseCatalog, table_name
+from dagster_paimon.resources.lakehouse import TABLE_ERRORS, LakehouseCatalog, table_name
 from dagster_paimon.sensors.table_assets import TableAsset, assets_of_tables
-from dagster_paimon.sensors.tick_errors import UNREADABLE, in_short, reading_cursor, unreadable
+from dagster_paimon.sensors.tick_errors import in_short, reading_cursor, unreadable
 from dagster_paimon.tables.selection import TableNames, TableSelection
 from table_format import OrphanReport
 from table_format.counted import counted
@@ -163,7 +163,7 @@ def _cleaned(
         report = table.remove_orphan_files(older_than_ms=ended_ms + 1, dry_run=not delete, nobody_else_writes=True)
     except TableNotFound:
         return [], f"{name} was dropped since"
-    except UNREADABLE as error:
+    except TABLE_ERRORS as error:
         return [], unreadable(context, name, error)
     committed = [s.id for s in table.snapshots() if s.properties.get("dagster.run_id") == run_id]
     branches = [branch for branch in table.branches() if run_id in branch or run_id[:8] in branch]

@@ -7,11 +7,11 @@ from datetime import timedelta
 import dagster as dg
 
 from dagster_paimon.reporting.metadata import data_version
-from dagster_paimon.resources.lakehouse import LakehouseCatalog
+from dagster_paimon.resources.lakehouse import TABLE_ERRORS, LakehouseCatalog
 from dagster_paimon.sensors.arguments import check_age
 from dagster_paimon.sensors.requested_runs import now_ms
 from dagster_paimon.sensors.table_assets import assets_of_tables
-from dagster_paimon.sensors.tick_errors import UNREADABLE, in_short, reading_cursor, unreadable
+from dagster_paimon.sensors.tick_errors import in_short, reading_cursor, unreadable
 from dagster_paimon.tables.data_age import FRESHNESS, FRESHNESS_CHECK, allowed_age, data_age
 from dagster_paimon.tables.selection import TableNames, TableSelection
 from table_format.counted import counted
@@ -61,7 +61,7 @@ def freshness_sensor(
                 found = data_age(lakehouse.table(table).facts, limit, now_ms=now)
             except TableNotFound:
                 continue
-            except UNREADABLE as error:
+            except TABLE_ERRORS as error:
                 failed.append(unreadable(context, table, error))
                 states |= {table: seen[table]} if table in seen else {}
                 continue

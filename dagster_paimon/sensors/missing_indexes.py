@@ -77,5 +77,6 @@ def _is_complete(context: dg.SensorEvaluationContext, name: str, table: Table) -
         for partition, files in differing[:_PARTITIONS_SHOWN]:
             context.log.info("%s: %s of %s", name, counted(files, "file"), partition or "the table")
         if len(differing) > _PARTITIONS_SHOWN:
-            context.log.info("%s: files of %s more partitions", name, len(differing) - _PARTITIONS_SHOWN)
+            more = counted(len(differing) - _PARTITIONS_SHOWN, "more partition")
+            context.log.info("%s: files of %s", name, more)
     return coverage.is_complete

@@ -15,12 +15,12 @@ from typing import Any, Final, TypeAlias
 import dagster as dg
 
 from dagster_paimon.reporting.metadata import changelog_rows, data_version, listed
-from dagster_paimon.resources.lakehouse import LakehouseCatalog
+from dagster_paimon.resources.lakehouse import TABLE_ERRORS, LakehouseCatalog
 from dagster_paimon.sensors.cursor import NewSnapshots, decode_cursor, encode_cursor, follow
 from dagster_paimon.sensors.table_assets import TableAsset, assets_of_tables
-from dagster_paimon.sensors.tick_errors import UNREADABLE, in_short, unreadable
+from dagster_paimon.sensors.tick_errors import in_short, unreadable
 from dagster_paimon.tables.measure import partition_key
-from dagster_paimon.tables.partition_keys import key_of_each_value
+from dagster_paimon.tables.partition_keys import key_of_each_text
 from dagster_paimon.tables.selection import TableNames, TableSelection
 from table_format import CommitKind, Snapshot
 from table_format.counted import counted
@@ -85,7 +85,7 @@ def snapshot_sensor(
             except TableNotFound:
                 notes.append(f"{table} does not exist")
                 continue
-            except UNREADABLE as error:
+            except TABLE_ERRORS as error:
                 notes.append(unreadable(context, table, error))
                 continue
             trails[table] = new.trail
@@ -149,10 +149,11 @@ def _changed_rows(facts: TableFacts, snapshot: Snapshot) -> Mapping[Values, int]
     for entry in changed:
         added = entry.file.row_count if entry.kind is FileKind.ADD else -entry.file.row_count
         rows[_values(facts, entry.partition)] += added
-    before = facts.snapshots.find(snapshot.id - 1)
-    with suppress(SnapshotExpired):
-        for bucket_id, _, deleted in () if before is None else facts.new_deletions(before, snapshot):
-            rows[_values(facts, bucket_id.partition)] -= deleted
+    before = facts.snapshots.find(snapshot.id - 1) if snapshot.index_manifest else None
+    if before is not None:
+        with suppress(SnapshotExpired):
+            for bucket_id, _, deleted in facts.new_deletions(before, snapshot):
+                rows[_values(facts, bucket_id.partition)] -= deleted
     return rows
 
 
@@ -221,12 +222,9 @@ def _partition_rows(
     positions = _positions(asset, facts)
     if positions is None or not change.rows:
         return {}
+    given = {values: {dimension: values[at] or "" for dimension, at in positions.items()} for values in change.rows}
     # Neither null nor an empty text is a partition of Dagster.
-    placed = {
-        values: by_dimension
-        for values in change.rows
-        if all((by_dimension := {dimension: values[at] or "" for dimension, at in positions.items()}).values())
-    }
+    placed = {values: by_dimension for values, by_dimension in given.items() if all(by_dimension.values())}
     keys = _dagster_keys(asset, placed, context.instance)
     found: Counter[str] = Counter()
     for values, key in keys.items():
@@ -263,7 +261,7 @@ def _dagster_keys(
     if isinstance(partitions, dg.DynamicPartitionsDefinition):
         return texts
     assert partitions is not None  # noqa: S101 - positions exist
-    known = key_of_each_value(partitions, texts.values(), instance)
+    known = key_of_each_text(partitions, texts.values(), instance)
     return {values: known[text] for values, text in texts.items() if text in known}
 
 

@@ -17,10 +17,6 @@ from table_format.errors import InvalidInputError, TableFormatError
 _NOTES_SHOWN: Final = 50
 
 
-UNREADABLE: Final = (TableFormatError, OSError)
-"""The errors of a table that cannot be read: its files are wrong, or the store refuses them."""
-
-
 def unreadable(context: dg.SensorEvaluationContext, table: str, error: TableFormatError | OSError) -> str:
     """Log that a table cannot be checked, and return the note of the tick."""
     note = f"{table} cannot be checked: {error}"

@@ -9,9 +9,9 @@ from typing import TypeAlias
 import dagster as dg
 
 from dagster_paimon.reporting.metadata import data_version
-from dagster_paimon.resources.lakehouse import LakehouseCatalog
+from dagster_paimon.resources.lakehouse import TABLE_ERRORS, LakehouseCatalog
 from dagster_paimon.sensors.requested_runs import Outcome, now_ms, outcome, pause_ms
-from dagster_paimon.sensors.tick_errors import UNREADABLE, in_short, reading_cursor, unreadable
+from dagster_paimon.sensors.tick_errors import in_short, reading_cursor, unreadable
 from dagster_paimon.tables.selection import TableSelection
 from table_format import Table
 
@@ -71,7 +71,7 @@ def requests_for_tables(
         before = _after_last_run(context, name, known.get(name, Watched()), notes, work=work)
         try:
             watched[name], request = decide(name, lakehouse.table(name), before)
-        except UNREADABLE as error:
+        except TABLE_ERRORS as error:
             watched[name] = before
             notes.append(unreadable(context, name, error))
             continue

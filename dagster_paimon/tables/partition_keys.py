@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from typing import Any, Final
@@ -23,13 +23,13 @@ class PartitionKeys:
     others: tuple[object, ...] = ()
 
 
-def key_of_each_value(
-    partitions: dg.PartitionsDefinition[Any], values: Iterable[Hashable], instance: dg.DagsterInstance
-) -> dict[Hashable, str]:
-    """Return the partition of each value that has one; see ``keys_of_values``."""
-    found = {value: key for value in values if (key := _key(partitions, value)) is not None}
+def key_of_each_text(
+    partitions: dg.PartitionsDefinition[Any], texts: Iterable[str], instance: dg.DagsterInstance
+) -> dict[str, str]:
+    """Return the partition of each text that has one; see ``keys_of_values``."""
+    found = {text: key for text in texts if (key := _key(partitions, text)) is not None}
     known = known_keys(partitions, found.values(), instance)
-    return {value: key for value, key in found.items() if key in known}
+    return {text: key for text, key in found.items() if key in known}
 
 
 def keys_of_values(

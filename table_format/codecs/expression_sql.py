@@ -40,7 +40,6 @@ from table_format.model.types import (
     VarBinaryType,
     VarCharType,
 )
-from table_format.nearest_names import did_you_mean
 
 Scope = Mapping[str, Collection[str]]
 """The column names of each relation that an expression may use."""
@@ -169,16 +168,12 @@ class _Binder:
             message = f"column '{name}' is in {' and '.join(found)}; qualify it, as in {found[-1]}.{name}"
             raise self._error(message)
         if not found:
-            message = f"column '{name}' of the expression {self._text!r} {self._known(name)}"
+            by_relation = "; ".join(f"{relation}: {listed(names)}" for relation, names in self._scope.items())
+            shown = by_relation if len(self._scope) > 1 else None
+            columns = dict.fromkeys(chain(*self._scope.values()))
+            message = f"column '{name}' of the expression {self._text!r} {does_not_exist(name, columns, shown=shown)}"
             raise ColumnNotFound(message)
         return ColumnOf(found[0], name)
-
-    def _known(self, name: str) -> str:
-        if len(self._scope) == 1:
-            return does_not_exist(name, *self._scope.values())
-        columns = "; ".join(f"{relation}: {listed(names)}" for relation, names in self._scope.items())
-        advice = did_you_mean(name, dict.fromkeys(chain(*self._scope.values())), show=repr)
-        return f"does not exist; the columns are {columns}{advice}"
 
     def _negated(self, node: exp.Expr) -> Expression:
         if isinstance(node.this, exp.Literal) and not node.this.is_string:

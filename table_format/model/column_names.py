@@ -18,11 +18,13 @@ def no_such_column(name: str, known: Iterable[str], where: str = "") -> ColumnNo
     return ColumnNotFound(f"column '{name}' {where}".rstrip() + f" {does_not_exist(name, known)}")
 
 
-def does_not_exist(name: str, known: Iterable[str]) -> str:
+def does_not_exist(name: str, known: Iterable[str], *, shown: str | None = None) -> str:
     """Return the rest of a sentence about a column that does not exist, for errors of other classes.
+
+    ``shown`` is a text for the known columns, instead of a list of them.
 
     >>> does_not_exist("amuont", ["id", "amount"])
     "does not exist; the columns are id, amount; did you mean 'amount'?"
     """
     names = list(known)
-    return f"does not exist; the columns are {listed(names)}{did_you_mean(name, names, show=repr)}"
+    return f"does not exist; the columns are {shown or listed(names)}{did_you_mean(name, names, show=repr)}"

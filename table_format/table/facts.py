@@ -166,7 +166,7 @@ class TableFacts:
             for name, file in files.items():
                 old = were.get(bucket_id, {}).get(name)
                 if old != file:
-                    yield bucket_id, name, (file.range.cardinality or 0) - (old.range.cardinality or 0 if old else 0)
+                    yield bucket_id, name, _marked_rows(file) - _marked_rows(old)
 
     def bucket_deletions(self, snapshot: Snapshot | None) -> Mapping[BucketId, BucketDeletions]:
         """Return the deletion vectors of a snapshot in the form that bucket writers need.
@@ -256,3 +256,7 @@ class HasFacts(Protocol):
     def current_facts(self) -> TableFacts:
         """The table with its current schema; used by writes and deletes."""
         ...
+
+
+def _marked_rows(vector: DeletionFile | None) -> int:
+    return 0 if vector is None else vector.range.cardinality or 0

@@ -17,6 +17,7 @@ from table_format.codecs.substrait_filter import pushed_filter
 from table_format.kernels.predicate import matches
 from table_format.model.arrow_types import fields_from_arrow
 from table_format.model.predicate import And, Compare, CompareOp, In, IsNull, Not, Or
+from tests.support.package_versions import is_at_least
 
 SCHEMA = pa.schema(
     [
@@ -34,8 +35,8 @@ FIELDS = fields_from_arrow(SCHEMA)
 I, S, D, N, T, B, X = (pc.field(name) for name in "isdntbx")  # noqa: E741
 
 
-PREFIXES_ARE_PUSHED = int(pa.__version__.split(".")[0]) >= 26
-"""Before, Arrow refuses to serialize them, and nothing of such a condition is pushed."""
+PREFIXES_ARE_PUSHED = is_at_least(pa, 26)
+"""Older releases of Arrow refuse to serialize a prefix, and nothing of such a condition is pushed."""
 
 
 def read(expression: pc.Expression) -> Any:

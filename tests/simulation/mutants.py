@@ -264,9 +264,8 @@ def _hinted(found: snapshots.SnapshotStore) -> int:
     return found.hints.earliest() or 0
 
 
-def _kept_if_hinted(table_store, doomed) -> frozenset[str]:
-    earliest = _hinted(snapshots.SnapshotStore(table_store))
-    return frozenset(name for name, snapshot in doomed.items() if snapshot.id >= earliest)
+def _kept_if_hinted(table_store, *, beside=frozenset()):
+    return lambda snapshot: snapshot.id >= _hinted(snapshots.SnapshotStore(table_store))
 
 
 def _needs_if_hinted(table_store, manifests, names, wanted):

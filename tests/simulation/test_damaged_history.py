@@ -313,9 +313,8 @@ def _hinted(store: SnapshotStore) -> int:
     return store.hints.earliest() or 0
 
 
-def _kept_if_hinted(store, doomed):
-    earliest = _hinted(SnapshotStore(store))
-    return frozenset(name for name, snapshot in doomed.items() if snapshot.id >= earliest)
+def _kept_if_hinted(store, *, beside=frozenset()):
+    return lambda snapshot: snapshot.id >= _hinted(SnapshotStore(store))
 
 
 def _needs_of_hinted(store, manifests, names, wanted):

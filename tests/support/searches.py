@@ -1,15 +1,56 @@
-"""The command line of a random search: one table for each seed, until a violation or the end of the time."""
+"""Random searches with one table for each seed: their loop, their bounded form in a test, and their command line."""
 
 from __future__ import annotations
 
 import argparse
+import os
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from tests.support.table_history import History
 
 
 class Violation(AssertionError):
     """A reader has not found what the table promises."""
+
+
+class Follower(Protocol):
+    """A reader that looks at a table now and then."""
+
+    seen: Counter[str]
+
+    def poll(self) -> None:
+        """Read what is new, and compare it with the table."""
+
+
+def follow_steps(history: History, followers: Sequence[Follower], steps: int) -> None:
+    """Change a table step by step. After each step, some of the followers poll."""
+    for _ in range(steps):
+        history.step()
+        for follower in followers:
+            if history.draw.random() < 0.4:
+                follower.poll()
+
+
+def total_seen(followers: Sequence[Follower]) -> Counter[str]:
+    """What all followers have met."""
+    return sum((follower.seen for follower in followers), Counter())
+
+
+def bounded_search(search: Callable[[int], Counter[str]], tables: int) -> tuple[int, Counter[str]]:
+    """Search some tables, or as many as ``FOLLOWED_TABLES`` says. Return their number, and what was met."""
+    count = int(os.environ.get("FOLLOWED_TABLES", tables))
+    return count, sum((_searched(search, seed) for seed in range(1, count + 1)), Counter())
+
+
+def _searched(search: Callable[[int], Counter[str]], seed: int) -> Counter[str]:
+    try:
+        return search(seed)
+    except Violation as error:
+        message = f"seed {seed}: {error}"
+        raise Violation(message) from error
 
 
 def run_search(search: Callable[[int], Counter[str]], prog: str, description: str | None) -> int:
@@ -27,7 +68,7 @@ def run_search(search: Callable[[int], Counter[str]], prog: str, description: st
             break
         tables += 1
         try:
-            seen += search(seed)
+            seen += _searched(search, seed)
         except Violation as error:
             if not arguments.keep_going:
                 raise

@@ -165,8 +165,8 @@ class History:
 
     def step(self) -> str:
         """Do something to the table. Refusals by name are steps too."""
-        names = list(self._steps())
-        chosen = self.draw.choices(names, [self._steps()[name][0] for name in names])[0]
+        steps = self._steps()
+        [chosen] = self.draw.choices(list(steps), [weight for weight, _ in steps.values()])
         return self.do(chosen)
 
     def do(self, name: str) -> str:

@@ -12,8 +12,9 @@ Order of effects: 1 a notice announces the deletion, 2 the files, contents befor
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import cache
 from typing import Final
 
 from table_format.errors import CorruptionError, MissingFile, SnapshotNotFound, TableFormatError
@@ -24,9 +25,9 @@ from table_format.metastore.manifest.manifest_store import ManifestStore
 from table_format.metastore.manifest.partitions import Partitions
 from table_format.metastore.references.data_paths import DataPaths
 from table_format.metastore.references.snapshot_files import (
-    FileKey,
+    EntryKey,
     MetadataNames,
-    file_key,
+    entry_key,
     metadata_names,
     without_changelog,
 )
@@ -41,7 +42,6 @@ from table_format.options.table_options import TableOptions
 
 _TRIES: Final = 5
 _WAIT_MS: Final = 20
-_NO_TAG: Final = ""
 
 
 def delete_tag(store: TableStore, options: TableOptions, name: str) -> FileDeletions:
@@ -69,10 +69,11 @@ def delete_tags(store: TableStore, options: TableOptions, names: Iterable[str]) 
 
 def _delete(store: TableStore, options: TableOptions, doomed: Mapping[str, Snapshot]) -> FileDeletions:
     tags = TagStore(store)
-    kept = _kept_otherwise(store, doomed)
-    for name in kept:
-        tags.remove(name)
-    last = {name: snapshot for name, snapshot in doomed.items() if name not in kept}
+    is_kept = _kept_otherwise(store, beside=frozenset(doomed))
+    last = {name: snapshot for name, snapshot in doomed.items() if not is_kept(snapshot)}
+    for name in doomed:
+        if name not in last:
+            tags.remove(name)
     if not last:
         return FileDeletions()
     # Before the needs are read: a tag or branch that is created from one of them later finds the notice; earlier ones
@@ -107,37 +108,34 @@ def replace_tag(
     before = tags.load(name)
     replaced = tags.replace(name, snapshot, time_retained_ms=time_retained_ms)
     # Last, because until then the tag keeps the old snapshot. The tag counts too: it may keep the same snapshot again.
-    if not _kept_otherwise(store, {_NO_TAG: before.snapshot}):
+    if not _kept_otherwise(store)(before.snapshot):
         _plan_beside_expiry(store, options, [before.snapshot]).apply(store, options.expire.delete_threads)
     return replaced
 
 
-def _kept_otherwise(store: TableStore, doomed: Mapping[str, Snapshot]) -> frozenset[str]:
-    """Return the tags whose snapshot is listed, or kept by a tag that is not to be deleted."""
-    snapshots = SnapshotStore(store)
-    listed = {name for name, snapshot in doomed.items() if _is_listed(snapshots, snapshot)}
-    if len(listed) == len(doomed):
-        return frozenset(listed)
-    tags = TagStore(store)
-    others: dict[int, list[tuple[str, Snapshot]]] = {}
-    for name, tag in tags.all().items():
-        if name not in doomed:
-            others.setdefault(tag.snapshot.id, []).append((name, tag.snapshot))
-    tagged = {
-        name
-        for name, snapshot in doomed.items()
-        if name not in listed
-        and any(
-            other.is_same(snapshot) and not tags.is_being_deleted(keeper)
-            for keeper, other in others.get(snapshot.id, ())
-        )
-    }
-    return frozenset(listed | tagged)
+def _kept_otherwise(store: TableStore, *, beside: frozenset[str] = frozenset()) -> Callable[[Snapshot], bool]:
+    """Return a test whether a snapshot is listed, or kept by a tag that is not among ``beside``.
 
+    The tags are read once, when the first snapshot is not listed.
+    """
+    snapshots, tags = SnapshotStore(store), TagStore(store)
 
-def _is_listed(snapshots: SnapshotStore, snapshot: Snapshot) -> bool:
-    found = snapshots.find(snapshot.id)
-    return found is not None and found.is_same(snapshot)
+    @cache
+    def tagged() -> Mapping[int, Sequence[tuple[str, Snapshot]]]:
+        found: dict[int, list[tuple[str, Snapshot]]] = {}
+        for name, tag in tags.all().items():
+            if name not in beside:
+                found.setdefault(tag.snapshot.id, []).append((name, tag.snapshot))
+        return found
+
+    def is_kept(snapshot: Snapshot) -> bool:
+        listed = snapshots.find(snapshot.id)
+        if listed is not None and listed.is_same(snapshot):
+            return True
+        same = (name for name, other in tagged().get(snapshot.id, ()) if other.is_same(snapshot))
+        return any(not tags.is_being_deleted(name) for name in same)
+
+    return is_kept
 
 
 def _plan_beside_expiry(
@@ -158,12 +156,12 @@ def _plan(
     schema = SchemaStore(store).latest()
     manifests = ManifestStore(store, options)
     metadata = MetadataNames()
-    entries: dict[tuple[FileKey, tuple[str, ...]], ManifestEntry] = {}
+    entries: dict[EntryKey, ManifestEntry] = {}
     for snapshot in map(without_changelog, doomed):
         # Otherwise an earlier deletion of this tag was interrupted here; or the tag is broken, and its files stay.
         with suppress(CorruptionError):
             live = live_files(manifests, snapshot, schema=schema, schemas={}).entries
-            entries.update({(file_key(entry), entry.file.extra_files): entry for entry in live})
+            entries |= {entry_key(entry): entry for entry in live}
         metadata.add(metadata_names(snapshot, manifests, passing_over=CorruptionError))
     names = frozenset(entry.file.file_name for entry in entries.values())
     needs = needs_beside_tags(store, manifests, beside, names)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import TypeAlias
 
 from table_format.errors import CorruptionError
 from table_format.io.table_store import TableStore
@@ -18,20 +17,17 @@ from table_format.metastore.expiry.file_deletions import FileDeletions, NamedFil
 from table_format.metastore.manifest.manifest_store import ManifestStore
 from table_format.metastore.manifest.partitions import Partitions
 from table_format.metastore.references.data_paths import DataPaths
-from table_format.metastore.references.snapshot_files import FileKey, MetadataNames, file_key, metadata_names
+from table_format.metastore.references.snapshot_files import EntryKey, MetadataNames, entry_key, metadata_names
 from table_format.metastore.schema.schema_store import SchemaStore
 from table_format.model.manifest import ManifestEntry
 from table_format.model.snapshot import Snapshot
 from table_format.options.table_options import TableOptions
 
-_Named: TypeAlias = tuple[FileKey, tuple[str, ...]]
-"""A data file and its extra files; a new index is a further extra file of the same data file."""
-
 
 def named_files(snapshots: Iterable[Snapshot], manifests: ManifestStore) -> NamedFiles:
     """Return the files that snapshots name, live or not, as far as they can be read."""
     metadata = MetadataNames()
-    entries: dict[_Named, ManifestEntry] = {}
+    entries: dict[EntryKey, ManifestEntry] = {}
     seen: set[str] = set()
     for snapshot in snapshots:
         metadata.add(metadata_names(snapshot, manifests, passing_over=CorruptionError))
@@ -41,15 +37,12 @@ def named_files(snapshots: Iterable[Snapshot], manifests: ManifestStore) -> Name
             with suppress(CorruptionError):
                 for manifest in manifests.read_list(name, size=snapshot.list_size(name)):
                     # Snapshots share most of their manifests.
-                    if manifest.file_name not in seen:
-                        _add(manifests.read(manifest), entries)
-                        seen.add(manifest.file_name)
+                    if manifest.file_name in seen:
+                        continue
+                    for entry in manifests.read(manifest):
+                        entries.setdefault(entry_key(entry), entry)
+                    seen.add(manifest.file_name)
     return NamedFiles(metadata=metadata, data=tuple(entries.values()))
-
-
-def _add(entries: Iterable[ManifestEntry], found: dict[_Named, ManifestEntry]) -> None:
-    for entry in entries:
-        found.setdefault((file_key(entry), entry.file.extra_files), entry)
 
 
 def delete_unneeded(store: TableStore, options: TableOptions, named: NamedFiles) -> FileDeletions:

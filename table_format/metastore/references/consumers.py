@@ -1,7 +1,7 @@
 """The progress of consumers (format chapter 03, section 6; Java ``ConsumerManager``).
 
-A consumer is a file with the id of the snapshot that it reads next. This one, the one before it
-and later snapshots do not expire.
+A consumer is a file with the id of the snapshot that it reads next. The snapshot before it does not expire, nor do this
+one and later ones.
 """
 
 from __future__ import annotations

@@ -16,6 +16,9 @@ from table_format.model.snapshot import Snapshot
 FileKey: TypeAlias = tuple[bytes, int, str]
 """Partition, bucket and name, which identify a file on disk, whatever its level."""
 
+EntryKey: TypeAlias = tuple[FileKey, tuple[str, ...]]
+"""A data file and its extra files; a new index is a further extra file of the same data file."""
+
 
 @dataclass(frozen=True, slots=True)
 class MetadataNames:
@@ -95,6 +98,11 @@ def added_files(delta: Iterable[ManifestEntry]) -> set[FileKey]:
 def file_key(entry: ManifestEntry) -> FileKey:
     """Return the key of the entry's file."""
     return (entry.partition, entry.bucket, entry.file.file_name)
+
+
+def entry_key(entry: ManifestEntry) -> EntryKey:
+    """Return the key of the entry's file with its extra files."""
+    return (file_key(entry), entry.file.extra_files)
 
 
 def extra_keys(entry: ManifestEntry) -> frozenset[FileKey]:

@@ -128,11 +128,11 @@ def _entries_with_new_deletions(
 
     Each commit is compared with the one before it: a later compaction may have removed a file with its deleted rows.
     """
-    states = (before, *snapshots)
+    states = snapshots if before is None else (before, *snapshots)
     found = {
         (bucket_id, name)
         for state, commit in pairwise(states)
-        if state is not None and commit is not None and commit.commit_kind is not CommitKind.COMPACT
+        if commit.commit_kind is not CommitKind.COMPACT
         for bucket_id, name, _ in facts.new_deletions(state, commit)
     }
     if not found:

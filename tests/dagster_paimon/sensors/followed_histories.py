@@ -27,7 +27,7 @@ from dagster_paimon.sensors.followed_column import PartitionColumn, changes_sinc
 from dagster_paimon.sensors.request_state import RequestState, decode_state, encode_state
 from table_format import Table
 from table_format.model.snapshot import CommitKind, Snapshot
-from tests.support.searches import Violation, run_search
+from tests.support.searches import Follower, Violation, follow_steps, run_search, total_seen
 from tests.support.table_history import COLUMNS, History, State, drawn_shape
 from tests.support.tables import memory_warehouse
 
@@ -60,7 +60,7 @@ class Reports(Look):
         self.reported: set[tuple[int, str]] = set()
         self.last: tuple[int, str] | None = None
 
-    def look(self) -> None:
+    def poll(self) -> None:
         trails = decode_cursor(self.cursor)
         snapshots = self.history.opened().facts.snapshots
         limit = self.history.draw.choice((2, 100))
@@ -109,7 +109,7 @@ class Changed(Look):
         self.was: Counter[tuple[Any, ...]] = Counter()
         self.materialized: set[str] = set()
 
-    def look(self) -> None:
+    def poll(self) -> None:
         table, state = self.history.opened(), decode_state(self.cursor)
         source = PartitionColumn(SOURCE, self.column, self.watched)
         changes = changes_since(state.trails.get(SOURCE, ()), table.facts, source, texts)
@@ -151,7 +151,7 @@ class Copied(Look):
         self.consumer = history.draw.choice((None, "asset"))
         self.read: tuple[int, int, str] | None = None
 
-    def look(self) -> None:
+    def poll(self) -> None:
         """One run of the asset. It may fail before its commit."""
         metadata: dict[str, Any] = {}
         key = dg.AssetKey(OWN.split("."))
@@ -226,22 +226,11 @@ def search(seed: int, steps: int = STEPS) -> Counter[str]:
     """Look at one table between random steps; what was seen."""
     draw = random.Random(seed)
     history = History(memory_warehouse(), draw, drawn_shape(draw))
-    looks: list[Any] = [Reports(history), Changed(history)]
+    looks: list[Follower] = [Reports(history), Changed(history)]
     if history.shape.producer != "none" or not history.shape.keys:
         looks.append(Copied(history))
-    try:
-        for _ in range(steps):
-            history.step()
-            for look in looks:
-                if draw.random() < 0.4:
-                    look.look()
-    except Violation as error:
-        message = f"seed {seed}: {error}"
-        raise Violation(message) from error
-    seen: Counter[str] = Counter()
-    for look in looks:
-        seen += look.seen
-    return seen
+    follow_steps(history, looks, steps)
+    return total_seen(looks)
 
 
 def main() -> int:

@@ -52,7 +52,7 @@ def test_the_changed_partitions_of_an_external_asset_are_materialized(project: P
     assert project.instance.get_materialized_partitions(dg.AssetKey(["foreign", "visits"])) == {"mon", "wed"}
 
 
-def test_partitions_of_which_rows_were_only_marked_as_deleted_are_materialized(project: Project) -> None:
+def test_the_partition_of_a_row_that_is_only_marked_as_deleted_is_materialized(project: Project) -> None:
     options = {"deletion-vectors.enabled": "true"}
     table = a_table(project.lakehouse, "foreign.visits", partitions=["day"], options=options)
     sensor = ticks(project, dg.AssetSpec(["foreign", "visits"], partitions_def=DAYS))

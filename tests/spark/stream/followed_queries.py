@@ -18,12 +18,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from table_format.errors import SchemaChanged, SnapshotExpired, SnapshotNotFound, TableNotFound, TableReplaced
+from table_format.errors import SchemaChanged
 from tests.spark.stream.micro_batches import Checkpoint, Run, source_of
-from tests.support.searches import Violation, run_search
+from tests.support.searches import follow_steps, run_search, total_seen
 from tests.support.table_history import History, drawn_shape, rows_by_id
 from tests.support.tables import disk_warehouse
-from tests.table.read.followed_tables import Position, Reader
+from tests.table.read.followed_tables import ENDS, Position, Reader
 
 STEPS = 25
 SMALL_SPLITS = {"source.split.target-size": "1 b", "source.split.open-file-cost": "1 b"}
@@ -72,20 +72,9 @@ class Query(Reader):
             self.seen["schema changed"] += 1
             self.open()
             return True
-        except (TableNotFound, TableReplaced) as error:
-            if not is_new:
-                self.fail(f"the table is the same: {error}", error)
-            self.restart("replaced table")
-            return False
-        except SnapshotExpired as error:
-            if "consumer-id" in self.options and self.checkpoint.committed > 1 and not replaced:
-                self.fail(f"the consumer keeps its snapshots: {error}", error)
-            self.restart("expired")
-            return False
-        except SnapshotNotFound as error:
-            if not replaced and not is_new:
-                self.fail(f"the snapshots are the same: {error}", error)
-            self.restart("rolled back")
+        except ENDS as error:
+            is_protected = "consumer-id" in self.options and self.checkpoint.committed > 1
+            self.end(error, replaced=replaced, is_new=is_new, is_protected=is_protected)
             return False
         if is_new and self.position.last is not None:
             self.fail("the table was created again")
@@ -151,19 +140,8 @@ def _search(seed: int, scratch: Path, steps: int) -> Counter[str]:
         Query(history, "plain", scratch, limit if draw.random() < 0.5 else {}),
         Query(history, "consumer", scratch, {"consumer-id": "q", **(limit if draw.random() < 0.5 else {})}),
     ]
-    try:
-        for _ in range(steps):
-            history.step()
-            for query in queries:
-                if draw.random() < 0.4:
-                    query.poll()
-    except Violation as error:
-        message = f"seed {seed}: {error}"
-        raise Violation(message) from error
-    seen: Counter[str] = Counter()
-    for query in queries:
-        seen += query.seen
-    return seen
+    follow_steps(history, queries, steps)
+    return total_seen(queries)
 
 
 def main() -> int:

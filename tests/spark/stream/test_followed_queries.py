@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-import os
-from collections import Counter
-
 from tests.spark.stream.followed_queries import search
-
-TABLES = int(os.environ.get("FOLLOWED_TABLES", "3"))
+from tests.support.searches import bounded_search
 
 
 def test_queries_that_stop_and_continue_have_the_rows_of_the_table() -> None:
-    seen: Counter[str] = Counter()
-    for seed in range(1, TABLES + 1):
-        seen += search(seed)
-    assert seen["compared"] > 5 * TABLES
+    tables, seen = bounded_search(search, 3)
+    assert seen["compared"] > 5 * tables

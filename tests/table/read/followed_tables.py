@@ -16,13 +16,22 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from table_format import Table
-from table_format.errors import SchemaChanged, SnapshotExpired, SnapshotNotFound, TableNotFound, TableReplaced
+from table_format.errors import (
+    SchemaChanged,
+    SnapshotExpired,
+    SnapshotNotFound,
+    TableFormatError,
+    TableNotFound,
+    TableReplaced,
+)
 from table_format.table.read.plan import Plan
 from table_format.table.read.stream import StreamScan
-from tests.support.searches import Violation, run_search
+from tests.support.searches import Violation, follow_steps, run_search, total_seen
 from tests.support.table_history import History, Row, State, drawn_shape, rows_by_id
 from tests.support.tables import memory_warehouse
 
+ENDS = (TableNotFound, TableReplaced, SnapshotExpired, SnapshotNotFound)
+"""The errors after which a reader cannot continue."""
 KINDS = ("kept", "consumer", "restored")
 STEPS = 25
 _IDS = {"id": 0, "p": 1}
@@ -127,20 +136,9 @@ class Reader:
             if self.kind == "kept":
                 self.stream.restore(at)
             return True
-        except (TableNotFound, TableReplaced) as error:
-            if not is_new:
-                self.fail(f"the table is the same: {error}", error)
-            self.restart("replaced table")
-            return False
-        except SnapshotExpired as error:
-            if self.kind == "consumer" and self.position.last is not None and not replaced:
-                self.fail(f"the consumer keeps its snapshots: {error}", error)
-            self.restart("expired")
-            return False
-        except SnapshotNotFound as error:
-            if not replaced and not is_new:
-                self.fail(f"the snapshots are the same: {error}", error)
-            self.restart("rolled back")
+        except ENDS as error:
+            is_protected = self.kind == "consumer" and self.position.last is not None
+            self.end(error, replaced=replaced, is_new=is_new, is_protected=is_protected)
             return False
         if is_new:
             self.fail("the table was created again")
@@ -148,6 +146,19 @@ class Reader:
             self.fail("the snapshots were replaced")
         self.fold(plan, rows)
         return plan is not None
+
+    def end(self, error: TableFormatError, *, replaced: bool, is_new: bool, is_protected: bool) -> None:
+        """Begin again after an error that has a reason. Expiry must keep the snapshots of a protected reader."""
+        if isinstance(error, TableNotFound | TableReplaced):
+            reason, misfit = "replaced table", None if is_new else "the table is the same"
+        elif isinstance(error, SnapshotExpired):
+            reason = "expired"
+            misfit = "the consumer keeps its snapshots" if is_protected and not replaced else None
+        else:
+            reason, misfit = "rolled back", None if replaced or is_new else "the snapshots are the same"
+        if misfit is not None:
+            self.fail(f"{misfit}: {error}", error)
+        self.restart(reason)
 
     def fold(self, plan: Plan | None, rows: Any) -> None:
         assert self.stream is not None
@@ -264,26 +275,15 @@ def search(seed: int, steps: int = STEPS) -> Counter[str]:
     draw = random.Random(seed)
     history = History(memory_warehouse(), draw, drawn_shape(draw))
     readers = [Reader(history, kind, kind) for kind in KINDS]
-    try:
-        for _ in range(steps):
-            history.step()
-            for reader in readers:
-                if draw.random() < 0.4:
-                    reader.poll()
-        for _ in range(2):
-            if history.shape.keys:
-                history.do("compact in full")
-            for reader in readers:
-                for _ in range(8):
-                    reader.poll()
-    except Violation as error:
-        message = f"seed {seed}: {error}"
-        raise Violation(message) from error
-    seen: Counter[str] = Counter()
-    for reader in readers:
-        seen += reader.seen
-    seen += Counter(line.partition(" -> ")[0][:90] for line in history.log if " refused" in line)
-    return seen
+    follow_steps(history, readers, steps)
+    for _ in range(2):
+        if history.shape.keys:
+            history.do("compact in full")
+        for reader in readers:
+            for _ in range(8):
+                reader.poll()
+    refused = Counter(line.partition(" -> ")[0][:90] for line in history.log if " refused" in line)
+    return total_seen(readers) + refused
 
 
 def main() -> int:
