@@ -14,6 +14,7 @@ EXTRAS: Final = {
     "dagster": "dagster",
     "duckdb": "duckdb",
     "grpc": "connect",
+    "obstore": "s3",
     "pandas": "pandas",
     "polars": "polars",
     "pyspark": "spark",

@@ -96,7 +96,7 @@ def _own_options(part: CatalogKind | Store, options: Mapping[str, str | Secret])
 def _check(options: Mapping[str, str | Secret], own: tuple[AnyOption, ...]) -> None:
     """Refuse unknown and malformed options. ``own`` lists the options of this metastore and this store."""
     declared = (*REFUSED, *declared_in(CatalogOptions), *own)
-    known = {o.key: o for o in declared if isinstance(o, Option)}
+    known = {key: o for o in declared if isinstance(o, Option) for key in o.keys}
     for key, value in options.items():
         part = TABLE_DEFAULT.matches(key)
         if part is not None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import errno
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Literal, Protocol, runtime_checkable
 
 import pyarrow as pa
 
@@ -133,3 +133,14 @@ class ScratchFiles(Protocol):
     def open_scratch(self, path: str) -> pa.NativeFile:
         """Like ``open_output``, but the file may be lost if the machine stops."""
         ...
+
+
+@runtime_checkable
+class ObjectStore(Protocol):
+    """A store of names without directories, of which these operations are not one step.
+
+    ``rename_directory`` copies every file. A directory without a file exists only if ``make_directory`` marked it, and
+    can have the name of a file.
+    """
+
+    is_object_store: Literal[True]

@@ -13,6 +13,8 @@ from typing import Any, Final
 from table_format.io.file_io import FileIO
 from table_format.io.local import LocalFileIO
 from table_format.io.paths import without_scheme
+from table_format.io.s3 import open_s3
+from table_format.options.s3 import S3Options
 from table_format.registry import Registry
 
 LOCAL_SCHEME: Final = "file"
@@ -67,7 +69,10 @@ def _local_path(uri: str) -> str:
 
 STORES: Final = Registry(
     "store",
-    (Store(LOCAL_SCHEME, lambda _: LocalFileIO(), _local_path),),
+    (
+        Store(LOCAL_SCHEME, lambda _: LocalFileIO(), _local_path),
+        *(Store(scheme, open_s3, options=S3Options) for scheme in ("s3", "s3a", "s3n")),
+    ),
     name_of=lambda store: store.scheme,
 )
 

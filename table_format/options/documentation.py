@@ -12,6 +12,7 @@ from table_format.options.identity import PARTITION, PATH, PRIMARY_KEY
 from table_format.options.preconditions import shown_needs
 from table_format.options.refused import REFUSED
 from table_format.options.registry import GROUPS
+from table_format.options.s3 import S3Options
 from table_format.options.unread import shown_readers
 
 _INTRODUCTION = """\
@@ -41,6 +42,7 @@ def options_markdown() -> str:
         _table(REFUSED),
     ]
     parts += ["## Catalog\n", _table(tuple(declared_in(CatalogOptions)))]
+    parts += ["### Warehouses in S3\n", _table(tuple(declared_in(S3Options)))]
     parts += [
         "### Not supported yet\n",
         "These options are known. Only their default value is accepted.\n",

@@ -91,7 +91,7 @@ def test_wrong_options_are_refused(options: dict[str, str], message: str) -> Non
         {"warehouse": "/w", "metastore": "jdbc"},
         {"warehouse": "/w", "uri": "thrift://x"},
         {"warehouse": "/w", "lock.enabled": "true"},
-        {"warehouse": "s3://bucket/w"},
+        {"warehouse": "oss://bucket/w"},
     ],
 )
 def test_what_is_not_supported_is_refused_by_name(options: dict[str, str]) -> None:
@@ -131,7 +131,7 @@ PASSWORD = Option("jdbc.password", optional(secret), None, "Password.")
 @dataclass(frozen=True)
 class AddressOptions:
     uri: str | None = ADDRESS.field()
-    password: Secret | None = PASSWORD.field()  # noqa: RUF009 - a field, and the default in it is frozen
+    password: Secret | None = PASSWORD.field()
 
 
 @pytest.fixture
@@ -182,7 +182,7 @@ SHELF_KEY = Option("fs.shelf.access.key", optional(secret), None, "Key of the sh
 
 @dataclass(frozen=True)
 class ShelfOptions:
-    key: Secret | None = SHELF_KEY.field()  # noqa: RUF009 - a field, and the default in it is frozen
+    key: Secret | None = SHELF_KEY.field()
 
 
 def test_a_registered_store_keeps_the_tables_of_its_scheme(metastore: Metastore) -> None:

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import count
 
 import pytest
 
 from table_format.io.file_io import FileIO
 from table_format.io.local import LocalFileIO
 from table_format.io.memory import MemoryFileIO
+from table_format.io.s3 import open_s3
+from table_format.options.declare import parse_group
+from table_format.options.s3 import S3Options
+from tests.support.s3_server import running_s3
+
+_NUMBERS = count()
 
 
 @dataclass(frozen=True)
@@ -26,8 +33,25 @@ class Place:
         return [status.name for status in self.io.list(where)]
 
 
-@pytest.fixture(params=["local", "memory"])
+@pytest.fixture(scope="session")
+def s3_files():
+    with running_s3() as server:
+        server.make_bucket("laws")
+        yield open_s3(parse_group(S3Options, server.options))
+
+
+@pytest.fixture(params=["local", "memory", "s3"])
 def place(request, tmp_path) -> Place:
-    if request.param == "local":
-        return Place(LocalFileIO(), str(tmp_path))
-    return Place(MemoryFileIO(), "/some/root")
+    if request.param == "s3":
+        return Place(request.getfixturevalue("s3_files"), f"/laws/{next(_NUMBERS)}")
+    return _place_with_directories(request.param, tmp_path)
+
+
+@pytest.fixture(params=["local", "memory"])
+def directories(request, tmp_path) -> Place:
+    """A store whose directories are more than prefixes of names."""
+    return _place_with_directories(request.param, tmp_path)
+
+
+def _place_with_directories(kind, tmp_path) -> Place:
+    return Place(LocalFileIO(), str(tmp_path)) if kind == "local" else Place(MemoryFileIO(), "/some/root")

@@ -73,10 +73,10 @@ def test_of_64_threads_that_create_one_name_exactly_one_wins_and_its_bytes_stay(
     assert place.names("snapshot") == [f"snapshot-{i}" for i in range(5)]
 
 
-def test_create_refuses_a_name_that_is_taken_by_a_directory(place):
-    place.io.make_directory(place.path("d"))
+def test_create_refuses_a_name_that_is_taken_by_a_directory(directories):
+    directories.io.make_directory(directories.path("d"))
     with pytest.raises(FileExistsError):
-        place.io.create(place.path("d"), b"x")
+        directories.io.create(directories.path("d"), b"x")
 
 
 def test_a_name_can_be_created_again_after_its_deletion(place):
@@ -111,11 +111,11 @@ def test_overwrite_makes_the_file_and_its_directories(place):
     assert place.io.read(place.path("a/b/hint")) == b"1"
 
 
-def test_overwrite_refuses_a_directory(place):
-    place.io.make_directory(place.path("d"))
+def test_overwrite_refuses_a_directory(directories):
+    directories.io.make_directory(directories.path("d"))
     with pytest.raises(IsADirectoryError):
-        place.io.overwrite(place.path("d"), b"x")
-    assert place.names("d") == []
+        directories.io.overwrite(directories.path("d"), b"x")
+    assert directories.names("d") == []
 
 
 def test_an_output_holds_what_was_written_when_it_is_closed(place):
@@ -226,11 +226,11 @@ def test_threads_that_delete_the_same_file_all_succeed(place):
     assert race([lambda: place.io.delete(place.path("f"))] * 16) == [None] * 16
 
 
-def test_delete_refuses_a_directory(place):
-    place.io.make_directory(place.path("d"))
+def test_delete_refuses_a_directory(directories):
+    directories.io.make_directory(directories.path("d"))
     with pytest.raises(OSError):
-        place.io.delete(place.path("d"))
-    assert place.names() == ["d"]
+        directories.io.delete(directories.path("d"))
+    assert directories.names() == ["d"]
 
 
 def test_delete_tree_takes_everything_below_and_nothing_beside(place):
@@ -249,6 +249,7 @@ def test_threads_that_delete_one_tree_all_succeed(place):
 
 
 def test_only_an_empty_directory_is_deleted_as_empty(place):
+    place.io.make_directory(place.path("d"))
     place.io.create(place.path("d/f"), b"")
     assert place.io.delete_empty_directory(place.path("d")) is False
     place.io.delete(place.path("d/f"))
@@ -312,16 +313,16 @@ def test_making_a_directory_again_does_nothing(place):
     assert place.names("a/b") == ["f"]
 
 
-def test_a_file_cannot_become_a_directory(place):
-    place.io.create(place.path("f"), b"")
+def test_a_file_cannot_become_a_directory(directories):
+    directories.io.create(directories.path("f"), b"")
     for action in (
-        lambda: place.io.make_directory(place.path("f")),
-        lambda: place.io.create(place.path("f/g"), b""),
-        lambda: place.io.list(place.path("f")),
+        lambda: directories.io.make_directory(directories.path("f")),
+        lambda: directories.io.create(directories.path("f/g"), b""),
+        lambda: directories.io.list(directories.path("f")),
     ):
         with pytest.raises(OSError):
             action()
-    assert place.io.read(place.path("f")) == b""
+    assert directories.io.read(directories.path("f")) == b""
 
 
 @pytest.mark.parametrize("name", ODD_NAMES)

@@ -1,0 +1,102 @@
+"""Amazon S3, and stores that speak its protocol (Java ``S3FileIO``).
+
+Keys that are not given come from the environment (``AWS_ACCESS_KEY_ID``, ...) or from the role of the machine.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Final
+
+from pyarrow import fs
+
+from table_format.extras import require
+from table_format.io.object_store import ObjectStoreFileIO
+from table_format.options.s3 import S3Options
+from table_format.secrets import Secret
+
+_CONNECT_SECONDS: Final = 10
+_REQUEST_SECONDS: Final = 30
+"""A request is given up after this time: less than the time after which a commit is given up."""
+_REPEATS: Final = 4
+_ANY_REGION: Final = "us-east-1"
+"""The region of a store that has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class S3Clients:
+    """The connections to S3; see ``Clients``."""
+
+    options: S3Options
+
+    def objects(self, bucket: str, *, repeats: bool) -> Any:  # noqa: ANN401 - a store of the optional obstore
+        """Return the ``obstore`` store of a bucket."""
+        options = self.options
+        settings = {
+            "endpoint": self._endpoint,
+            "access_key_id": _revealed(options.access_key),
+            "secret_access_key": _revealed(options.secret_key),
+            "session_token": _revealed(options.session_token),
+            "region": self._region(bucket),
+        }
+        return require("obstore").store.S3Store(
+            bucket,
+            **{name: value for name, value in settings.items() if value is not None},
+            virtual_hosted_style_request=not self._path_style,
+            client_options={
+                "allow_http": True,
+                "connect_timeout": f"{_CONNECT_SECONDS}s",
+                "timeout": f"{_REQUEST_SECONDS}s",
+            },
+            retry_config={
+                "max_retries": _REPEATS if repeats else 0,
+                "retry_timeout": timedelta(seconds=_REQUEST_SECONDS),
+            },
+        )
+
+    def file_system(self) -> fs.FileSystem:
+        """Return the store for pyarrow."""
+        options = self.options
+        scheme, _, host = (self._endpoint or "").rpartition("://")
+        return fs.S3FileSystem(
+            endpoint_override=host or None,
+            scheme="http" if scheme == "http" else "https",
+            access_key=_revealed(options.access_key),
+            secret_key=_revealed(options.secret_key),
+            session_token=_revealed(options.session_token),
+            region=options.region or (_ANY_REGION if host else None),
+            force_virtual_addressing=not self._path_style,
+            connect_timeout=_CONNECT_SECONDS,
+            request_timeout=_REQUEST_SECONDS,
+        )
+
+    @property
+    def _endpoint(self) -> str | None:
+        given = self.options.endpoint
+        return None if given is None else f"{'' if '://' in given else 'https://'}{given.rstrip('/')}"
+
+    @property
+    def _path_style(self) -> bool:
+        return self._endpoint is not None if self.options.path_style is None else self.options.path_style
+
+    def _region(self, bucket: str) -> str | None:
+        if self.options.region is not None or self._endpoint is not None:
+            return self.options.region or _ANY_REGION
+        given = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
+        return given or fs.resolve_s3_region(bucket)
+
+
+def open_s3(options: S3Options) -> ObjectStoreFileIO:
+    """Open the store; no request is made.
+
+    Raises:
+        PackageMissing: obstore is not installed.
+    """
+    require("obstore")
+    return ObjectStoreFileIO(S3Clients(options))
+
+
+def _revealed(value: Secret | None) -> str | None:
+    return None if value is None else value.reveal()
