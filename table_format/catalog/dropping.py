@@ -4,14 +4,34 @@ Order of effects: 1 the directory gets a hidden name, and the table is gone  2 i
 fails in the first step has done nothing. A drop that fails later leaves a hidden directory that nobody reads.
 Repeating the drop, or dropping the database, deletes the rest.
 
+An object store cannot rename a directory. There, the order is: 1 a hidden notice announces the drop  2 the schemas are
+deleted, the latest last, and the table is gone  3 its other files are deleted, and the notice. After a failure the
+notice remains. Until the drop is repeated, no table is created in the directory, because it would find the files of
+the dropped one.
+
 If the directory of a table or database is a symbolic link, only the link is removed and its target stays. Links
 inside the directory are removed and never followed. A drop deletes nothing outside the directory.
 """
 
 from __future__ import annotations
 
-from table_format.io.file_io import FileIO
-from table_format.io.paths import base_name, dropped_directory, is_dropped, parent
+from collections.abc import Iterator, Sequence
+
+from table_format.errors import AlreadyExistsError, BadEncoding
+from table_format.io.file_io import FileIO, ObjectStore
+from table_format.io.paths import (
+    TablePaths,
+    base_name,
+    database_name_of,
+    dropped_directory,
+    is_dropped,
+    parent,
+    schema_id_of,
+    sibling,
+)
+from table_format.io.regular_files import read_file
+from table_format.io.table_store import TableStore
+from table_format.metastore.expiry.branch_needs import branch_names
 from table_format.runtime import Ids
 
 
@@ -27,31 +47,94 @@ def drop_directory(io: FileIO, directory: str, ids: Ids) -> None:
         io.delete(directory)
         return
     aside = dropped_directory(directory, ids.uuid())
+    if isinstance(io, ObjectStore):
+        io.create(aside, base_name(directory).encode())
+        _delete_announced(io, directory)
+        return
     io.rename_directory(directory, aside)
     _delete(io, aside)
 
 
 def delete_remains(io: FileIO, directory: str) -> bool:
     """Delete the remains of earlier drops of a directory. Return whether there were any. Raises ``OSError``."""
-    where = parent(directory)
-    found = [child.name for child in io.list_hidden(where) if is_dropped(child.name, of=base_name(directory))]
-    for name in found:
-        _delete(io, f"{where}/{name}")
-    return bool(found)
+    found = _remains(io, directory)
+    if not found:
+        return False
+    if isinstance(io, ObjectStore):
+        _delete_announced(io, directory)
+    else:
+        for path in found:
+            _delete(io, path)
+    return True
 
 
 def delete_all_remains(io: FileIO, directory: str) -> None:
     """Delete the remains of all earlier drops within a directory. Raises ``OSError``."""
     for child in io.list_hidden(directory):
         if is_dropped(child.name):
-            _delete(io, f"{directory}/{child.name}")
+            path = f"{directory}/{child.name}"
+            if isinstance(io, ObjectStore):
+                _delete_announced(io, _announced(io, path))
+            else:
+                _delete(io, path)
 
 
-def _delete(io: FileIO, aside: str) -> None:
+def refuse_remains(io: FileIO, directory: str) -> None:
+    """Refuse a directory of which a drop has not deleted all files, so that a new table does not find them.
+
+    Raises:
+        AlreadyExistsError: names the directory.
+    """
+    if isinstance(io, ObjectStore) and _remains(io, directory):
+        message = (
+            f"{directory} was dropped, but not all of its files are deleted yet; wait for the drop, or drop it again "
+            "to delete the rest"
+        )
+        raise AlreadyExistsError(message)
+
+
+def _remains(io: FileIO, directory: str) -> Sequence[str]:
+    where, name = parent(directory), base_name(directory)
+    return [f"{where}/{child.name}" for child in io.list_hidden(where) if is_dropped(child.name, of=name)]
+
+
+def _delete_announced(io: FileIO, directory: str) -> None:
+    """Delete a directory of an object store, then the notices of its drop."""
+    for path in _schemas(io, directory):
+        io.delete(path)
+    _delete(io, directory)
+    for notice in _remains(io, directory):
+        io.delete(notice)
+
+
+def _schemas(io: FileIO, directory: str) -> Iterator[str]:
+    """Yield the schemas of a table, or of the tables of a database: those of a table first, the latest one last.
+
+    As long as its latest schema exists, a table is read without a file that it needs, or not at all.
+    """
+    is_database = database_name_of(base_name(directory)) is not None
+    roots = [f"{directory}/{child.name}" for child in io.list(directory)] if is_database else [directory]
+    for root in roots:
+        paths = TablePaths(root)
+        branches = branch_names(TableStore(io, paths))
+        for own in (paths, *map(paths.for_branch, branches)):
+            ids = [schema_id_of(child.name) for child in io.list(own.schema_directory)]
+            yield from map(own.schema, sorted(schema_id for schema_id in ids if schema_id is not None))
+
+
+def _announced(io: FileIO, notice: str) -> str:
+    """Return the directory that a notice is about."""
+    name = read_file(io, notice).decode(errors="replace")
+    if not is_dropped(base_name(notice), of=name):
+        raise BadEncoding(notice, f"expected the name of the directory that was dropped, found {name!r}")
+    return sibling(notice, name)
+
+
+def _delete(io: FileIO, directory: str) -> None:
     try:
-        io.delete_tree(aside)
+        io.delete_tree(directory)
     except OSError as error:
         message = (
             f"it was dropped, but not all of its files could be deleted ({error}); drop it again to delete the rest"
         )
-        raise OSError(error.errno, message, aside) from error
+        raise OSError(error.errno, message, directory) from error

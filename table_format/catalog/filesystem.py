@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 
-from table_format.catalog.dropping import delete_all_remains, delete_remains, drop_directory
+from table_format.catalog.dropping import delete_all_remains, delete_remains, drop_directory, refuse_remains
 from table_format.catalog.named_catalog import NamedCatalog, has_schema
 from table_format.catalog.table_names import TableName
-from table_format.errors import InvalidInputError
-from table_format.io.file_io import FileIO
+from table_format.errors import InvalidInputError, UnsupportedFeature
+from table_format.io.file_io import FileIO, ObjectStore
 from table_format.io.paths import TablePaths, database_directory, database_name_of, table_root
 from table_format.io.table_store import TableStore
 from table_format.runtime import Ids
@@ -54,7 +54,7 @@ class DirectoryNames:
             drop_directory(self.io, directory, self.ids)
             return True
         delete_all_remains(self.io, directory)
-        if not self.io.delete_empty_directory(directory):
+        if not self.io.delete_empty_directory(directory) and self.io.status(directory) is not None:
             message = (
                 f"database '{database}' has no tables but other files in {directory}; pass cascade=True to delete them"
             )
@@ -72,11 +72,29 @@ class DirectoryNames:
         return table_root(self.warehouse, name.database, name.table)
 
     def add_table(self, name: TableName, write_first_schema: Callable[[str], None]) -> None:
-        """Write the first schema; the directory itself is the entry."""
+        """Write the first schema; the directory itself is the entry.
+
+        Raises:
+            AlreadyExistsError: files of a dropped table are left in the directory.
+        """
+        refuse_remains(self.io, database_directory(self.warehouse, name.database))
+        refuse_remains(self.io, self.root_of(name))
         write_first_schema(self.root_of(name))
 
     def rename_table(self, source: TableName, target: TableName) -> None:
-        """Move the directory; see ``TableNames``."""
+        """Move the directory; see ``TableNames``.
+
+        Raises:
+            UnsupportedFeature: the warehouse is in an object store.
+        """
+        if isinstance(self.io, ObjectStore):
+            message = (
+                f"cannot rename table '{source.database}.{source.table}': an object store would have to copy every "
+                "file, and would lose what others commit meanwhile; create the new table, copy the rows, and drop the "
+                "old one"
+            )
+            feature = "RENAME TABLE in an object store"
+            raise UnsupportedFeature(feature, message)
         if not self._is_table(self.root_of(target)):
             # A rename that was killed may have left a directory under the new name.
             self.io.delete_empty_directory(self.root_of(target))

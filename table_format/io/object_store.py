@@ -14,8 +14,7 @@ import errno
 import os
 import re
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, Protocol, TypeAlias, TypeVar
@@ -30,8 +29,6 @@ from table_format.io.paths import (
     base_name,
     checked_path,
     is_hidden,
-    parent,
-    schema_id_of,
     sibling,
     temporary_name,
 )
@@ -46,9 +43,6 @@ UPLOAD_BYTES: Final = 8 << 20
 
 _CLAIM: Final = ".moving"
 """The file by which the first of several callers gets the name of a directory."""
-
-_COPIES: Final = 16
-"""How many files are copied at once when a directory moves."""
 
 
 class Clients(Protocol):
@@ -135,14 +129,8 @@ class ObjectStoreFileIO:
             require("obstore").delete(self._objects(path), _key(path))
 
     def delete_tree(self, directory: str) -> None:
-        """Delete everything whose name begins with the directory; do nothing if there is nothing.
-
-        Schemas are deleted before anything else, and the oldest first: a table can be opened as long as its schemas
-        exist, so it disappears before it lacks a file.
-        """
+        """Delete everything whose name begins with the directory; do nothing if there is nothing."""
         with self._errors_of(directory):
-            for path in _schemas(self._files_below(directory)):
-                self.delete(path)
             self._delete_marked(directory)
 
     def delete_empty_directory(self, directory: str) -> bool:
@@ -155,13 +143,14 @@ class ObjectStoreFileIO:
         return True
 
     def rename_directory(self, source: str, target: str) -> None:
-        """Copy all files of a directory, then delete them. Raises ``FileExistsError`` if the target exists.
+        """Copy the files of a directory in descending order of their names, then delete them.
 
-        Of several callers with one target, one succeeds. If it is interrupted, files are left in both directories:
-        schemas are copied last and deleted first, so at no time can an incomplete table be opened.
+        Raises ``FileExistsError`` if the target exists; of several callers with one target, one succeeds. After an
+        interruption, files are left in both directories. What others write below the source meanwhile is lost: only
+        directories of one writer are moved.
         """
         with self._errors_of(source):
-            files = [*self._files_below(source)]
+            files = sorted(self._files_below(source), reverse=True)
             if not files and self.status(source) is None:
                 raise FileNotFoundError(errno.ENOENT, "no such directory", source)
             if f"{checked_path(target)}/".startswith(f"{source}/"):
@@ -170,7 +159,8 @@ class ObjectStoreFileIO:
                 raise FileExistsError(errno.EEXIST, "the target exists", target)
             claim = f"{target}/{_CLAIM}"
             self.create(claim, b"")
-            self._copy(files, source, target)
+            for path in files:
+                self._arrow().copy_file(_in_arrow(path), _in_arrow(target + path.removeprefix(source)))
             self.delete_tree(source)
             self.delete(claim)
 
@@ -238,16 +228,6 @@ class ObjectStoreFileIO:
         # Another process may have deleted it in the meantime.
         with suppress(FileNotFoundError):
             self._arrow().delete_dir(_in_arrow(directory))
-
-    def _copy(self, files: Collection[str], source: str, target: str) -> None:
-        def copy(path: str) -> None:
-            self._arrow().copy_file(_in_arrow(path), _in_arrow(target + path.removeprefix(source)))
-
-        last = _schemas(files)
-        with ThreadPoolExecutor(_COPIES) as pool:
-            list(pool.map(copy, set(files) - set(last)))
-        for path in last:
-            copy(path)
 
     @contextmanager
     def _errors_of(self, path: str) -> Iterator[None]:
@@ -332,16 +312,6 @@ def _key(path: str) -> str:
 
 def _in_arrow(path: str) -> str:
     return path[1:]
-
-
-def _schemas(paths: Iterable[str]) -> list[str]:
-    """Return the paths of schemas, those of one table from the oldest to the latest.
-
-    >>> _schemas(["/b/t/schema/schema-10", "/b/t/a", "/b/t/schema/schema-2"])
-    ['/b/t/schema/schema-2', '/b/t/schema/schema-10']
-    """
-    found = [(parent(path), number, path) for path in paths if (number := schema_id_of(base_name(path))) is not None]
-    return [path for _, _, path in sorted(found)]
 
 
 def _status(info: fs.FileInfo) -> FileStatus:

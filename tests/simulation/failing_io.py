@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from enum import StrEnum
 from typing import Any
 
@@ -137,3 +137,32 @@ class Interrupted(OneFailure):
             if number == self._at:
                 self._act()
         return getattr(self._inner, verb)(*arguments)
+
+
+class FailingObjectStore(OneFailure):
+    """``OneFailure`` over a store that moves and deletes a directory file by file, as an object store does."""
+
+    is_object_store = True
+
+    def delete_tree(self, directory: str) -> None:
+        for path in sorted(_files_below(self._inner, directory)):
+            self.delete(path)
+        self._inner.delete_tree(directory)  # directories without files do not exist
+
+    def rename_directory(self, source: str, target: str) -> None:
+        if self.status(target) is not None:
+            raise FileExistsError(17, "the target exists", target)
+        self.create(f"{target}/.moving", b"")
+        for path in sorted(_files_below(self._inner, source), reverse=True):
+            self.create(target + path.removeprefix(source), self._inner.read(path))
+        self.delete_tree(source)
+        self.delete(f"{target}/.moving")
+
+
+def _files_below(memory: MemoryFileIO, directory: str) -> Iterator[str]:
+    for child in (*memory.list(directory), *memory.list_hidden(directory)):
+        path = f"{directory}/{child.name}"
+        if child.is_directory:
+            yield from _files_below(memory, path)
+        else:
+            yield path

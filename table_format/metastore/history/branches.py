@@ -21,6 +21,7 @@ from table_format.errors import (
     TagNotFound,
     UnsupportedFeature,
 )
+from table_format.io.file_io import ObjectStore
 from table_format.io.paths import schema_id_of
 from table_format.io.regular_files import read_file
 from table_format.io.table_store import TableStore
@@ -139,7 +140,15 @@ class BranchStore:
             BranchNotFound: no branch has the old name.
             AlreadyExistsError: a branch has the new name.
             InvalidIdentifier: the new name is not legal, or the old one is the main branch.
+            UnsupportedFeature: the warehouse is in an object store.
         """
+        if isinstance(self._store.io, ObjectStore):
+            message = (
+                f"cannot rename branch '{name}': an object store would have to copy every file, and would lose what "
+                "others commit meanwhile; create a branch from a tag of it, and delete the old one"
+            )
+            feature = "the renaming of a branch in an object store"
+            raise UnsupportedFeature(feature, message)
         source, target = self.require(_other(name)).paths.branch_root(name), self.of(_other(new_name))
         try:
             self._store.io.rename_directory(source, target.paths.branch_root(new_name))
@@ -156,13 +165,22 @@ class BranchStore:
         """
         branch = self.require(_other(name))
         named = named_files(_readable_history(branch), ManifestStore(branch, options))
-        # It disappears in one step, because a partly deleted branch must not be read.
-        draft = self._store.paths.branch_draft(self._store.runtime.ids.uuid())
-        self._store.io.rename_directory(branch.paths.branch_root(name), draft)
-        self._store.io.delete_tree(draft)
+        self._remove(branch, name)
         with suppress(CorruptionError):  # the needs of others are unknown then, and nothing more is deleted
             return delete_unneeded(self._store, options, named)
         return FileDeletions()
+
+    def _remove(self, branch: TableStore, name: str) -> None:
+        """Delete the directory of a branch, of which nothing must be read once a part of it is gone."""
+        io, root = self._store.io, branch.paths.branch_root(name)
+        if isinstance(io, ObjectStore):
+            for schema_id in SchemaStore(branch).ids():
+                io.delete(branch.paths.schema(schema_id))
+            io.delete_tree(root)
+            return
+        draft = self._store.paths.branch_draft(self._store.runtime.ids.uuid())
+        io.rename_directory(root, draft)
+        io.delete_tree(draft)
 
     def _content(self, tag: str | None) -> Sequence[tuple[str, bytes]]:
         """Return the files of a new branch: paths below its directory, with a leading slash, and bytes."""
