@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final, TypeVar
 
 import pyarrow as pa
 
 from table_format.errors import BadEncoding, CorruptionError, TableFormatError
-from table_format.model.arrow_calls import PythonFile
+from table_format.io.file_io import Prefetching
+from table_format.io.remote_file import RemoteInput
 
 _T = TypeVar("_T")
 
@@ -70,6 +71,12 @@ class ErrorCapture:
         position: int = self._captured(self._source.tell)
         return position
 
+    def prefetch(self, ranges: Sequence[tuple[int, int]]) -> None:
+        """Fetch ranges of bytes at once, if the source waits for a store; see ``Prefetching``."""
+        source = self._source
+        if isinstance(source, Prefetching):
+            self._captured(lambda: source.prefetch(ranges))
+
     def close(self) -> None:
         """Do nothing: the owner of the source closes it."""
         self.closed = True
@@ -90,7 +97,7 @@ def raising_read_errors(source: pa.NativeFile) -> Iterator[pa.NativeFile]:
         return
     capture = ErrorCapture(source)
     try:
-        yield PythonFile(capture, mode="r")
+        yield RemoteInput(capture, "r")
     except CorruptionError as error:
         if capture.failure is not None:
             raise capture.failure from error

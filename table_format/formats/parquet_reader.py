@@ -25,6 +25,7 @@ from table_format.formats.parquet_pages import PagedFile, Positions, rows_within
 from table_format.formats.parquet_sizes import misfit, size_statistics
 from table_format.formats.parquet_types import from_storage
 from table_format.formats.protocol import RowGroupFilter, RowGroups
+from table_format.io.file_io import Prefetching
 from table_format.limits import MIB
 from table_format.model.arrow_types import arrow_schema
 from table_format.model.types import DataField
@@ -186,20 +187,34 @@ class ParquetFileReader:
         widest, rows = self._widest_row(fields, groups)
         is_bounded = min(batch_rows, rows) * widest <= UNMEASURED_BYTES
         measured = None if is_bounded else MeasuredRows(batch_rows, widest_bytes=widest)
-        with decoding(self._path, "Parquet"):
-            stream = self._file.reader.iter_batches(
-                batch_rows if measured is None else measured.rows,
-                row_groups=groups,
-                column_indices=leaves,
-                use_threads=self._use_threads,
-            )
-            for batch in stream:
-                if measured is not None:
-                    measured.add(batch)
-                    # Arrow reads it before each batch.
-                    self._file.reader.set_batch_size(measured.rows)
-                columns = [from_storage(batch.column(f.name), f.type) for f in fields]
-                yield pa.RecordBatch.from_arrays(columns, schema=schema)
+        for chosen in self._reads(groups, leaves):
+            with decoding(self._path, "Parquet"):
+                stream = self._file.reader.iter_batches(
+                    batch_rows if measured is None else measured.rows,
+                    row_groups=chosen,
+                    column_indices=leaves,
+                    use_threads=self._use_threads,
+                )
+                for batch in stream:
+                    if measured is not None:
+                        measured.add(batch)
+                        # Arrow reads it before each batch.
+                        self._file.reader.set_batch_size(measured.rows)
+                    columns = [from_storage(batch.column(f.name), f.type) for f in fields]
+                    yield pa.RecordBatch.from_arrays(columns, schema=schema)
+
+    def _reads(self, groups: list[int], leaves: list[int]) -> Iterator[list[int]]:
+        """Yield the row groups that are decoded together. Those of a store are fetched one after the other, each in
+        one step.
+        """
+        if not isinstance(self._source, Prefetching):
+            yield groups
+            return
+        for group in groups:
+            with decoding(self._path, "Parquet"):
+                found = self._sound_metadata.row_group(group)
+                self._source.prefetch([_chunk_range(found.column(leaf)) for leaf in leaves])
+            yield [group]
 
     @cached_property
     def _footer(self) -> bytes:
@@ -237,6 +252,14 @@ class ParquetFileReader:
         group = self._sound_metadata.row_group(index)
         bounds = {f.name: footer_bounds(group, self._leaves[f.name], f.type) for f in row_groups.fields}
         return row_groups.may_match(bounds)
+
+
+def _chunk_range(chunk: pq.ColumnChunkMetaData) -> tuple[int, int]:
+    """Return the first byte of a column in a row group, and the first byte after it."""
+    start = chunk.data_page_offset
+    if chunk.has_dictionary_page and chunk.dictionary_page_offset is not None:
+        start = min(start, chunk.dictionary_page_offset)
+    return max(start, 0), max(start, 0) + max(chunk.total_compressed_size, 0)
 
 
 def _open(source: pa.NativeFile, metadata: pq.FileMetaData | None) -> pq.ParquetFile:

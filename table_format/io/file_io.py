@@ -7,6 +7,7 @@ commit relies on it (docs/adr). Listing may lag on some stores, so correctness n
 from __future__ import annotations
 
 import errno
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
 
@@ -82,7 +83,7 @@ class FileIO(Protocol):
     def open_output(self, path: str) -> pa.NativeFile:
         """Open a new file for writing, with a name that nobody else uses; ``close`` makes it durable.
 
-        Raises ``FileExistsError``. If writing fails, the caller deletes the path.
+        Raises ``FileExistsError``, at the latest when it is closed. If writing fails, the caller deletes the path.
         """
         ...
 
@@ -144,3 +145,19 @@ class ObjectStore(Protocol):
     """
 
     is_object_store: Literal[True]
+
+    def has_file(self, path: str) -> bool:
+        """Return whether the file exists, by one request; ``status`` needs two if it does not."""
+        ...
+
+
+@runtime_checkable
+class Prefetching(Protocol):
+    """An input of ``open_input`` whose reads wait for a store."""
+
+    def prefetch(self, ranges: Sequence[tuple[int, int]]) -> None:
+        """Fetch ranges of bytes at once that will be read next: their starts, and their ends, which are not included.
+
+        They are kept until the next call.
+        """
+        ...

@@ -14,8 +14,8 @@ import errno
 import os
 import re
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, Protocol, TypeAlias, TypeVar
 
@@ -26,12 +26,12 @@ from table_format.extras import require
 from table_format.io.file_io import FileStatus, FileTooLarge
 from table_format.io.file_limits import read_limit
 from table_format.io.paths import (
-    base_name,
     checked_path,
     is_hidden,
     sibling,
     temporary_name,
 )
+from table_format.io.remote_file import TAIL_BYTES, Range, RemoteFile, RemoteInput
 from table_format.model.arrow_calls import PythonFile
 from table_format.runtime import Ids, SystemIds
 
@@ -41,6 +41,9 @@ _Listing: TypeAlias = list[FileStatus]
 UPLOAD_BYTES: Final = 8 << 20
 """A file up to this size is written by one request, a larger one in parts of this size."""
 
+_WRITER: Final = "writer"
+"""The name of the metadata of an object that says which call has created it."""
+
 _CLAIM: Final = ".moving"
 """The file by which the first of several callers gets the name of a directory."""
 
@@ -48,8 +51,8 @@ _CLAIM: Final = ".moving"
 class Clients(Protocol):
     """How a kind of store is reached. Instances are hashable and are sent to other processes."""
 
-    def objects(self, bucket: str, *, repeats: bool) -> Any:  # noqa: ANN401 - a store of the optional obstore
-        """Return the ``obstore`` store of a bucket. With ``repeats``, it repeats requests that got no answer."""
+    def objects(self, bucket: str) -> Any:  # noqa: ANN401 - a store of the optional obstore
+        """Return the ``obstore`` store of a bucket, which repeats requests that got no answer."""
         ...
 
     def file_system(self) -> fs.FileSystem:
@@ -71,7 +74,7 @@ class ObjectStoreFileIO:
 
     def read(self, path: str) -> bytes:
         """The whole file, by one request; see ``FileIO.read``."""
-        with self._errors_of(path):
+        with self.errors_of(path):
             found = require("obstore").get(self._objects(path), _key(path))
             size = found.meta["size"]
             if size > (limit := read_limit(path)):
@@ -80,40 +83,57 @@ class ObjectStoreFileIO:
 
     def open_input(self, path: str) -> pa.NativeFile:
         """A seekable file for columnar readers, which the caller closes. Raises as ``read``, but of any size."""
-        with self._errors_of(path):
-            return self._arrow().open_input_file(_in_arrow(path))
+        with self.errors_of(path):
+            size, tail = self._tail(path)
+        if size == len(tail):
+            return pa.BufferReader(tail)
+
+        def fetch(ranges: Sequence[Range]) -> Sequence[bytes]:
+            starts, ends = [start for start, _ in ranges], [end for _, end in ranges]
+            with self.errors_of(path):
+                found: Sequence[bytes] = require("obstore").get_ranges(
+                    self._objects(path), _key(path), starts=starts, ends=ends
+                )
+            return found
+
+        return RemoteInput(RemoteFile(fetch, size, tail), "r")
 
     def create(self, path: str, data: bytes) -> None:
-        """Write a file that must not exist, by one conditional request. Raises ``FileExistsError``.
+        """Write a file that must not exist, by a conditional request. Raises ``FileExistsError``.
 
-        The request is not repeated here: if its answer is lost, the caller looks who created the file.
+        A request without an answer is repeated. The file carries the mark of its writer, so a repetition that finds
+        the file knows whether the lost request has made it.
         """
         self._check_conditions(checked_path(path))
         self._create(path, data)
 
     def overwrite(self, path: str, data: bytes) -> None:
         """Replace or create a file; a reader sees the old or the new bytes."""
-        with self._errors_of(path):
+        with self.errors_of(path):
             require("obstore").put(self._objects(path), _key(path), data, use_multipart=False)
 
     def open_output(self, path: str) -> pa.NativeFile:
-        """Open a new file for writing, which exists once it is closed. Raises ``FileExistsError``.
+        """Open a new file for writing, which exists once it is closed.
 
-        A small file is one request. An output that is not closed leaves nothing behind that a listing shows.
+        A small file is one request. An output that is not closed leaves nothing behind that a listing shows. Raises
+        ``FileExistsError``, for a small file when it is closed.
         """
-        with self._errors_of(path):
-            if self._head(path) is not None:
-                raise FileExistsError(errno.EEXIST, "the file exists", path)
-            writer = require("obstore").open_writer(self._objects(path), _key(path), buffer_size=UPLOAD_BYTES)
-        return PythonFile(_Upload(writer, lambda: self._errors_of(path)), mode="w")
+        return PythonFile(_Upload(self, checked_path(path)), mode="w")
 
     def status(self, path: str) -> FileStatus | None:
         """Return the status of a path; ``None`` if nothing exists there."""
-        with self._errors_of(path):
-            if _key(path) and (found := self._head(path)) is not None:
-                return found
+        with self.errors_of(path):
             info = self._arrow().get_file_info(_in_arrow(path))
-        return _status(info) if info.type is fs.FileType.Directory else None
+        return None if info.type is fs.FileType.NotFound else _status(info)
+
+    def has_file(self, path: str) -> bool:
+        """Return whether the file exists, by one request; a directory is not a file."""
+        try:
+            with self.errors_of(path):
+                require("obstore").head(self._objects(path), _key(path))
+        except FileNotFoundError:
+            return False
+        return True
 
     def list_hidden(self, directory: str) -> list[FileStatus]:
         """Return the children of a directory that ``list`` omits, sorted by name."""
@@ -125,17 +145,17 @@ class ObjectStoreFileIO:
 
     def delete(self, path: str) -> None:
         """Delete a file; do nothing if it does not exist."""
-        with self._errors_of(path), suppress(FileNotFoundError):
+        with self.errors_of(path), suppress(FileNotFoundError):
             require("obstore").delete(self._objects(path), _key(path))
 
     def delete_tree(self, directory: str) -> None:
         """Delete everything whose name begins with the directory; do nothing if there is nothing."""
-        with self._errors_of(directory):
+        with self.errors_of(directory):
             self._delete_marked(directory)
 
     def delete_empty_directory(self, directory: str) -> bool:
         """Delete the mark of a directory without files. Return whether there was one."""
-        with self._errors_of(directory):
+        with self.errors_of(directory):
             found = self._arrow().get_file_info(fs.FileSelector(_in_arrow(directory), allow_not_found=True))
             if found or self._arrow().get_file_info(_in_arrow(directory)).type is not fs.FileType.Directory:
                 return False
@@ -149,7 +169,7 @@ class ObjectStoreFileIO:
         interruption, files are left in both directories. What others write below the source meanwhile is lost: only
         directories of one writer are moved.
         """
-        with self._errors_of(source):
+        with self.errors_of(source):
             files = sorted(self._files_below(source), reverse=True)
             if not files and self.status(source) is None:
                 raise FileNotFoundError(errno.ENOENT, "no such directory", source)
@@ -166,33 +186,48 @@ class ObjectStoreFileIO:
 
     def make_directory(self, directory: str) -> None:
         """Mark a directory and its parents as existing."""
-        with self._errors_of(directory):
+        with self.errors_of(directory):
             self._arrow().create_dir(_in_arrow(directory), recursive=True)
 
     # --- requests ---------------------------------------------------------------------------------------------------
 
-    def _objects(self, path: str, *, repeats: bool = True) -> Any:  # noqa: ANN401 - a store of the optional obstore
+    def _objects(self, path: str) -> Any:  # noqa: ANN401 - a store of the optional obstore
         bucket = checked_path(path).split("/", 2)[1]
-        return _opened(
-            ("objects", self.clients, bucket, repeats), lambda: self.clients.objects(bucket, repeats=repeats)
-        )
+        return _opened(("objects", self.clients, bucket), lambda: self.clients.objects(bucket))
 
     def _arrow(self) -> fs.FileSystem:
         return _opened(("arrow", self.clients), self.clients.file_system)
 
-    def _head(self, path: str) -> FileStatus | None:
+    def _tail(self, path: str) -> tuple[int, bytes]:
+        """Return the size of a file and its last bytes, by one request."""
         try:
-            found = require("obstore").head(self._objects(path), _key(path))
+            found = require("obstore").get(self._objects(path), _key(path), options={"range": {"suffix": TAIL_BYTES}})
         except FileNotFoundError:
-            return None
-        modified_ms = int(found["last_modified"].timestamp() * 1000)
-        return FileStatus(base_name(path), found["size"], modified_ms, is_directory=False)
+            raise
+        except Exception:
+            # The range of an empty file is refused.
+            if require("obstore").head(self._objects(path), _key(path))["size"]:
+                raise
+            return 0, b""
+        return found.meta["size"], bytes(found.bytes())
+
+    def open_parts(self, path: str) -> Any:  # noqa: ANN401 - a writer of the optional obstore
+        """Open the upload of a new file in parts."""
+        if self.has_file(path):
+            raise FileExistsError(errno.EEXIST, "the file exists", path)
+        with self.errors_of(path):
+            return require("obstore").open_writer(self._objects(path), _key(path), buffer_size=UPLOAD_BYTES)
 
     def _create(self, path: str, data: bytes) -> None:
-        with self._errors_of(path):
-            require("obstore").put(
-                self._objects(path, repeats=False), _key(path), data, mode="create", use_multipart=False
-            )
+        obstore, store, key, writer = require("obstore"), self._objects(path), _key(path), self.ids.uuid()
+        with self.errors_of(path):
+            try:
+                obstore.put(store, key, data, mode="create", attributes={_WRITER: writer}, use_multipart=False)
+            except obstore.exceptions.AlreadyExistsError:
+                with suppress(FileNotFoundError):
+                    if obstore.get(store, key).attributes.get(_WRITER) == writer:
+                        return
+                raise
 
     def _check_conditions(self, path: str) -> None:
         """Refuse a store that ignores conditions: two writers could publish the same snapshot."""
@@ -215,7 +250,7 @@ class ObjectStoreFileIO:
         raise OSError(errno.EOPNOTSUPP, message, path)
 
     def _children(self, directory: str, is_wanted: Callable[[str], bool]) -> _Listing:
-        with self._errors_of(directory):
+        with self.errors_of(directory):
             selector = fs.FileSelector(_in_arrow(directory), allow_not_found=True)
             found = [_status(info) for info in self._arrow().get_file_info(selector) if is_wanted(info.base_name)]
         return sorted(found, key=lambda status: status.name)
@@ -230,7 +265,7 @@ class ObjectStoreFileIO:
             self._arrow().delete_dir(_in_arrow(directory))
 
     @contextmanager
-    def _errors_of(self, path: str) -> Iterator[None]:
+    def errors_of(self, path: str) -> Iterator[None]:
         """Turn the errors of the two libraries into ``OSError`` with the path."""
         checked_path(path)
         try:
@@ -245,57 +280,89 @@ class ObjectStoreFileIO:
             raise _error_of(path, error) from error
 
 
-@dataclass(slots=True)
 class _Upload:
     """The file object of ``open_output``."""
 
-    writer: Any
-    errors: Callable[[], AbstractContextManager[None]]
-    written: int = 0
-    closed: bool = False
+    def __init__(self, store: ObjectStoreFileIO, path: str) -> None:
+        self._store = store
+        self._path = path
+        self._held = bytearray()
+        self._parts: Any = None
+        self._written = 0
+        self.closed = False
 
     def write(self, data: bytes) -> int:
-        with self.errors():
-            self.writer.write(memoryview(data).cast("B"))
-        self.written += len(data)
+        """Keep the data, or send it once there is much of it."""
+        self._held += memoryview(data).cast("B")
+        self._written += len(data)
+        if len(self._held) > UPLOAD_BYTES:
+            self._send()
         return len(data)
 
     def tell(self) -> int:
-        return self.written
+        """Return the number of bytes that were written."""
+        return self._written
 
     def flush(self) -> None:
         """Do nothing: the file does not exist before it is closed."""
 
     def close(self) -> None:
-        if not self.closed:
-            self.closed = True
-            with self.errors():
-                self.writer.close()
+        """Make the file exist."""
+        if self.closed:
+            return
+        self.closed = True
+        if self._parts is None:
+            self._store.create(self._path, bytes(self._held))
+            return
+        self._send()
+        with self._store.errors_of(self._path):
+            self._parts.close()
+
+    def _send(self) -> None:
+        if self._parts is None:
+            self._parts = self._store.open_parts(self._path)
+        with self._store.errors_of(self._path):
+            self._parts.write(bytes(self._held))
+        self._held.clear()
 
 
 # --- connections of this process ------------------------------------------------------------------------------------
 
 _OPENED: Final[dict[tuple[object, ...], Any]] = {}
-_LOCKS: Final = [threading.RLock()]
+_LOCK: Final = threading.RLock()
+_FORKED: Final = threading.Event()
+"""Set in a process that was forked from one with open connections."""
 
 
 def _opened(key: tuple[object, ...], open_it: Callable[[], _T]) -> _T:
-    """Return what this process has opened under a key. A fork opens its own: connections cannot be shared."""
-    own = (os.getpid(), *key)
-    if own not in _OPENED:
-        with _LOCKS[0]:
-            if own not in _OPENED:
-                _OPENED[own] = open_it()
-    found: _T = _OPENED[own]
+    """Return what this process has opened under a key.
+
+    Raises:
+        OSError: the process was forked from one that had opened connections, where they would never answer.
+    """
+    if _FORKED.is_set():
+        message = (
+            "this process was forked from one that had used the store, whose connections do not work here; start "
+            "processes by 'spawn' or 'forkserver', for example with multiprocessing.get_context('spawn')"
+        )
+        raise OSError(errno.ECHILD, message)
+    if key not in _OPENED:
+        with _LOCK:
+            if key not in _OPENED:
+                _OPENED[key] = open_it()
+    found: _T = _OPENED[key]
     return found
 
 
-def _renew_lock() -> None:
-    # Another thread of the parent may have held it, and does not exist here.
-    _LOCKS[0] = threading.RLock()
+def _note_fork() -> None:
+    # The lock may be held by a thread that does not exist here.
+    if _OPENED or not _LOCK.acquire(blocking=False):
+        _FORKED.set()
+    else:
+        _LOCK.release()
 
 
-os.register_at_fork(after_in_child=_renew_lock)
+os.register_at_fork(after_in_child=_note_fork)
 
 
 # --- names and errors -----------------------------------------------------------------------------------------------
@@ -330,6 +397,8 @@ _ERRNO: Final[Mapping[str, int]] = {
 }
 """By the class of the error; the error of an answer that did not come is ``EIO``."""
 _REFUSED: Final = re.compile("access_?denied|invalid_?access_?key_?id|signature_?does_?not_?match", re.IGNORECASE)
+_NO_BUCKET: Final = re.compile(r"NoSuchBucket|Bucket '([^']*)' not found")
+_TIMES: Final = re.compile(r" in [\d.]+[nµm]?s\b.*? - ")
 _CODE: Final = re.compile(r"<Code>(\w+)</Code>")
 
 
@@ -339,9 +408,11 @@ def _error_of(path: str, error: Exception) -> OSError:
     Only the first line and the code of the answer are kept: the rest repeats the request.
     """
     text = str(error)
-    code = _CODE.search(text)
     number = _ERRNO.get(type(error).__name__, errno.EIO)
     if _REFUSED.search(text):
         number = errno.EACCES
-    line = text.partition("\n")[0].partition(": <")[0]
+    if missing := _NO_BUCKET.search(text):
+        return OSError(errno.ENOENT, f"the bucket '{missing[1] or path.split('/', 2)[1]}' does not exist", path)
+    code = _CODE.search(text)
+    line = _TIMES.sub(": ", text.partition("\n")[0].partition(": <")[0]).rstrip(": ")
     return OSError(number, f"{line} ({code[1]})" if code else line, path)

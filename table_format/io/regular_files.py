@@ -12,7 +12,7 @@ from contextlib import contextmanager
 import pyarrow as pa
 
 from table_format.errors import BadEncoding, LimitExceeded, MissingFile, Truncated
-from table_format.io.file_io import FileIO, FileStatus, FileTooLarge, UnexpectedKind
+from table_format.io.file_io import FileIO, FileStatus, FileTooLarge, ObjectStore, UnexpectedKind
 from table_format.io.file_limits import size_limit
 
 
@@ -62,6 +62,8 @@ def file_exists(io: FileIO, path: str) -> bool:
     Raises:
         BadEncoding: the path is a directory, a pipe or something else that is not a file.
     """
+    if isinstance(io, ObjectStore):
+        return io.has_file(path)
     found = io.status(path)
     if found is None:
         return False

@@ -31,7 +31,7 @@ class S3Clients:
 
     options: S3Options
 
-    def objects(self, bucket: str, *, repeats: bool) -> Any:  # noqa: ANN401 - a store of the optional obstore
+    def objects(self, bucket: str) -> Any:  # noqa: ANN401 - a store of the optional obstore
         """Return the ``obstore`` store of a bucket."""
         options = self.options
         settings = {
@@ -51,7 +51,7 @@ class S3Clients:
                 "timeout": f"{_REQUEST_SECONDS}s",
             },
             retry_config={
-                "max_retries": _REPEATS if repeats else 0,
+                "max_retries": _REPEATS,
                 "retry_timeout": timedelta(seconds=_REQUEST_SECONDS),
             },
         )

@@ -34,16 +34,21 @@ class Place:
 
 
 @pytest.fixture(scope="session")
-def s3_files():
+def s3_server():
     with running_s3() as server:
         server.make_bucket("laws")
-        yield open_s3(parse_group(S3Options, server.options))
+        yield server
+
+
+@pytest.fixture
+def s3_place(s3_server) -> Place:
+    return Place(open_s3(parse_group(S3Options, s3_server.options)), f"/laws/{next(_NUMBERS)}")
 
 
 @pytest.fixture(params=["local", "memory", "s3"])
 def place(request, tmp_path) -> Place:
     if request.param == "s3":
-        return Place(request.getfixturevalue("s3_files"), f"/laws/{next(_NUMBERS)}")
+        return request.getfixturevalue("s3_place")
     return _place_with_directories(request.param, tmp_path)
 
 

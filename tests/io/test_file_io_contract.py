@@ -139,7 +139,7 @@ def test_closing_an_output_twice_changes_nothing(place):
 def test_an_output_refuses_a_name_that_exists(place):
     place.io.create(place.path("f"), b"first")
     with pytest.raises(FileExistsError):
-        place.io.open_output(place.path("f"))
+        place.io.open_output(place.path("f")).close()
     assert place.io.read(place.path("f")) == b"first"
 
 

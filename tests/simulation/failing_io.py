@@ -144,6 +144,10 @@ class FailingObjectStore(OneFailure):
 
     is_object_store = True
 
+    def has_file(self, path: str) -> bool:
+        found = self.status(path)
+        return found is not None and not found.is_directory
+
     def delete_tree(self, directory: str) -> None:
         for path in sorted(_files_below(self._inner, directory)):
             self.delete(path)
