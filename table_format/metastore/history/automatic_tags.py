@@ -46,8 +46,10 @@ def create_batch_tag(store: TableStore, options: TableOptions) -> str | None:
         CorruptionError: a snapshot or a tag cannot be read.
         OSError: the store failed.
     """
+    if options.tags.automatic_creation != "batch":
+        return None
     snapshot = SnapshotStore(store).latest()
-    if options.tags.automatic_creation != "batch" or snapshot is None:
+    if snapshot is None:
         return None
     name = options.tags.batch_customized_name or _name_of_day(snapshot, options.tags)
     tags, retained_ms = TagStore(store), options.tags.default_time_retained_ms

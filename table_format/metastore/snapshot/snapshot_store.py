@@ -6,8 +6,8 @@ latest. Hints are only the start of a search. A notice announces that a snapshot
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Callable, Sequence
+from typing import Final, TypeVar
 
 from table_format.codecs.publishable import snapshot_bytes
 from table_format.codecs.snapshot_json import decode_snapshot
@@ -19,6 +19,8 @@ from table_format.metastore.snapshot.expiry_notices import ExpiryNotices
 from table_format.metastore.snapshot.hints import Hints
 from table_format.metastore.snapshot.rewriting_notice import RewritingNotice
 from table_format.model.snapshot import FIRST_SNAPSHOT_ID, Snapshot, shown_time
+
+_T = TypeVar("_T")
 
 _ROUNDS: Final = 8
 _WALK: Final = 16
@@ -66,36 +68,7 @@ class SnapshotStore:
             CorruptionError: the hint names a snapshot, but none exists.
             SnapshotNotFound: the listing and the existing files contradict each other repeatedly.
         """
-        for attempt in range(_ROUNDS):
-            candidate = self._guess() if attempt == 0 else None
-            if candidate is None:
-                candidate = self._listed_latest()
-            if candidate is None and self.exists(FIRST_SNAPSHOT_ID):
-                candidate = FIRST_SNAPSHOT_ID  # the listing is out of date
-            if candidate is None:
-                if self.hints.latest() is None:
-                    return None
-                # The first snapshot has just been created, or the listing is out of date, or all snapshots are lost.
-                self._pause(attempt)
-                continue
-            latest = self._walk_up(candidate)
-            # Expiry ascends: if n exists after n + 1 was found missing, n was the latest in between. If it does not,
-            # the missing id is in a gap below the retained ids.
-            if self.exists(latest):
-                self._seen = latest
-                return latest
-            self._seen = 0
-            self._pause(attempt)
-        if self.listed_ids():
-            message = (
-                f"{self._store.paths.snapshot_directory}: the listing names snapshots that do not exist; try again"
-            )
-            raise SnapshotNotFound(message)
-        message = (
-            "the hint names a snapshot, but none exists; restore the snapshots, or delete the hint to "
-            "start with an empty table"
-        )
-        raise CorruptionError(self._store.paths.latest_hint, message)
+        return self._find_latest(lambda latest: latest if self.exists(latest) else None)
 
     def highest_id(self) -> int | None:
         """Return the highest id in the listing and the hint, without checking that it is part of the history."""
@@ -105,15 +78,7 @@ class SnapshotStore:
 
     def latest(self) -> Snapshot | None:
         """Return the latest snapshot; ``None`` if the table has no snapshot."""
-        for _ in range(_ROUNDS):
-            latest_id = self.latest_id()
-            if latest_id is None:
-                return None
-            found = self.find(latest_id)
-            if found is not None:
-                return found
-        message = f"{self._store.paths.snapshot_directory}: snapshots expire faster than they can be read; try again"
-        raise SnapshotNotFound(message)
+        return self._find_latest(self.find)
 
     def earliest_id(self) -> int | None:
         """Return the id of the earliest retained snapshot; ``None`` if the table has no snapshot."""
@@ -236,6 +201,40 @@ class SnapshotStore:
             self.hints.write_earliest(earliest_id)
 
     # --- search -----------------------------------------------------------------------------------------------------
+
+    def _find_latest(self, look: Callable[[int], _T | None]) -> _T | None:
+        """Return what ``look`` finds for the latest id: ``None`` if the snapshot does not exist; see ``latest_id``."""
+        for attempt in range(_ROUNDS):
+            candidate = self._guess() if attempt == 0 else None
+            if candidate is None:
+                candidate = self._listed_latest()
+            if candidate is None and self.exists(FIRST_SNAPSHOT_ID):
+                candidate = FIRST_SNAPSHOT_ID  # the listing is out of date
+            if candidate is None:
+                if self.hints.latest() is None:
+                    return None
+                # The first snapshot has just been created, or the listing is out of date, or all snapshots are lost.
+                self._pause(attempt)
+                continue
+            latest = self._walk_up(candidate)
+            # Expiry ascends: if n exists after n + 1 was found missing, n was the latest in between. If it does not,
+            # the missing id is in a gap below the retained ids.
+            found = look(latest)
+            if found is not None:
+                self._seen = latest
+                return found
+            self._seen = 0
+            self._pause(attempt)
+        if self.listed_ids():
+            message = (
+                f"{self._store.paths.snapshot_directory}: the listing names snapshots that do not exist; try again"
+            )
+            raise SnapshotNotFound(message)
+        message = (
+            "the hint names a snapshot, but none exists; restore the snapshots, or delete the hint to "
+            "start with an empty table"
+        )
+        raise CorruptionError(self._store.paths.latest_hint, message)
 
     def _guess(self) -> int | None:
         hint = self.hints.latest() or 0

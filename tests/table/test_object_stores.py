@@ -1,0 +1,153 @@
+"""Tables in an object store: the same rows as on a disk, few requests, and no commit lost or doubled by faults."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count
+
+import pyarrow as pa
+import pytest
+
+from table_format import Schema, Table, load_catalog
+from table_format.errors import CommitOutcomeUnknown
+from tests.support.s3_server import Fault, Request, S3Server, running_s3
+
+COLUMNS = pa.schema([pa.field("id", pa.int64(), nullable=False), ("dt", pa.string()), ("v", pa.int64())])
+NUMBERS = count()
+KINDS: dict[str, dict[str, object]] = {
+    "append": {},
+    "append, partitioned": {"partition_keys": ["dt"]},
+    "key": {"primary_keys": ["id"], "options": {"bucket": "2", "changelog-producer": "lookup"}},
+    "deletion vectors": {"primary_keys": ["id"], "options": {"bucket": "1", "deletion-vectors.enabled": "true"}},
+    "dynamic buckets": {"primary_keys": ["id"], "options": {"bucket": "-1"}},
+    "file index": {"options": {"file-index.bloom-filter.columns": "id"}},
+    "orc": {"primary_keys": ["id"], "options": {"bucket": "1", "file.format": "orc"}},
+    "avro": {"primary_keys": ["id"], "options": {"bucket": "1", "file.format": "avro"}},
+}
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[S3Server]:
+    with running_s3() as running:
+        running.make_bucket("tables")
+        yield running
+
+
+def warehouse(server: S3Server) -> dict[str, str]:
+    return {"warehouse": f"s3://tables/{next(NUMBERS)}", **server.options}
+
+
+def rows(*numbers: int, value: int = 0) -> pa.Table:
+    columns = {"id": list(numbers), "dt": [f"d/{n % 2}" for n in numbers], "v": [n + value for n in numbers]}
+    return pa.table(columns, schema=COLUMNS)
+
+
+def life_of(table: Table) -> list[object]:
+    """What a table tells at several points of a life with most operations."""
+    told: list[object] = []
+
+    def tell() -> None:
+        told.append(sorted(table.scan().to_arrow().to_pylist(), key=str))
+
+    table.append(rows(*range(20)))
+    table.append(rows(*range(10, 30), value=100))
+    tell()
+    table.create_tag("t")
+    table.delete("id = 3")
+    table.update({"v": "v + 1"}, "id < 5")
+    tell()
+    table.compact(full=True)
+    table.create_branch("b", tag="t")
+    told.append(len(table.scan(filter="id = 7").to_arrow()))
+    told.append(len(table.scan(options={"scan.tag-name": "t"}).to_arrow()))
+    table.rollback_to("t")
+    tell()
+    table.append(rows(50))
+    table.expire_snapshots(retain_min=1, retain_max=1)
+    table.remove_orphan_files()
+    tell()
+    assert table.verify(depth="rows").is_healthy
+    table.delete_branch("b")
+    return told
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_table_tells_the_same_as_on_a_disk(kind: str, server: S3Server, tmp_path) -> None:
+    told = []
+    for options in ({"warehouse": str(tmp_path)}, warehouse(server)):
+        catalog = load_catalog(options)
+        catalog.create_database("db")
+        told.append(life_of(catalog.create_table("db.t", Schema.from_arrow(COLUMNS, **KINDS[kind]))))
+        catalog.drop_table("db.t")
+        catalog.create_table("db.t", Schema.from_arrow(COLUMNS))
+        assert catalog.load_table("db.t").scan().to_arrow().num_rows == 0
+        catalog.drop_database("db", cascade=True)
+        assert catalog.list_databases() == ()
+    assert told[0] == told[1]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_every_acknowledged_commit_of_concurrent_writers_is_there_once_in_spite_of_faults(
+    seed: int, server: S3Server
+) -> None:
+    options = warehouse(server)
+    catalog = load_catalog(options)
+    catalog.create_database("db")
+    catalog.create_table("db.t", Schema.from_arrow(COLUMNS))
+    drawn = random.Random(seed)
+
+    def fault(request: Request) -> Fault | None:
+        return drawn.choices([None, Fault.REFUSED, Fault.LOST_ANSWER], [20, 1, 1])[0]
+
+    def write(writer: int) -> tuple[list[int], list[int]]:
+        done, unknown = [], []
+        table = load_catalog(options).load_table("db.t")
+        for number in range(writer * 100, writer * 100 + 4):
+            try:
+                table.append(rows(number))
+                done.append(number)
+            except CommitOutcomeUnknown:
+                unknown.append(number)
+            except OSError:
+                continue  # given up, and nothing was committed
+        return done, unknown
+
+    with server.failing(fault), ThreadPoolExecutor(4) as pool:
+        written = list(pool.map(write, range(4)))
+    found = sorted(load_catalog(options).load_table("db.t").scan(columns=["id"]).to_arrow().column("id").to_pylist())
+    acknowledged = {number for done, _ in written for number in done}
+    unknown = {number for _, numbers in written for number in numbers}
+    assert len(found) == len(set(found))
+    assert acknowledged <= set(found) <= acknowledged | unknown
+    assert len(acknowledged) > 8
+    assert load_catalog(options).load_table("db.t").verify(depth="rows").is_healthy
+
+
+def test_a_scan_makes_one_request_for_each_small_file_and_few_for_the_snapshot(server: S3Server) -> None:
+    catalog = load_catalog(warehouse(server))
+    catalog.create_database("db")
+    table = catalog.create_table("db.t", Schema.from_arrow(COLUMNS))
+    for number in range(3):
+        table.append(rows(number))
+    table.scan().to_arrow()  # reads the manifests, which are kept
+    with server.counted() as requests:
+        table.scan().to_arrow()
+    data = [request for request in requests if "/bucket-0/" in request.path]
+    assert len(data) == 3
+    assert len(requests) - len(data) <= 5
+
+
+def test_the_columns_of_a_large_file_are_fetched_by_few_requests(server: S3Server) -> None:
+    catalog = load_catalog(warehouse(server))
+    catalog.create_database("db")
+    columns = pa.schema([(f"c{number}", pa.float64()) for number in range(10)])
+    table = catalog.create_table("db.t", Schema.from_arrow(columns))
+    drawn = random.Random(1)
+    table.append(pa.table({name: [drawn.random() for _ in range(20_000)] for name in columns.names}, schema=columns))
+    table.scan().to_arrow()
+    for wanted, most in ((["c0"], 2), (["c0", "c9"], 3), (columns.names, 2)):
+        with server.counted() as requests:
+            assert table.scan(columns=wanted).to_arrow().num_rows == 20_000
+        assert len([request for request in requests if "/bucket-0/" in request.path]) <= most
