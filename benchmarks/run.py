@@ -63,7 +63,7 @@ def _command(engine: str, scratch: Path) -> tuple[str, list[str]]:
         case "rust" | "python":
             client = str(ROOT / "benchmarks" / "engines" / "pypaimon_client.py")
             name = "pypaimon-rust 0.4.0" if engine == "rust" else "pypaimon 2.1.0"
-            return name, [str(_peer_python(scratch / "peers")), client]
+            return name, [str(peer_python(scratch / "peers")), client]
         case "paimon":
             python = ORACLE / "spark" / "bin" / "python"
             if not python.exists():
@@ -72,7 +72,8 @@ def _command(engine: str, scratch: Path) -> tuple[str, list[str]]:
     sys.exit(f"unknown engine '{engine}'; known are plain, spark, process, rust, python, paimon")
 
 
-def _peer_python(directory: Path) -> Path:
+def peer_python(directory: Path) -> Path:
+    """Return the Python of the environment with the Python clients of Apache Paimon."""
     python = directory / "bin" / "python"
     if not (directory / "ready").exists():
         print(f"installing {', '.join(PEERS)}", flush=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -39,6 +40,7 @@ class S3Server:
     port: int
     requests: list[Request] = field(default_factory=list)
     fault: Callable[[Request], Fault | None] = lambda _: None
+    latency_s: float = 0.0
 
     @property
     def endpoint(self) -> str:
@@ -91,6 +93,7 @@ class _Watched:
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         request = Request(environ["REQUEST_METHOD"], environ["PATH_INFO"], environ.get("QUERY_STRING", ""))
         self.server.requests.append(request)
+        time.sleep(self.server.latency_s)
         fault = self.server.fault(request)
         if fault is Fault.REFUSED:
             return _failure(start_response, "503 Slow Down")
