@@ -48,6 +48,7 @@ moving = catalog.create_table("shop.b", Schema.from_arrow(columns, primary_keys=
 refused(lambda: moving.append(rows))
 refused(lambda: __import__("table_format.spark"))
 refused(lambda: __import__("dagster_paimon"))
+refused(lambda: load_catalog({{"warehouse": "s3://bucket/warehouse"}}))
 """
 
 PRINTED = """\
@@ -59,6 +60,7 @@ duckdb is not installed: pip install 'paimon-lakehouse[duckdb]'
 duckdb is not installed: pip install 'paimon-lakehouse[duckdb]'
 pyspark is not installed: pip install 'paimon-lakehouse[spark]'
 dagster is not installed: pip install 'paimon-lakehouse[dagster]'
+obstore is not installed: pip install 'paimon-lakehouse[s3]'
 """
 
 

@@ -19,6 +19,7 @@ from pathlib import Path
 from uv import find_uv_bin
 
 from tests.support.foreign_project import ForeignEnvironment
+from tests.support.s3_server import running_s3
 from tests.wheel.examples import LIBRARY, ROWS, SHOW, USES
 
 
@@ -28,7 +29,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--python", default=sys.executable, help="the Python of the environments")
     parser.add_argument("--extras", nargs="*", default=[*USES, "all"], help="'' is the core alone")
     options = parser.parse_args(arguments)
-    failed = [extra for extra in options.extras if not works(options.wheel.resolve(), extra, options.python)]
+    with running_s3() as server:
+        server.make_bucket("wheel")
+        os.environ["S3_ENDPOINT"] = server.endpoint
+        failed = [extra for extra in options.extras if not works(options.wheel.resolve(), extra, options.python)]
     return 1 if failed else 0
 
 

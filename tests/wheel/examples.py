@@ -64,6 +64,18 @@ USES: Final[Mapping[str, tuple[Use, ...]]] = {
         Use("show(table.scan().to_polars().to_dicts())"),
         Use("show(table.scan().to_polars_lazy().collect().to_dicts())"),
     ),
+    "s3": (
+        Use(
+            "import os\n"
+            "from table_format import Schema\n"
+            "keys = {'s3.access-key': 'k', 's3.secret-key': 's', 's3.endpoint': os.environ['S3_ENDPOINT']}\n"
+            "remote = load_catalog({'warehouse': f's3://wheel/{os.getpid()}', **keys})\n"
+            "remote.create_database('shop')\n"
+            "copied = remote.create_table('shop.orders', Schema.from_arrow(table.arrow_schema))\n"
+            "copied.append(table.scan().to_arrow())\n"
+            "show(copied.scan().to_arrow().to_pylist())"
+        ),
+    ),
     "duckdb": (Use("show(table.scan().to_duckdb().select('id, state').arrow().read_all().to_pylist())"),),
     "dagster": (
         Use(

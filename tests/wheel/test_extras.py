@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from table_format.extras import EXTRAS
 from tests.support.foreign_project import ForeignEnvironment, declared_extras, environment_with, link_extra
+from tests.support.s3_server import running_s3
 from tests.wheel.examples import LIBRARY, MISSING, ROWS, SHOW, USES
 
 BROUGHT = {
@@ -19,6 +21,7 @@ BROUGHT = {
     "duckdb": frozenset({"duckdb"}),
     "pandas": frozenset({"pandas"}),
     "polars": frozenset({"polars"}),
+    "s3": frozenset({"obstore"}),
     "spark": frozenset({"pyspark", "pandas"}),
 }
 """The packages of extras that each extra installs."""
@@ -32,6 +35,13 @@ def core(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> ForeignEnviro
     return environment
 
 
+@pytest.fixture(scope="module")
+def s3_endpoint() -> Iterator[str]:
+    with running_s3() as server:
+        server.make_bucket("wheel")
+        yield server.endpoint
+
+
 def test_each_extra_has_a_use_here(wheel: Path) -> None:
     assert set(BROUGHT) == set(USES)
     assert {*USES, "all", "frames", "java"} - {""} == declared_extras(wheel)
@@ -39,14 +49,14 @@ def test_each_extra_has_a_use_here(wheel: Path) -> None:
 
 @pytest.mark.parametrize("extra", sorted(USES))
 def test_after_readmes_example_an_extra_brings_its_use_and_errors_name_the_extras_that_are_missing(
-    core: ForeignEnvironment, wheel: Path, tmp_path: Path, extra: str
+    core: ForeignEnvironment, wheel: Path, tmp_path: Path, s3_endpoint: str, extra: str
 ) -> None:
     link_extra(wheel, extra, tmp_path)
     uses = [use.code for use in USES[extra] if use.brief]
     program = "\n".join([SHOW, *uses, MISSING])
     shown = core.root / "shown.jsonl"
     shown.unlink(missing_ok=True)
-    core.run(str(core.python), "-c", program, cwd=core.root, PYTHONPATH=str(tmp_path))
+    core.run(str(core.python), "-c", program, cwd=core.root, PYTHONPATH=str(tmp_path), S3_ENDPOINT=s3_endpoint)
     *rows, errors = shown.read_text().splitlines()
     assert rows == [json.dumps(ROWS)] * len(uses)
     assert json.loads(errors) == {
