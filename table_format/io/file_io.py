@@ -150,6 +150,10 @@ class ObjectStore(Protocol):
         """Return whether the file exists, by one request; ``status`` needs two if it does not."""
         ...
 
+    def delete_files(self, paths: Sequence[str]) -> None:
+        """Delete files by few requests, in any order; do nothing for those that do not exist."""
+        ...
+
 
 @runtime_checkable
 class Prefetching(Protocol):

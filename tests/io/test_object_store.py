@@ -144,6 +144,16 @@ def test_a_large_file_is_sent_in_parts_and_read_in_ranges(s3_server, s3_place):
     assert len(requests) == 2
 
 
+def test_many_files_are_deleted_by_few_requests(s3_server, s3_place):
+    names = [f"f{number}" for number in range(1200)]
+    for name in names[:3]:
+        s3_place.io.create(s3_place.path(name), b"x")
+    with s3_server.counted() as requests:
+        s3_place.io.delete_files([s3_place.path(name) for name in names])
+    assert [request.method for request in requests] == ["POST", "POST"]
+    assert s3_place.names() == []
+
+
 def test_a_large_output_refuses_a_name_that_exists(s3_place):
     path = s3_place.path("data")
     s3_place.io.create(path, b"first")

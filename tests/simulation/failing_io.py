@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
 from typing import Any
 
@@ -147,6 +147,10 @@ class FailingObjectStore(OneFailure):
     def has_file(self, path: str) -> bool:
         found = self.status(path)
         return found is not None and not found.is_directory
+
+    def delete_files(self, paths: Sequence[str]) -> None:
+        for path in paths:
+            self.delete(path)
 
     def delete_tree(self, directory: str) -> None:
         for path in sorted(_files_below(self._inner, directory)):

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Final
 
+from table_format.io.deletion import delete_empty_directories, delete_files
 from table_format.io.table_store import TableStore
-from table_format.io.threads import side_by_side
 from table_format.metastore.references.data_paths import DataPaths
 from table_format.metastore.references.snapshot_files import FileKey, MetadataNames
 from table_format.model.manifest import ManifestEntry
@@ -44,7 +44,7 @@ class NeededFiles:
     extra_files: frozenset[str] = frozenset()
 
 
-_IN_ORDER: Final = frozenset({"empty_directories", "changelogs", "snapshots"})
+_IN_ORDER: Final = frozenset({"changelogs", "snapshots"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,14 +69,20 @@ class FileDeletions:
         return tuple(path for group in groups for path in group)
 
     def apply(self, store: TableStore, threads: int | None) -> None:
-        """Delete everything, group by group; ``threads`` files of a group are deleted in parallel.
+        """Delete everything, group by group; see ``delete_files`` for the order and ``threads`` within a group.
 
         The files of the history itself are deleted one by one, in order. Raises ``OSError``; the deletion of the
         remaining files can be planned again.
         """
         for group in fields(self):
-            delete = store.io.delete_empty_directory if group.name == "empty_directories" else store.io.delete
-            side_by_side(delete, getattr(self, group.name), None if group.name in _IN_ORDER else threads)
+            paths = getattr(self, group.name)
+            if group.name == "empty_directories":
+                delete_empty_directories(store.io, paths)
+            elif group.name in _IN_ORDER:
+                for path in paths:
+                    store.io.delete(path)
+            else:
+                delete_files(store.io, paths, threads)
 
 
 def plan_deletions(

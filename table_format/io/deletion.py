@@ -1,0 +1,29 @@
+"""Deletes many files in the way that is fast for their store."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from table_format.io.file_io import FileIO, ObjectStore
+from table_format.io.threads import side_by_side
+
+
+def delete_files(io: FileIO, paths: Sequence[str], threads: int | None = None) -> None:
+    """Delete files in any order; those that do not exist are no error.
+
+    An object store deletes many files by one request; elsewhere, ``threads`` files are deleted in parallel. Raises
+    ``OSError``; some files may be deleted then.
+    """
+    if isinstance(io, ObjectStore):
+        io.delete_files(paths)
+    else:
+        side_by_side(io.delete, paths, threads)
+
+
+def delete_empty_directories(io: FileIO, directories: Sequence[str]) -> None:
+    """Delete the directories that are empty, in this order. Nothing is done in an object store, where an empty
+    directory does not exist. Raises ``OSError``.
+    """
+    if not isinstance(io, ObjectStore):
+        for directory in directories:
+            io.delete_empty_directory(directory)
