@@ -146,6 +146,10 @@ class ObjectStore(Protocol):
 
     is_object_store: Literal[True]
 
+    def uri(self, path: str) -> str:
+        """Return the URI of a path, such as ``s3://bucket/warehouse``."""
+        ...
+
     def has_file(self, path: str) -> bool:
         """Return whether the file exists, by one request; ``status`` needs two if it does not."""
         ...

@@ -51,6 +51,11 @@ _CLAIM: Final = ".moving"
 class Clients(Protocol):
     """How a kind of store is reached. Instances are hashable and are sent to other processes."""
 
+    @property
+    def scheme(self) -> str:
+        """The scheme of the URIs of the store."""
+        ...
+
     def objects(self, bucket: str) -> Any:  # noqa: ANN401 - a store of the optional obstore
         """Return the ``obstore`` store of a bucket, which repeats requests that got no answer."""
         ...
@@ -71,6 +76,10 @@ class ObjectStoreFileIO:
     ids: Ids = field(default_factory=SystemIds)
 
     is_object_store: Literal[True] = field(default=True, init=False)
+
+    def uri(self, path: str) -> str:
+        """Return the URI of a path, such as ``s3://bucket/warehouse``."""
+        return f"{self.clients.scheme}:/{path}"
 
     def read(self, path: str) -> bytes:
         """The whole file, by one request; see ``FileIO.read``."""

@@ -30,6 +30,7 @@ class S3Clients:
     """The connections to S3; see ``Clients``."""
 
     options: S3Options
+    scheme: str = "s3"
 
     def objects(self, bucket: str) -> Any:  # noqa: ANN401 - a store of the optional obstore
         """Return the ``obstore`` store of a bucket."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from table_format.io.file_io import FileIO
+from table_format.io.file_io import FileIO, ObjectStore
 from table_format.io.local import LocalFileIO
 from table_format.io.paths import without_scheme
 from table_format.io.s3 import open_s3
@@ -28,6 +28,11 @@ def path_in_store(uri: str) -> str:
     '/bucket/w'
     """
     return "/" + uri.partition("://")[2].strip("/")
+
+
+def uri_in_store(io: FileIO, path: str) -> str:
+    """Return what names a path outside its catalog: a URI in an object store, the path itself in a file system."""
+    return io.uri(path) if isinstance(io, ObjectStore) else path
 
 
 @dataclass(frozen=True, slots=True)

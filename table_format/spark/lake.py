@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from table_format.catalog.load import load_catalog
+from table_format.catalog.named_catalog import NamedCatalog
 from table_format.catalog.protocol import Catalog
 from table_format.errors import InvalidInputError, UnsupportedFeature
 from table_format.kernels.sort_keys import OrderStrategy
@@ -33,6 +34,7 @@ from table_format.spark.names import Names
 from table_format.spark.read.aggregates import aggregate_on_spark
 from table_format.spark.read.table_frames import planned_frame, table_frame, with_columns
 from table_format.spark.sessions import prepare_session
+from table_format.spark.source.known_stores import remember_store
 from table_format.spark.sql.attached_tables import attach
 from table_format.spark.sql.run import run_script
 from table_format.spark.sql.session import SqlSession, SqlState
@@ -76,8 +78,11 @@ def paimon(spark: SparkSession, options: Mapping[str, str | Secret]) -> Lake:
     Raises:
         InvalidOption: an option of the catalog is unknown or malformed.
     """
+    catalog = load_catalog(options)
+    if isinstance(catalog, NamedCatalog):
+        remember_store(catalog.io, catalog.warehouse)
     prepare_session(spark)
-    return Lake(spark, load_catalog(options))
+    return Lake(spark, catalog)
 
 
 @dataclass(frozen=True)

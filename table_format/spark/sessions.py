@@ -15,6 +15,7 @@ from table_format.spark.read.task_groups import parallelism
 from table_format.spark.redaction import mask_secrets
 from table_format.spark.source.data_source import data_source
 from table_format.spark.source.empty_entries import refuse_empty_entries
+from table_format.spark.source.known_stores import known_stores
 from table_format.spark.stream.marked_streams import mark_streams
 from table_format.spark.tasks.code_shipping import is_connect, is_prepared, ship_code
 from table_format.spark.tasks.worker_python import explain_missing_packages
@@ -34,7 +35,7 @@ def prepare_session(spark: SparkSession) -> None:
     install_expiry_errors()
     explain_missing_packages()
     with _active(spark):
-        spark.dataSource.register(data_source(parallelism(spark)))
+        spark.dataSource.register(data_source(parallelism(spark), known_stores()))
     refuse_empty_entries(type(spark))
     mark_streams(spark)
     list_in_few_tasks(spark)

@@ -144,6 +144,9 @@ class FailingObjectStore(OneFailure):
 
     is_object_store = True
 
+    def uri(self, path: str) -> str:
+        return f"memory:/{path}"
+
     def has_file(self, path: str) -> bool:
         found = self.status(path)
         return found is not None and not found.is_directory

@@ -73,7 +73,7 @@ def _files(
         is_limited=is_limited and is_large,
         is_costly_to_compare=is_large and is_connect(spark),
         computes_values=not keeps_stored_rows(plan.schema, facts.options),
-        is_readable_by_spark=is_readable(plan, splits),
+        is_readable_by_spark=is_readable(plan, facts, splits),
     )
 
 

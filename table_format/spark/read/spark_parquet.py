@@ -47,6 +47,7 @@ from table_format.spark.read.deletion_vectors import (
 from table_format.spark.read.file_listing import listing_in_driver
 from table_format.spark.read.positions import Positions
 from table_format.spark.read.readable_names import are_readable
+from table_format.spark.tasks.spark_reach import spark_reaches
 from table_format.spark.types import frame_schema, spark_type
 from table_format.table.facts import TableFacts
 from table_format.table.read.plan import Plan
@@ -91,8 +92,10 @@ def is_merged(split: DataSplit) -> bool:
     return split.content is SplitContent.STATE and not split.raw_convertible
 
 
-def is_readable(plan: Plan, splits: Iterable[DataSplit]) -> bool:
+def is_readable(plan: Plan, facts: TableFacts, splits: Iterable[DataSplit]) -> bool:
     """Return whether Spark can read the files of these splits by itself."""
+    if not spark_reaches(facts.store.io):
+        return False
     simple = {i: _is_simple(schema, plan.fields) for i, schema in plan.schemas.items()}
     return all(simple[f.schema_id] and _is_parquet(f) for split in splits for f in split.files)
 
@@ -105,6 +108,8 @@ def divide(plan: Plan, facts: TableFacts, positions: Positions | None = None) ->
     Raises:
         CorruptionError: a deletion vector is missing or damaged, or does not match its data file.
     """
+    if not spark_reaches(facts.store.io):
+        return Division({}, {}, tuple(plan.splits))
     simple = {i: _is_simple(schema, plan.fields) for i, schema in plan.schemas.items()}
     files = _FilesOfSpark(facts)
     python: list[DataSplit] = []

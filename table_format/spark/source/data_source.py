@@ -21,6 +21,7 @@ from table_format.errors import InvalidInputError, TableFormatError, Unsupported
 from table_format.options.spark_stream import READ_CHANGELOG
 from table_format.options.unread import Reader, refuse_unread
 from table_format.spark.source.entries import entry_schema, is_of_entry, options_of, target_options
+from table_format.spark.source.known_stores import Stores
 from table_format.spark.source.places import Place
 from table_format.spark.source.read_schema import check_read_schema
 from table_format.spark.source.reader import PaimonReader
@@ -41,9 +42,9 @@ from table_format.table.system.table import SystemTable
 from table_format.table.table import Table
 
 
-def _table(options: Mapping[str, str]) -> Table:
+def _table(options: Mapping[str, str], stores: Stores) -> Table:
     """Return the table that the options of a batch read or a write name."""
-    place = Place.of(options)
+    place = Place.of(options, stores)
     table = place.catalog.load_any(place.name)
     if isinstance(table, SystemTable):
         message = f"'{place.name}' is a system table; read it as a batch"
@@ -51,14 +52,14 @@ def _table(options: Mapping[str, str]) -> Table:
     return table.copy(place.dynamic)
 
 
-def _streamed(options: Mapping[str, str]) -> Table:
+def _streamed(options: Mapping[str, str], stores: Stores) -> Table:
     """Return the table that the options of a stream name.
 
     Raises:
         TableFormatError: it has no stream with these options.
     """
     refuse_time_travel(options, "a stream", "use 'scan.mode' with 'scan.snapshot-id' or 'scan.timestamp-millis'")
-    place = Place.of(options)
+    place = Place.of(options, stores)
     return streamed(place.catalog.load_any(place.name), place.dynamic)
 
 
@@ -67,6 +68,8 @@ class PaimonDataSource(datasource.DataSource):
 
     parallelism: ClassVar[int] = os.cpu_count() or 1
     """How many tasks run in parallel. The process that plans a read has no session that it could ask."""
+    stores: ClassVar[Stores] = {}
+    """The object stores whose keys the options of a read do not contain."""
 
     @classmethod
     def name(cls) -> str:
@@ -75,7 +78,7 @@ class PaimonDataSource(datasource.DataSource):
 
     @cached_property
     def _opened(self) -> Table:
-        return _streamed(self.options) if is_stream(self.options) else _table(self.options)
+        return (_streamed if is_stream(self.options) else _table)(self.options, self.stores)
 
     def schema(self) -> StructType:
         """Return the columns of the table, or of the snapshot that the options name, with Spark types.
@@ -85,7 +88,7 @@ class PaimonDataSource(datasource.DataSource):
         Raises:
             TableFormatError: the table does not exist, or has no stream with these options.
         """
-        system = None if is_stream(self.options) else system_source(self.options)
+        system = None if is_stream(self.options) else system_source(self.options, self.stores)
         if system is not None:
             return system.schema()
         facts = self._opened.facts
@@ -99,12 +102,12 @@ class PaimonDataSource(datasource.DataSource):
         Raises:
             InvalidInputError: the schema of the user does not fit the table.
         """
-        system = system_source(self.options)
+        system = system_source(self.options, self.stores)
         if system is not None:
             return system.reader(schema)
         # The table of the options, or the one in the column metadata of an entry of the session catalog.
         options = options_of(self.options, schema)
-        table = self._opened if options == dict(self.options) else _table(options)
+        table = self._opened if options == dict(self.options) else _table(options, self.stores)
         if table.options.spark_stream.read_changelog:
             feature = f"{READ_CHANGELOG.key} of a batch read"
             raise UnsupportedFeature(feature, f"{feature} is not supported; read '{table.identifier}$audit_log'")
@@ -120,7 +123,7 @@ class PaimonDataSource(datasource.DataSource):
             InvalidData: the columns do not fit the table.
         """
         refuse_time_travel(self.options, "a write", "leave it out")
-        target = target_of(Place.of(target_options(self.options, schema)), schema)
+        target = target_of(Place.of(target_options(self.options, schema), self.stores), schema)
         return PaimonWriter(target.table, overwrite=overwrite, made_at=target.made_at)
 
     def streamReader(self, schema: StructType) -> datasource.DataSourceStreamReader:
@@ -137,7 +140,7 @@ class PaimonDataSource(datasource.DataSource):
             InvalidInputError: the schema of the user does not fit the table.
             UnsupportedFeature: the changes of the table cannot be read as rows.
         """
-        table = _streamed(options_of(self.options, schema))
+        table = _streamed(options_of(self.options, schema), self.stores)
         check_read_schema(schema, shown_fields(table.facts, schema.names))
         return PaimonStreamReader(table.facts, schema, parallelism=self.parallelism)
 
@@ -158,11 +161,11 @@ class PaimonDataSource(datasource.DataSource):
             )
             raise UnsupportedFeature(feature, message)
         refuse_time_travel(self.options, "a write", "leave it out")
-        table = stream_target_of(Place.of(self.options), schema)
+        table = stream_target_of(Place.of(self.options, self.stores), schema)
         return PaimonStreamWriter(table, user_of_checkpoint(self.options), replacing=overwrite)
 
 
-def data_source(parallelism: int) -> type[PaimonDataSource]:
-    """Return the data source for a session in which ``parallelism`` tasks run in parallel."""
-    own = {"parallelism": parallelism, "__module__": __name__, "__doc__": PaimonDataSource.__doc__}
+def data_source(parallelism: int, stores: Stores) -> type[PaimonDataSource]:
+    """Return the data source for a session in which ``parallelism`` tasks run in parallel, with these stores."""
+    own = {"parallelism": parallelism, "stores": stores, "__module__": __name__, "__doc__": PaimonDataSource.__doc__}
     return type(PaimonDataSource.__name__, (PaimonDataSource,), own)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from table_format.catalog.load import load_catalog
 from table_format.catalog.protocol import Catalog
 from table_format.errors import InvalidInputError
 from table_format.io.paths import database_name_of
+from table_format.io.stores import path_in_store
 from table_format.options.registry import BY_KEY
+from table_format.spark.source.known_stores import Stores, bucket_of
 from table_format.spark.source.time_travel import with_time_travel
 from table_format.spark.stream.commit_users import CHECKPOINT
 from table_format.spark.stream.marked_streams import IS_STREAM
@@ -32,10 +34,11 @@ class Place:
     warehouse: str
     name: str
     dynamic: Mapping[str, str]
+    stores: Stores = field(default_factory=dict)
 
     @classmethod
-    def of(cls, options: Mapping[str, str]) -> Place:
-        """Return the place that the options name.
+    def of(cls, options: Mapping[str, str], stores: Stores) -> Place:
+        """Return the place that the options name; ``stores`` are those that need keys.
 
         Raises:
             InvalidInputError: the options do not name a table.
@@ -47,9 +50,9 @@ class Place:
         branch = f"$branch_{options['branch']}" if "branch" in options else ""
         if "path" in options:
             warehouse, name = _place(options["path"])
-            return cls(warehouse, name + branch, dynamic)
+            return cls(warehouse, name + branch, dynamic, stores)
         if "table" in options and "warehouse" in options:
-            return cls(options["warehouse"], options["table"] + branch, dynamic)
+            return cls(options["warehouse"], options["table"] + branch, dynamic, stores)
         message = "name the table: load(path) with its directory, or the options 'warehouse' and 'table'"
         raise InvalidInputError(message)
 
@@ -60,7 +63,10 @@ class Place:
     @property
     def catalog(self) -> Catalog:
         """The catalog of the warehouse."""
-        return load_catalog({"warehouse": self.warehouse})
+        store = self.stores.get(bucket_of(self.warehouse))
+        if store is None:
+            return load_catalog({"warehouse": self.warehouse})
+        return load_catalog({"warehouse": path_in_store(self.warehouse)}, file_io=store)
 
 
 def _place(path: str) -> tuple[str, str]:

@@ -10,6 +10,7 @@ import pyarrow as pa
 from pyspark.sql import datasource
 from pyspark.sql.types import StructType
 
+from table_format.spark.source.known_stores import Stores
 from table_format.spark.source.places import Place
 from table_format.spark.source.read_schema import check_read_schema
 from table_format.spark.tasks.worker import settle
@@ -42,11 +43,11 @@ class SystemSource:
         return SystemReader(self.table.scan(shown.names, None, dict(self.options) or None), shown)
 
 
-def system_source(options: Mapping[str, str]) -> SystemSource | None:
+def system_source(options: Mapping[str, str], stores: Stores) -> SystemSource | None:
     """Return the system table that the options name; ``None`` if they name another table."""
     if "path" not in options and "table" not in options:
         return None  # the table of an entry
-    place = Place.of(options)
+    place = Place.of(options, stores)
     if "$" not in place.name and not place.name.startswith(_OF_CATALOG):
         return None
     opened = place.catalog.load_any(place.name)

@@ -10,10 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from table_format.counted import counted
-from table_format.io.local import LocalFileIO
 from table_format.options.bucket_mode import Fixed, Postponed, Unaware
 from table_format.options.check_exchange import check_exchange
 from table_format.options.write import Exchange
+from table_format.spark.tasks.spark_reach import spark_reaches
 from table_format.spark.write.sizes import WritingTasks
 from table_format.table.facts import TableFacts
 
@@ -55,6 +55,6 @@ def way_of(facts: TableFacts, tasks: WritingTasks) -> Way:
         return Way(Exchange.SHUFFLE, tasks.why_one, 1, is_small=True)
     if wanted is not Exchange.AUTO:
         return Way(wanted, f"'spark.write.exchange' = '{wanted.value}'", tasks.count)
-    if isinstance(facts.store.io, LocalFileIO):
+    if spark_reaches(facts.store.io):
         return Way(Exchange.STORAGE, "the table is in a file system", tasks.count)
     return Way(Exchange.SHUFFLE, "the table is in an object store", tasks.count)
