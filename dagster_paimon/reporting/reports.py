@@ -53,7 +53,7 @@ def report_of(
         "dagster/column_schema": column_schema(facts.schema),
         "dagster/table_name": str(table.identifier),
         "dagster/storage_kind": "paimon",
-        "dagster/uri": without_credentials(facts.store.paths.root),
+        "dagster/uri": without_credentials(table.location),
     }
     return Report(
         metadata=metadata,

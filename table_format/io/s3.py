@@ -75,7 +75,7 @@ class S3Clients:
 
     @property
     def _endpoint(self) -> str | None:
-        given = self.options.endpoint
+        given = self.options.endpoint or _environment("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
         return None if given is None else f"{'' if '://' in given else 'https://'}{given.rstrip('/')}"
 
     @property
@@ -85,8 +85,7 @@ class S3Clients:
     def _region(self, bucket: str) -> str | None:
         if self.options.region is not None or self._endpoint is not None:
             return self.options.region or _ANY_REGION
-        given = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
-        return given or fs.resolve_s3_region(bucket)
+        return _environment("AWS_REGION", "AWS_DEFAULT_REGION") or fs.resolve_s3_region(bucket)
 
 
 def open_s3(options: S3Options) -> ObjectStoreFileIO:
@@ -97,6 +96,11 @@ def open_s3(options: S3Options) -> ObjectStoreFileIO:
     """
     require("obstore")
     return ObjectStoreFileIO(S3Clients(options))
+
+
+def _environment(*names: str) -> str | None:
+    """Return the value of the first variable that is set."""
+    return next((value for name in names if (value := os.environ.get(name))), None)
 
 
 def _revealed(value: Secret | None) -> str | None:

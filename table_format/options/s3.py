@@ -12,7 +12,7 @@ ENDPOINT = Option(
     "s3.endpoint",
     optional(text),
     None,
-    "Address of the store, such as 'https://minio.example.com:9000'. By default Amazon S3.",
+    "Address of the store, such as 'https://minio.example.com:9000'. By default AWS_ENDPOINT_URL, or Amazon S3.",
     fallback_keys=("fs.s3a.endpoint", "fs.s3.endpoint"),
 )
 ACCESS_KEY = Option(

@@ -15,6 +15,7 @@ from functools import cached_property
 import pyarrow as pa
 
 from table_format.errors import InvalidInputError, SchemaChanged
+from table_format.io.stores import uri_in_store
 from table_format.io.table_store import TableStore
 from table_format.metastore.schema.table_identity import require_same_table
 from table_format.model.arguments import mappings, options_by_key
@@ -98,6 +99,15 @@ primary key: id, day; partitioned by: day; dynamic options: scan.snapshot-id=1)
 
     def __reduce__(self) -> tuple[object, ...]:
         return (Table, (self.identifier, self.store, self.schema, dict(self.dynamic_options)))
+
+    @property
+    def location(self) -> str:
+        """The directory of the table: a path, or a URI if it is in an object store.
+
+        >>> table.location
+        '/warehouse/shop.db/orders'
+        """
+        return uri_in_store(self.store.io, self.store.paths.root)
 
     @cached_property
     def options(self) -> TableOptions:

@@ -13,7 +13,6 @@ from pyspark.errors import AnalysisException
 
 from table_format.catalog.protocol import Catalog
 from table_format.errors import AlreadyExistsError, UnsupportedFeature
-from table_format.io.stores import uri_in_store
 from table_format.spark.names import quoted
 from table_format.spark.source.entries import entry_schema, is_entry
 from table_format.spark.types import spark_schema
@@ -70,7 +69,7 @@ def _entry_schema(catalog: Catalog, database: str, name: str) -> StructType | No
     except UnsupportedFeature as error:
         warnings.warn(f"'{database}.{name}' has no entry in Spark's catalog: {error}", stacklevel=4)
         return None
-    return entry_schema(shown, uri_in_store(opened.store.io, opened.store.paths.root))
+    return entry_schema(shown, opened.location)
 
 
 def _entry(spark: SparkSession, database: str, name: str) -> StructType | None:

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from table_format.errors import ColumnNotFound, UnsupportedFeature
-from table_format.io.stores import uri_in_store
 from table_format.model.column_names import no_such_column
 from table_format.model.types import DataField
 from table_format.secrets import shown_options
@@ -197,7 +196,7 @@ def _details(table: Table, *, extended: bool) -> Iterator[tuple[str, str, str | 
     yield "Type", "MANAGED", ""
     if schema.comment is not None:
         yield "Comment", schema.comment, ""
-    yield "Location", uri_in_store(table.store.io, table.store.paths.root), ""
+    yield "Location", table.location, ""
     yield "Provider", "paimon", ""
     options = shown_options(schema.options)
     if schema.primary_keys:

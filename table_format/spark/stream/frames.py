@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final, Literal, get_args
 from pyspark.sql.types import StructType
 
 from table_format.errors import InvalidInputError, TableReplaced, UnsupportedFeature
-from table_format.io.stores import uri_in_store
 from table_format.metastore.schema.table_identity import require_same_table
 from table_format.model.identifier import branch_suffix
 from table_format.spark.stream.commit_users import CHECKPOINT, user_of
@@ -111,4 +110,4 @@ def require_same_target(facts: TableFacts) -> None:
 
 def _path(table: Table) -> str:
     """Return the path of a table or a branch for ``load`` and ``start``."""
-    return f"{uri_in_store(table.store.io, table.store.paths.root)}{branch_suffix(table.store.paths.branch)}"
+    return f"{table.location}{branch_suffix(table.store.paths.branch)}"
