@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
 import pytest
+import yaml
 
+from dagster_paimon.resources.lakehouse import LakehouseCatalog
+from table_format import load_catalog
+from table_format.cli.settings import read_settings
 from tests.support.s3_server import KEY, SECRET, running_s3
 
 PAGE = Path(__file__).parents[2] / "docs" / "object-stores.md"
@@ -23,3 +28,20 @@ def test_the_example_opens_a_warehouse(monkeypatch: pytest.MonkeyPatch) -> None:
         catalog = names["catalog"]
         catalog.create_database("shop")
         assert catalog.list_databases() == ("shop",)
+
+
+def test_the_settings_of_dagster_and_of_the_command_line_open_it_too(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("LAKE_KEY", KEY)
+    monkeypatch.setenv("LAKE_SECRET", SECRET)
+    text = PAGE.read_text()
+    (component,) = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
+    (settings,) = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
+    lakehouse = LakehouseCatalog(**yaml.safe_load(component)["attributes"]["lakehouse"])
+    config = tmp_path / "lakehouse.toml"
+    config.write_text(settings)
+    of_command = read_settings(config, catalog=None, warehouse=None)
+    of_dagster = lakehouse.catalog_options(os.environ)
+    assert {**of_dagster, "metastore": ""} == {**of_command, "metastore": ""}
+    assert repr(lakehouse.catalog()) == repr(load_catalog(of_command)) == "FileSystemCatalog('/lake/warehouse')"
