@@ -218,16 +218,17 @@ class ObjectStoreFileIO:
 
     def _tail(self, path: str) -> tuple[int, bytes]:
         """Return the size of a file and its last bytes, by one request."""
+        obstore, store, key = require("obstore"), self._objects(path), _key(path)
         try:
-            found = require("obstore").get(self._objects(path), _key(path), options={"range": {"suffix": TAIL_BYTES}})
+            found = obstore.get(store, key, options={"range": {"suffix": TAIL_BYTES}})
+            return found.meta["size"], bytes(found.bytes())
         except FileNotFoundError:
             raise
         except Exception:
-            # The range of an empty file is refused.
-            if require("obstore").head(self._objects(path), _key(path))["size"]:
-                raise
-            return 0, b""
-        return found.meta["size"], bytes(found.bytes())
+            # The range of an empty file is refused, and Azure refuses a range that is counted from the end.
+            size: int = obstore.head(store, key)["size"]
+            start = max(size - TAIL_BYTES, 0)
+            return size, bytes(obstore.get_range(store, key, start=start, end=size)) if size else b""
 
     def open_parts(self, path: str) -> Any:  # noqa: ANN401 - a writer of the optional obstore
         """Open the upload of a new file in parts."""
