@@ -1,8 +1,7 @@
 """Files in an object store: S3, Google Cloud Storage, Azure Blob Storage, and stores that speak their protocols.
 
-Two libraries share the work. ``obstore`` makes the requests that need an exact answer: ``create`` is a conditional
-write, which the store refuses if the name exists. ``pyarrow.fs`` reads columns without Python code, and knows the
-empty objects by which Hadoop marks directories.
+Two libraries share the work. ``obstore`` reads and writes files. Its conditional write is ``create``: the store refuses
+it if the name exists. ``pyarrow.fs`` lists directories, and knows the empty objects by which Hadoop marks them.
 
 An object store has names and no directories. A directory exists while a name begins with it, or while it is marked. It
 can have the name of a file, and moving it copies every file below it.
@@ -11,18 +10,16 @@ can have the name of a file, and moving it copies every file below it.
 from __future__ import annotations
 
 import errno
-import os
-import re
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, Protocol, TypeAlias, TypeVar
+from typing import Any, Final, Literal, Protocol, TypeAlias
 
 import pyarrow as pa
 from pyarrow import fs
 
 from table_format.extras import require
+from table_format.io.connections import kept
 from table_format.io.file_io import FileStatus, FileTooLarge
 from table_format.io.file_limits import read_limit
 from table_format.io.paths import (
@@ -32,10 +29,10 @@ from table_format.io.paths import (
     temporary_name,
 )
 from table_format.io.remote_file import TAIL_BYTES, Range, RemoteFile, RemoteInput
+from table_format.io.store_errors import error_of
 from table_format.model.arrow_calls import PythonFile
 from table_format.runtime import Ids, SystemIds
 
-_T = TypeVar("_T")
 _Listing: TypeAlias = list[FileStatus]
 
 UPLOAD_BYTES: Final = 8 << 20
@@ -211,10 +208,10 @@ class ObjectStoreFileIO:
 
     def _objects(self, path: str) -> Any:  # noqa: ANN401 - a store of the optional obstore
         bucket = checked_path(path).split("/", 2)[1]
-        return _opened(("objects", self.clients, bucket), lambda: self.clients.objects(bucket))
+        return kept(("objects", self.clients, bucket), lambda: self.clients.objects(bucket))
 
     def _arrow(self) -> fs.FileSystem:
-        return _opened(("arrow", self.clients), self.clients.file_system)
+        return kept(("arrow", self.clients), self.clients.file_system)
 
     def _tail(self, path: str) -> tuple[int, bytes]:
         """Return the size of a file and its last bytes, by one request."""
@@ -222,9 +219,7 @@ class ObjectStoreFileIO:
         try:
             found = obstore.get(store, key, options={"range": {"suffix": TAIL_BYTES}})
             return found.meta["size"], bytes(found.bytes())
-        except FileNotFoundError:
-            raise
-        except Exception:
+        except obstore.exceptions.BaseError:
             # The range of an empty file is refused, and Azure refuses a range that is counted from the end.
             size: int = obstore.head(store, key)["size"]
             start = max(size - TAIL_BYTES, 0)
@@ -250,7 +245,7 @@ class ObjectStoreFileIO:
 
     def _check_conditions(self, path: str) -> None:
         """Refuse a store that ignores conditions: two writers could publish the same snapshot."""
-        _opened(("conditions", self.clients, path.split("/", 2)[1]), lambda: self._try_conditions(path))
+        kept(("conditions", self.clients, path.split("/", 2)[1]), lambda: self._try_conditions(path))
 
     def _try_conditions(self, path: str) -> bool:
         probe = sibling(path, temporary_name("conditional-write", self.ids.uuid()))
@@ -292,11 +287,11 @@ class ObjectStoreFileIO:
         except OSError as error:
             if error.filename is not None:
                 raise
-            raise _error_of(path, error) from error
+            raise error_of(path, error) from error
         except Exception as error:
             if type(error).__module__.partition(".")[0] != "obstore":
                 raise
-            raise _error_of(path, error) from error
+            raise error_of(path, error) from error
 
 
 class _Upload:
@@ -345,48 +340,6 @@ class _Upload:
         self._held.clear()
 
 
-# --- connections of this process ------------------------------------------------------------------------------------
-
-_OPENED: Final[dict[tuple[object, ...], Any]] = {}
-_LOCK: Final = threading.RLock()
-_FORKED: Final = threading.Event()
-"""Set in a process that was forked from one with open connections."""
-
-
-def _opened(key: tuple[object, ...], open_it: Callable[[], _T]) -> _T:
-    """Return what this process has opened under a key.
-
-    Raises:
-        OSError: the process was forked from one that had opened connections, where they would never answer.
-    """
-    if _FORKED.is_set():
-        message = (
-            "this process was forked from one that had used the store, whose connections do not work here; start "
-            "processes by 'spawn' or 'forkserver', for example with multiprocessing.get_context('spawn')"
-        )
-        raise OSError(errno.ECHILD, message)
-    if key not in _OPENED:
-        with _LOCK:
-            if key not in _OPENED:
-                _OPENED[key] = open_it()
-    found: _T = _OPENED[key]
-    return found
-
-
-def _note_fork() -> None:
-    # The lock may be held by a thread that does not exist here.
-    if _OPENED or not _LOCK.acquire(blocking=False):
-        _FORKED.set()
-    else:
-        _LOCK.release()
-
-
-os.register_at_fork(after_in_child=_note_fork)
-
-
-# --- names and errors -----------------------------------------------------------------------------------------------
-
-
 def _key(path: str) -> str:
     """Return the name of an object in its bucket; empty for the bucket itself.
 
@@ -404,34 +357,3 @@ def _status(info: fs.FileInfo) -> FileStatus:
     if info.type is fs.FileType.Directory:
         return FileStatus(info.base_name, 0, 0, is_directory=True)
     return FileStatus(info.base_name, info.size or 0, (info.mtime_ns or 0) // 1_000_000, is_directory=False)
-
-
-_ERRNO: Final[Mapping[str, int]] = {
-    "AlreadyExistsError": errno.EEXIST,
-    "FileNotFoundError": errno.ENOENT,
-    "NotFoundError": errno.ENOENT,
-    "PermissionDeniedError": errno.EACCES,
-    "UnauthenticatedError": errno.EACCES,
-    "NotSupportedError": errno.EOPNOTSUPP,
-}
-"""By the class of the error; the error of an answer that did not come is ``EIO``."""
-_REFUSED: Final = re.compile("access_?denied|invalid_?access_?key_?id|signature_?does_?not_?match", re.IGNORECASE)
-_NO_BUCKET: Final = re.compile(r"NoSuchBucket|Bucket '([^']*)' not found")
-_TIMES: Final = re.compile(r" in [\d.]+[nµm]?s\b.*? - ")
-_CODE: Final = re.compile(r"<Code>(\w+)</Code>")
-
-
-def _error_of(path: str, error: Exception) -> OSError:
-    """Return the error as ``OSError``, whose subclass follows from its number.
-
-    Only the first line and the code of the answer are kept: the rest repeats the request.
-    """
-    text = str(error)
-    number = _ERRNO.get(type(error).__name__, errno.EIO)
-    if _REFUSED.search(text):
-        number = errno.EACCES
-    if missing := _NO_BUCKET.search(text):
-        return OSError(errno.ENOENT, f"the bucket '{missing[1] or path.split('/', 2)[1]}' does not exist", path)
-    code = _CODE.search(text)
-    line = _TIMES.sub(": ", text.partition("\n")[0].partition(": <")[0]).rstrip(": ")
-    return OSError(number, f"{line} ({code[1]})" if code else line, path)
