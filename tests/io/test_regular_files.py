@@ -11,8 +11,6 @@ import table_format
 ROOT = Path(table_format.__file__).parent
 ONE_PLACE = ROOT / "io/regular_files.py"
 STORES = {ROOT / "io/local.py", ROOT / "io/memory.py", ROOT / "io/file_io.py"}
-
-
 VERBS = {"open_input", "read", "read_bytes", "OSFile", "memory_map"}
 
 

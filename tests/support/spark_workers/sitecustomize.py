@@ -8,9 +8,9 @@ import os
 import sys
 from pathlib import Path
 
-from table_format.spark.daemon import without_archive
-
 if any(argument.startswith("pyspark.") for argument in sys.orig_argv[1:3]):
+    from table_format.spark.daemon import without_archive
+
     _path = without_archive(sys.path, os.environ.get("SPARK_HOME"))
     if len(_path) < len(sys.path):  # PySpark is installed, and with it the Py4J that it needs
         sys.path[:] = [entry for entry in _path if not Path(entry).name.startswith("py4j-")]
