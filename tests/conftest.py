@@ -1,18 +1,21 @@
 """What makes the tests quick: long files come first, so that no worker is left with one at the end; and Spark's JVMs,
 which live for minutes, load their classes from an archive and do not spend half of their time on optimising code. What
 the library keeps on this machine is in a directory of each run of the tests, not in the user's cache, where others
-delete. Hypothesis has no deadline.
+delete. Hypothesis has no deadline. The garbage collector leaves out what stays until the end.
 """
 
 from __future__ import annotations
 
 import atexit
+import gc
 import os
 import shutil
 import signal
 import sys
 import tempfile
 import threading
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -139,6 +142,27 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: _rank(item.path))
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Keep the garbage collector away from the modules and tests that are found: they stay until the process ends.
+
+    Otherwise, it visits these objects more than a hundred times while the tests are found, and again in each full
+    collection, which some tests ask for.
+    """
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+def pytest_unconfigure() -> None:
+    """Give back to the garbage collector what it left out, so that the interpreter can end as usual."""
+    gc.unfreeze()
+
+
+@cache
 def _rank(path: Path) -> int:
     name = path.relative_to(HERE).as_posix() if path.is_relative_to(HERE) else ""
     ranks = (rank for rank, first in enumerate((*LONG, "spark")) if name == first or name.startswith(f"{first}/"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import table_format
@@ -11,14 +11,24 @@ import table_format
 ROOT = Path(table_format.__file__).parent
 ONE_PLACE = ROOT / "io/regular_files.py"
 STORES = {ROOT / "io/local.py", ROOT / "io/memory.py", ROOT / "io/file_io.py"}
+VERBS = {"open_input", "read", "read_bytes", "OSFile", "memory_map"}
 
 
-def calls_of(verb: str) -> Iterator[tuple[Path, str]]:
+def calls_of(verb: str) -> set[tuple[Path, str]]:
     """Every call of a method of that name, with the text of what it is called on."""
-    for path in sorted(ROOT.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == verb:
-                yield path, ast.unparse(node.func.value)
+    assert verb in VERBS
+    return {(path, owner) for path, found, owner in every_call() if found == verb}
+
+
+@cache
+def every_call() -> set[tuple[Path, str, str]]:
+    """Every call of one of the verbs: the file, the verb, and the text of what it is called on."""
+    return {
+        (path, node.func.attr, ast.unparse(node.func.value))
+        for path in sorted(ROOT.rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in VERBS
+    }
 
 
 def test_files_are_opened_in_one_place() -> None:

@@ -16,7 +16,7 @@ from table_format.spark import Lake, paimon
 from table_format.spark.write.unmeasured import MAX_BYTES, in_unmeasured_batches
 from tests.queries.bounds import bounds_of
 from tests.spark.sql.connect_session import run_statements
-from tests.support.spark_session import INTERPRETED, SETTINGS, prepare_environment
+from tests.support.spark_session import INTERPRETED, SETTINGS, prepare_environment, workers_without_archives
 
 STATEMENTS_FOLLOW = "--- statements ---"
 """The line between what tables and what statements print."""
@@ -167,7 +167,8 @@ def main(warehouse: Path) -> None:
     builder = SparkSession.builder.remote("local[2]")
     for key, value in {**SETTINGS, **INTERPRETED}.items():
         builder = builder.config(key, value)
-    spark = builder.getOrCreate()
+    with workers_without_archives():
+        spark = builder.getOrCreate()
     use_tables(spark, warehouse / "tables")
     print(STATEMENTS_FOLLOW)
     run_statements(spark, warehouse / "statements")

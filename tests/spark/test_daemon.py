@@ -30,3 +30,26 @@ def test_pyspark_is_imported_from_its_directory_instead_of_the_archive_of_the_sa
     other = tmp_path / "other" / "pyspark"
     shutil.copytree(home, other)
     assert without_archive([str(archive), str(other.parent)], str(home)) == [str(archive), str(other.parent)]
+
+
+@pytest.mark.spark
+def test_the_processes_of_pyspark_import_it_from_its_directory_in_tests(spark: Any) -> None:
+    """Otherwise, each process that plans a data source compiles PySpark again: ``spark_workers/sitecustomize.py``."""
+    from pyspark.sql.datasource import DataSource
+    from pyspark.sql.types import IntegerType, StructType
+
+    class Origin(DataSource):
+        @classmethod
+        def name(cls) -> str:
+            return "origin"
+
+        def schema(self) -> StructType:
+            import py4j
+            import pyspark
+
+            return StructType().add(pyspark.__file__, IntegerType()).add(py4j.__file__, IntegerType())
+
+    spark.dataSource.register(Origin)
+    origins = spark.read.format("origin").load().columns
+    assert len(origins) == 2
+    assert [path for path in origins if ".zip" in path] == []

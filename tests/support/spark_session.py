@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -49,6 +50,21 @@ def prepare_environment() -> None:
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
 
 
+@contextmanager
+def workers_without_archives() -> Iterator[None]:
+    """A JVM that starts in this block starts PySpark's processes with ``spark_workers/sitecustomize.py``."""
+    before = os.environ.get("PYTHONPATH")
+    paths = (str(Path(__file__).with_name("spark_workers")), before)
+    os.environ["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["PYTHONPATH"]
+        else:
+            os.environ["PYTHONPATH"] = before
+
+
 def local_session(scratch: Path, more: Mapping[str, str] = MappingProxyType({})) -> SparkSession:
     """The session, made by the first call, with these settings and more."""
     prepare_environment()
@@ -62,6 +78,7 @@ def local_session(scratch: Path, more: Mapping[str, str] = MappingProxyType({}))
     for key, value in {**SETTINGS, **more}.items():
         builder = builder.config(key, value)
     builder = builder.config("spark.local.dir", str(scratch)).config("spark.sql.warehouse.dir", str(scratch / "spark"))
-    session: SparkSession = builder.getOrCreate()
+    with workers_without_archives():
+        session: SparkSession = builder.getOrCreate()
     session.sparkContext.setLogLevel("OFF")
     return session

@@ -1,0 +1,16 @@
+"""Python runs this at the start of each process of PySpark that a session of the tests starts (``spark_session.py``).
+
+Spark puts archives of PySpark and Py4J first on the path. Each new process compiles what it imports from there, which
+takes longer than its work in tests of data sources. The daemon of ``table_format.spark`` does without them by itself.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+if any(argument.startswith("pyspark.") for argument in sys.orig_argv[1:3]):
+    from table_format.spark.daemon import without_archive
+
+    _path = without_archive(sys.path, os.environ.get("SPARK_HOME"))
+    if len(_path) < len(sys.path):  # PySpark is installed, and with it the Py4J that it needs
+        sys.path[:] = [entry for entry in _path if not Path(entry).name.startswith("py4j-")]
