@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from functools import cache
+from itertools import count
 
 import pytest
 
-from tests.oracle.install import VERSIONS
+from tests.oracle.install import S3, S3_VERSION, VERSIONS, jar_name
 from tests.oracle.peer import DIRECTORY, PaimonPeer
 from tests.oracle.pypaimon_peer import READY, PyPaimonPeer
+from tests.support.s3_server import S3Server, running_s3
+
+_NUMBERS = count()
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
@@ -30,6 +34,28 @@ def peers() -> Iterator[Callable[[str], PaimonPeer]]:
 def paimon(request: pytest.FixtureRequest, peers: Callable[[str], PaimonPeer]) -> PaimonPeer:
     """The real Paimon, in each version."""
     return peers(request.param)
+
+
+@pytest.fixture(scope="session")
+def s3() -> Iterator[S3Server]:
+    """A server that both use."""
+    with running_s3() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def paimon_in_s3(s3: S3Server) -> Iterator[PaimonPeer]:
+    """The real Paimon, with the options of catalogs in S3."""
+    if not (DIRECTORY / "jars" / jar_name(S3)).exists():
+        pytest.skip("!!!!! paimon-s3 is not set up, nothing is checked with it: python -m tests.oracle.install !!!!!")
+    with PaimonPeer(S3_VERSION, s3.options) as running:
+        yield running
+
+
+@pytest.fixture
+def place_in_s3(s3: S3Server) -> str:
+    """The URI of a warehouse that does not exist yet, in a bucket of its own."""
+    return f"{s3.make_bucket(f'lake-{next(_NUMBERS)}')}/w"
 
 
 @pytest.fixture(scope="session")

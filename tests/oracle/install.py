@@ -16,6 +16,9 @@ from pathlib import Path
 
 VERSIONS = ("0.9.0", "1.4.2")
 BUNDLES = {version: f"org.apache.paimon:paimon-bundle:{version}" for version in VERSIONS}
+S3_VERSION = VERSIONS[-1]
+S3 = f"org.apache.paimon:paimon-s3:{S3_VERSION}"
+"""The real Paimon's access to S3, which brings its own Hadoop."""
 SPARK_CONNECTOR = "org.apache.paimon:paimon-spark-3.5:0.9.0"
 SPARK = "pyspark==3.5.9"
 PYPAIMON = "pypaimon==2.1.0"
@@ -48,7 +51,7 @@ def main(directory: Path) -> int:
             return UNREACHABLE
     jars = directory / "jars"
     jars.mkdir(parents=True, exist_ok=True)
-    for coordinates in (*BUNDLES.values(), SPARK_CONNECTOR, *LIBRARIES):
+    for coordinates in (*BUNDLES.values(), S3, SPARK_CONNECTOR, *LIBRARIES):
         if not _fetch(coordinates, jars):
             print(f"{coordinates} could not be fetched from Maven Central", file=sys.stderr)
             return UNREACHABLE
@@ -71,7 +74,8 @@ def _fetch(coordinates: str, jars: Path) -> bool:
 def class_path(directory: Path, version: str) -> list[Path]:
     """The jars that one version of the peer runs on."""
     jars = directory / "jars"
-    return [jars / jar_name(BUNDLES[version]), *(jars / jar_name(library) for library in LIBRARIES)]
+    store = [jars / jar_name(S3)] if version == S3_VERSION else []
+    return [jars / jar_name(BUNDLES[version]), *store, *(jars / jar_name(library) for library in LIBRARIES)]
 
 
 def _compile(version: str, jars: Path, target: Path) -> None:
