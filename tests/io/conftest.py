@@ -13,6 +13,8 @@ from table_format.io.memory import MemoryFileIO
 from table_format.io.s3 import open_s3
 from table_format.options.declare import parse_group
 from table_format.options.s3 import S3Options
+from tests.oracle.install import GATEWAY_PROGRAM
+from tests.support.other_servers import running_gateway, skip_without
 from tests.support.s3_server import running_s3
 
 _NUMBERS = count()
@@ -34,16 +36,34 @@ class Place:
 
 
 @pytest.fixture(scope="session")
-def s3_files():
+def s3_server():
     with running_s3() as server:
         server.make_bucket("laws")
-        yield open_s3(parse_group(S3Options, server.options))
+        yield server
 
 
-@pytest.fixture(params=["local", "memory", "s3"])
+@pytest.fixture
+def s3_place(s3_server) -> Place:
+    return Place(open_s3(parse_group(S3Options, s3_server.options)), f"/laws/{next(_NUMBERS)}")
+
+
+@pytest.fixture(scope="session")
+def gateway(tmp_path_factory):
+    skip_without(GATEWAY_PROGRAM)
+    with running_gateway(tmp_path_factory.mktemp("gateway")) as server:
+        server.make_bucket("laws")
+        yield server
+
+
+@pytest.fixture
+def gateway_place(gateway) -> Place:
+    return Place(open_s3(parse_group(S3Options, gateway.options)), f"/laws/{next(_NUMBERS)}")
+
+
+@pytest.fixture(params=["local", "memory", "s3", pytest.param("gateway", marks=pytest.mark.oracle)])
 def place(request, tmp_path) -> Place:
-    if request.param == "s3":
-        return Place(request.getfixturevalue("s3_files"), f"/laws/{next(_NUMBERS)}")
+    if request.param not in ("local", "memory"):
+        return request.getfixturevalue(f"{request.param}_place")
     return _place_with_directories(request.param, tmp_path)
 
 

@@ -1,17 +1,20 @@
 """Fetches the real Apache Paimon for the interoperability tests: ``python -m tests.oracle.install [directory]``.
 
 Needs Java 17 with ``javac`` and Maven. The directory (default ``.oracle``) holds the jars, one compiled peer for each
-version, an environment with the older Spark that runs Paimon 0.9.0, and one with pypaimon, Paimon's own Python client.
-Running it again does nothing. Without pypaimon, which it says, the tests that need it are skipped.
+version, an environment with the older Spark that runs Paimon 0.9.0, one with pypaimon, Paimon's own Python client, and
+object stores written by others: an S3 server, which Go builds in three minutes, and the emulator of Azure Storage, from
+npm. Running it again does nothing. Without pypaimon, Go or npm, which it says, the tests that need them are skipped.
 Exits with 3 when Maven Central cannot be reached, so that a caller can skip loudly.
 """
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
 import venv
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 VERSIONS = ("0.9.0", "1.4.2")
@@ -23,6 +26,10 @@ SPARK_CONNECTOR = "org.apache.paimon:paimon-spark-3.5:0.9.0"
 SPARK = "pyspark==3.5.9"
 PYPAIMON = "pypaimon==2.1.0"
 PYPAIMON_DIRECTORY = "pypaimon"
+GATEWAY = "github.com/versity/versitygw/cmd/versitygw@v1.8.0"
+GATEWAY_PROGRAM = "versitygw-1.8.0/versitygw"
+AZURITE = "azurite@3.35.0"
+AZURITE_PROGRAM = "azurite-3.35.0/node_modules/azurite/dist/src/blob/main.js"
 LIBRARIES = (
     "org.apache.hadoop:hadoop-client-api:3.3.4",
     "org.apache.hadoop:hadoop-client-runtime:3.3.4",
@@ -59,6 +66,8 @@ def main(directory: Path) -> int:
         _compile(version, jars, directory / "classes" / version)
     _spark_environment(directory / "spark")
     _pypaimon_environment(directory / PYPAIMON_DIRECTORY)
+    _gateway(directory / GATEWAY_PROGRAM)
+    _azurite(directory / AZURITE_PROGRAM)
     print(f"the real Paimon is ready in {directory}")
     return 0
 
@@ -108,6 +117,28 @@ def _pypaimon_environment(directory: Path) -> None:
         print(f"!!!!! {PYPAIMON} could not be installed; histories with it are NOT checked !!!!!", file=sys.stderr)
         return
     (directory / "ready").touch()
+
+
+def _gateway(program: Path) -> None:
+    # Go compares what it fetches with the sums of its public database.
+    environment = {**os.environ, "GOBIN": str(program.parent), "GOFLAGS": "-mod=mod"}
+    _set_up("the S3 server", program, ["go", "install", GATEWAY], environment)
+
+
+def _azurite(program: Path) -> None:
+    directory = next(parent for parent in program.parents if parent.name.startswith("azurite-"))
+    command = ["npm", "install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", directory, AZURITE]
+    _set_up("the emulator of Azure Storage", program, command, dict(os.environ))
+
+
+def _set_up(what: str, program: Path, command: Sequence[str | Path], environment: Mapping[str, str]) -> None:
+    if program.exists():
+        return
+    print(f"setting up {what}: {program.name}", flush=True)
+    is_there = shutil.which(command[0]) is not None
+    if not is_there or subprocess.run(command, env=environment, check=False).returncode:
+        message = f"!!!!! {what} could not be set up ('{command[0]}'); nothing is checked on it !!!!!"
+        print(message, file=sys.stderr)
 
 
 if __name__ == "__main__":

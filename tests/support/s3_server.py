@@ -1,20 +1,50 @@
-"""An S3 server of this process, with a bucket of its own for each test."""
+"""An S3 server of this process, whose requests are counted and can be made to fail."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from pyarrow import fs
 
 KEY, SECRET = "local-key", "local-hush"
 
 
+class Fault(StrEnum):
+    """What becomes of a request."""
+
+    REFUSED = "503 before"
+    LOST_ANSWER = "500 after"
+    UNCONDITIONAL = "the condition is ignored"
+
+
 @dataclass(frozen=True)
+class Request:
+    """A request that the server has seen; ``path`` begins with the bucket, ``query`` is what follows the ``?``."""
+
+    method: str
+    path: str
+    query: str
+
+
+@dataclass
 class S3Server:
     """A running server. ``options`` are those of a catalog that uses it."""
 
-    endpoint: str
+    port: int
+    requests: list[Request] = field(default_factory=list)
+    fault: Callable[[Request], Fault | None] = lambda _: None
+    latency_s: float = 0.0
+
+    @property
+    def endpoint(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
 
     @property
     def options(self) -> dict[str, str]:
@@ -22,10 +52,8 @@ class S3Server:
 
     def make_bucket(self, name: str) -> str:
         """Create a bucket and return its URI."""
-        from pyarrow import fs
-
         files = fs.S3FileSystem(
-            endpoint_override=self.endpoint.removeprefix("http://"),
+            endpoint_override=f"127.0.0.1:{self.port}",
             scheme="http",
             access_key=KEY,
             secret_key=SECRET,
@@ -35,17 +63,69 @@ class S3Server:
         files.create_dir(name)
         return f"s3://{name}"
 
+    @contextmanager
+    def counted(self) -> Iterator[list[Request]]:
+        """The requests of a block."""
+        found: list[Request] = []
+        before, self.requests = self.requests, found
+        try:
+            yield found
+        finally:
+            self.requests = before
+
+    @contextmanager
+    def failing(self, fault: Callable[[Request], Fault | None]) -> Iterator[None]:
+        """Let requests of a block fail."""
+        before, self.fault = self.fault, fault
+        try:
+            yield
+        finally:
+            self.fault = before
+
+
+@dataclass
+class _Watched:
+    """The application of moto, with what a network does to requests and answers."""
+
+    application: Any
+    server: S3Server
+
+    def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+        request = Request(environ["REQUEST_METHOD"], environ["PATH_INFO"], environ.get("QUERY_STRING", ""))
+        self.server.requests.append(request)
+        time.sleep(self.server.latency_s)
+        fault = self.server.fault(request)
+        if fault is Fault.REFUSED:
+            return _failure(start_response, "503 Slow Down")
+        if fault is Fault.UNCONDITIONAL:
+            environ.pop("HTTP_IF_NONE_MATCH", None)
+        if fault is Fault.LOST_ANSWER:
+            for _ in self.application(environ, lambda *_: None):
+                pass
+            return _failure(start_response, "500 Internal Server Error")
+        return self.application(environ, start_response)
+
+
+def _failure(start_response: Any, status: str) -> Iterable[bytes]:
+    start_response(status, [("Content-Length", "0")])
+    return [b""]
+
 
 @contextmanager
 def running_s3() -> Iterator[S3Server]:
     """Run a server on a free port."""
-    from moto.server import ThreadedMotoServer
+    from moto.server import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
+    from werkzeug.serving import make_server
 
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
+    watched = _Watched(DomainDispatcherApplication(create_backend_app), S3Server(0))
+    server = make_server("127.0.0.1", 0, watched, threaded=True, request_handler=MotoRequestHandler)
+    watched.server.port = server.server_port
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
     try:
-        host, port = server.get_host_and_port()
-        yield S3Server(f"http://{host}:{port}")
+        yield watched.server
     finally:
-        server.stop()
+        server.shutdown()
+        server.server_close()
+        thread.join()
