@@ -9,9 +9,10 @@ from itertools import count
 
 import pytest
 
-from tests.oracle.install import S3, S3_VERSION, VERSIONS, jar_name
+from tests.oracle.install import GATEWAY_PROGRAM, S3, S3_VERSION, VERSIONS, jar_name
 from tests.oracle.peer import DIRECTORY, PaimonPeer
 from tests.oracle.pypaimon_peer import READY, PyPaimonPeer
+from tests.support.other_servers import is_set_up, running_gateway
 from tests.support.s3_server import S3Server, running_s3
 
 _NUMBERS = count()
@@ -37,17 +38,23 @@ def paimon(request: pytest.FixtureRequest, peers: Callable[[str], PaimonPeer]) -
 
 
 @pytest.fixture(scope="session")
-def s3() -> Iterator[S3Server]:
-    """A server that both use."""
-    with running_s3() as server:
+def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
+    """A server that both use: one that checks signatures, or moto where it is not set up."""
+    is_there = is_set_up(GATEWAY_PROGRAM)
+    with running_gateway(tmp_path_factory.mktemp("s3")) if is_there else running_s3() as server:
         yield server
 
 
 @pytest.fixture(scope="session")
-def paimon_in_s3(s3: S3Server) -> Iterator[PaimonPeer]:
-    """The real Paimon, with the options of catalogs in S3."""
+def s3_jar() -> None:
+    """What the real Paimon needs for S3."""
     if not (DIRECTORY / "jars" / jar_name(S3)).exists():
         pytest.skip("!!!!! paimon-s3 is not set up, nothing is checked with it: python -m tests.oracle.install !!!!!")
+
+
+@pytest.fixture(scope="session")
+def paimon_in_s3(s3: S3Server, s3_jar: None) -> Iterator[PaimonPeer]:
+    """The real Paimon, with the options of catalogs in S3."""
     with PaimonPeer(S3_VERSION, s3.options) as running:
         yield running
 
