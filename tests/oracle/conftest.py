@@ -9,10 +9,9 @@ from itertools import count
 
 import pytest
 
-from tests.oracle.install import GATEWAY_PROGRAM, S3, S3_VERSION, VERSIONS, jar_name
+from tests.oracle.install import S3, S3_VERSION, VERSIONS, jar_name
 from tests.oracle.peer import DIRECTORY, PaimonPeer
 from tests.oracle.pypaimon_peer import READY, PyPaimonPeer
-from tests.support.other_servers import is_set_up, running_gateway
 from tests.support.s3_server import S3Server, running_s3
 
 _NUMBERS = count()
@@ -38,10 +37,9 @@ def paimon(request: pytest.FixtureRequest, peers: Callable[[str], PaimonPeer]) -
 
 
 @pytest.fixture(scope="session")
-def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
-    """A server that both use: one that checks signatures, or moto where it is not set up."""
-    is_there = is_set_up(GATEWAY_PROGRAM)
-    with running_gateway(tmp_path_factory.mktemp("s3")) if is_there else running_s3() as server:
+def s3() -> Iterator[S3Server]:
+    """A server that both use."""
+    with running_s3() as server:
         yield server
 
 
