@@ -88,7 +88,9 @@ class PaimonPeer(JsonProcess):
         """Commit ``[[kind, [values]], ...]`` in one batch."""
         self._call("write", warehouse, table, rows=rows, options=options, watermark=watermark)
 
-    def compact(self, warehouse: Path | str, table: str, options: dict[str, str] | None = None, *, full: bool = True) -> None:
+    def compact(
+        self, warehouse: Path | str, table: str, options: dict[str, str] | None = None, *, full: bool = True
+    ) -> None:
         """Compact every bucket, in full or what is due, with dynamic options."""
         self._call("compact", warehouse, table, options=options or {}, full=full)
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.oracle.install import AZURITE_PROGRAM, DEFAULT_DIRECTORY, GATEWAY_PROGRAM
+from tests.oracle.install import DEFAULT_DIRECTORY, GATEWAY_PROGRAM
 from tests.support.s3_server import KEY, SECRET, S3Server
 
 _DIRECTORY = Path(os.environ.get("PAIMON_ORACLE_DIR", DEFAULT_DIRECTORY))
@@ -40,16 +40,6 @@ def running_gateway(directory: Path) -> Iterator[S3Server]:
     command = [_DIRECTORY / GATEWAY_PROGRAM, "--quiet", "--port", f"127.0.0.1:{port}", "posix", directory]
     with _running(command, port, {"ROOT_ACCESS_KEY": KEY, "ROOT_SECRET_KEY": SECRET}):
         yield S3Server(port)
-
-
-@contextmanager
-def running_azurite(directory: Path) -> Iterator[int]:
-    """Run Azurite, the emulator of Azure Storage, for blobs; its port."""
-    port = _free_port()
-    command = ["node", _DIRECTORY / AZURITE_PROGRAM, "--silent", "--skipApiVersionCheck", "--disableTelemetry"]
-    command += ["--blobHost", "127.0.0.1", "--blobPort", str(port), "--location", directory]
-    with _running(command, port, {}):
-        yield port
 
 
 @contextmanager
