@@ -90,7 +90,7 @@ def test_tags_branches_and_consumers_are_those_of_both(lake_on_moto: SharedLake)
     write(lake, [(4, "b", 4)], by_us=False, name="db.t$branch_our_branch")
     assert read(lake, "db.t$branch_their_branch") == [(1, "a", 1), (2, "a", 2), (3, "b", 3)]
     assert read(lake, "db.t$branch_our_branch") == [(1, "a", 1), (4, "b", 4)]
-    opened(lake).drop_branch("their_branch")
+    opened(lake).delete_branch("their_branch")
     opened(lake).delete_tag("theirs")
     left = {"tags": {"ours": 1}, "branches": ["our_branch"], "consumers": {"reader": 2}}
     assert lake.theirs.kept(lake.uri, "db.t") == left

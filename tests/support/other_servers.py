@@ -37,7 +37,7 @@ def skip_without(program: str) -> None:
 def running_gateway(directory: Path) -> Iterator[S3Server]:
     """Run Versity S3 Gateway, which keeps the objects as files below a directory and checks signatures."""
     port = _free_port()
-    command = [_DIRECTORY / GATEWAY_PROGRAM, "--quiet", "--port", f"127.0.0.1:{port}", "posix", directory]
+    command: list[str | Path] = [_DIRECTORY / GATEWAY_PROGRAM, "--quiet", "--port", f"127.0.0.1:{port}", "posix", directory]
     with _running(command, port, {"ROOT_ACCESS_KEY": KEY, "ROOT_SECRET_KEY": SECRET}):
         yield S3Server(port)
 
@@ -62,7 +62,7 @@ def _wait(process: subprocess.Popen[bytes], port: int) -> None:
             time.sleep(0.05)
         else:
             return
-    text = f"the server does not listen on port {port}: {process.args}"
+    text = f"the server does not listen on port {port}: {process.args!r}"
     raise AssertionError(text)
 
 
