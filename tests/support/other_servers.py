@@ -37,7 +37,8 @@ def skip_without(program: str) -> None:
 def running_gateway(directory: Path) -> Iterator[S3Server]:
     """Run Versity S3 Gateway, which keeps the objects as files below a directory and checks signatures."""
     port = _free_port()
-    command: list[str | Path] = [_DIRECTORY / GATEWAY_PROGRAM, "--quiet", "--port", f"127.0.0.1:{port}", "posix", directory]
+    command: list[str | Path] = [_DIRECTORY / GATEWAY_PROGRAM, "--quiet", "--port", f"127.0.0.1:{port}"]
+    command += ["posix", directory]
     with _running(command, port, {"ROOT_ACCESS_KEY": KEY, "ROOT_SECRET_KEY": SECRET}):
         yield S3Server(port)
 
