@@ -69,7 +69,7 @@ matrix: setup ## Run every combination of tables, settings and ways on Spark, of
 
 interop: setup ## Read and write side by side with the real Apache Paimon (needs a JDK and Maven)
 	$(BIN)/python -m tests.oracle.install
-	$(BIN)/python -m pytest -m oracle -n 2 --dist worksteal --durations 20 --durations-min 5 tests/oracle
+	$(BIN)/python -m pytest -m oracle -n 2 --dist worksteal --durations 20 --durations-min 5 tests/oracle tests/io
 
 options: setup ## Draw tables from the declared options: what CREATE accepts works here and in the real Paimon; SEED=1
 	$(BIN)/python -m tests.oracle.install

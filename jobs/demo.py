@@ -23,7 +23,7 @@ import dagster as dg
 from assets.feed import FeedPlan
 from assets.partitions import FEED_DAYS
 from dagster_paimon.maintenance.requests import MAINTAINS_TAG
-from dagster_paimon.resources.lakehouse import LakehouseCatalog
+from dagster_paimon.resources.lakehouse import LakehouseCatalog, absolute_location
 from jobs.demo_clicks import write_clicks
 from jobs.demo_indexes import TABLE as INDEXED_TABLE
 from jobs.demo_indexes import declare_indexes, one_customers_events, readings
@@ -99,9 +99,9 @@ class DemoRun:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the demo, or write clicks as an external writer."""
     options = _parse(arguments)
-    warehouse = Path(options.warehouse).absolute()
+    warehouse = absolute_location(options.warehouse, "")
     prepare_environment(warehouse)
-    lakehouse = LakehouseCatalog(warehouse=str(warehouse))
+    lakehouse = LakehouseCatalog(warehouse=warehouse)
     if options.command == "write-clicks":
         return write_clicks(lakehouse, count=options.events)
     try:
@@ -205,11 +205,15 @@ def _index(demo: DemoRun, lakehouse: LakehouseCatalog) -> None:
     print(f"      {query}: with indexes    {indexed}")
 
 
-def prepare_environment(warehouse: Path) -> None:
-    """Point the code location at the warehouse, and Dagster at the instance of this project."""
+def prepare_environment(warehouse: str) -> None:
+    """Point the code location at the warehouse, and Dagster at the instance of this project.
+
+    The files of the source are in the warehouse, or in the project if the warehouse is in an object store.
+    """
     os.environ.setdefault("DAGSTER_HOME", str(_ROOT / ".dagster_home"))
-    os.environ["LAKEHOUSE_WAREHOUSE"] = str(warehouse)
-    os.environ["LAKEHOUSE_LANDING"] = str(warehouse / "landing")
+    os.environ["LAKEHOUSE_WAREHOUSE"] = warehouse
+    landing = _ROOT if "://" in warehouse else Path(warehouse)
+    os.environ["LAKEHOUSE_LANDING"] = str(landing / "landing")
 
 
 def _op(name: str, **config: object) -> dict[str, Any]:
@@ -232,7 +236,11 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         default=5_000,
         help="events per day (default 5000); another number gives other data and needs another warehouse",
     )
-    parser.add_argument("--warehouse", default=str(_ROOT / "warehouse"), help="directory of the tables")
+    parser.add_argument(
+        "--warehouse",
+        default=str(_ROOT / "warehouse"),
+        help="directory of the tables, or s3://BUCKET/PATH with the keys in the environment",
+    )
     return parser.parse_args(arguments)
 
 
@@ -247,8 +255,8 @@ def _between(smallest: int, largest: int) -> Any:  # noqa: ANN401 - argparse cal
     return number
 
 
-def _print_next(warehouse: Path) -> None:
-    default = warehouse == _ROOT / "warehouse"
+def _print_next(warehouse: str) -> None:
+    default = warehouse == str(_ROOT / "warehouse")
     setting = "" if default else f"LAKEHOUSE_WAREHOUSE={warehouse} "
     print("\nTo see these runs, tables and plots in the UI:")
     print(f"    {setting}make ui        then http://localhost:3000")

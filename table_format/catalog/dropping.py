@@ -55,6 +55,24 @@ def drop_directory(io: FileIO, directory: str, ids: Ids) -> None:
     _delete(io, aside)
 
 
+def drop_empty_directory(io: FileIO, directory: str, ids: Ids) -> bool:
+    """Drop the directory of a database that has nothing in it. Return whether it had nothing.
+
+    Raises:
+        OSError: the store failed.
+    """
+    if not isinstance(io, ObjectStore):
+        return io.delete_empty_directory(directory)
+    # While the notice is there, nobody creates a table in it: one that is not listed now does not appear later.
+    notice = dropped_directory(directory, ids.uuid())
+    io.create(notice, base_name(directory).encode())
+    if io.list(directory) or io.list_hidden(directory):
+        io.delete(notice)
+        return False
+    _delete_announced(io, directory)
+    return True
+
+
 def delete_remains(io: FileIO, directory: str) -> bool:
     """Delete the remains of earlier drops of a directory. Return whether there were any. Raises ``OSError``."""
     found = _remains(io, directory)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 
-from table_format.errors import CorruptionError, InvalidOption
+from table_format.errors import CorruptionError, InvalidOption, UnsupportedFeature
 from table_format.io.paths import external_directory
 from table_format.io.table_store import TableStore
 from table_format.metastore.expiry.branch_needs import histories
@@ -27,10 +27,13 @@ def check_external_paths(store: TableStore, schema: TableSchema) -> None:
     """Refuse external paths that cannot be written to or that overlap the directory of the table.
 
     Raises:
-        UnsupportedFeature: one is not in the local file system.
+        UnsupportedFeature: one is not in the local file system, or the table is in an object store.
         InvalidOption: a path is inside the directory of the table, or contains it.
     """
     own = f"{store.paths.root}/"
+    if not store.paths.has_external_files and TableOptions.parse(schema.options).files.external_paths_in_use:
+        feature = f"'{EXTERNAL_PATHS.key}' of a table in an object store"
+        raise UnsupportedFeature(feature)
     for uri in TableOptions.parse(schema.options).files.external_paths_in_use:
         directory = f"{external_directory(uri).rstrip('/')}/"
         if directory.startswith(own) or own.startswith(directory):

@@ -10,7 +10,13 @@ from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 
-from table_format.catalog.dropping import delete_all_remains, delete_remains, drop_directory, refuse_remains
+from table_format.catalog.dropping import (
+    delete_all_remains,
+    delete_remains,
+    drop_directory,
+    drop_empty_directory,
+    refuse_remains,
+)
 from table_format.catalog.named_catalog import NamedCatalog, has_schema
 from table_format.catalog.table_names import TableName
 from table_format.errors import InvalidInputError, UnsupportedFeature
@@ -54,7 +60,7 @@ class DirectoryNames:
             drop_directory(self.io, directory, self.ids)
             return True
         delete_all_remains(self.io, directory)
-        if not self.io.delete_empty_directory(directory) and self.io.status(directory) is not None:
+        if not drop_empty_directory(self.io, directory, self.ids):
             message = (
                 f"database '{database}' has no tables but other files in {directory}; pass cascade=True to delete them"
             )
@@ -77,9 +83,10 @@ class DirectoryNames:
         Raises:
             AlreadyExistsError: files of a dropped table are left in the directory.
         """
-        refuse_remains(self.io, database_directory(self.warehouse, name.database))
-        refuse_remains(self.io, self.root_of(name))
+        self._refuse_remains(name)
         write_first_schema(self.root_of(name))
+        # A drop that was announced after the first look deletes what was written, and may not have seen it.
+        self._refuse_remains(name)
 
     def rename_table(self, source: TableName, target: TableName) -> None:
         """Move the directory; see ``TableNames``.
@@ -113,6 +120,10 @@ class DirectoryNames:
     def locked(self, name: TableName) -> AbstractContextManager[None]:  # noqa: ARG002 - the protocol's
         """Do nothing: each change of a directory is one atomic step."""
         return nullcontext()
+
+    def _refuse_remains(self, name: TableName) -> None:
+        refuse_remains(self.io, database_directory(self.warehouse, name.database))
+        refuse_remains(self.io, self.root_of(name))
 
     def _is_listed(self, root: str) -> bool:
         try:

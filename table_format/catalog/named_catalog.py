@@ -28,7 +28,7 @@ from table_format.errors import (
     TableFormatError,
     TableNotFound,
 )
-from table_format.io.file_io import FileIO
+from table_format.io.file_io import FileIO, ObjectStore
 from table_format.io.paths import TablePaths
 from table_format.io.table_store import TableStore
 from table_format.io.uncommitted_files import delete_uncommitted
@@ -156,7 +156,7 @@ class NamedCatalog(ABC):
         first = first_schema(schema, defaults=self.table_defaults, time_millis=self.runtime.clock.now_ms())
 
         def write_first_schema(root: str) -> None:
-            store = TableStore(self.io, TablePaths(root), self.runtime)
+            store = TableStore(self.io, self._paths(root), self.runtime)
             check_fallback_branch(store, first)
             check_external_paths(store, first)
             # Exactly one caller creates schema 0, and this creates the table.
@@ -258,7 +258,10 @@ class NamedCatalog(ABC):
 
     def _find_store(self, identifier: Identifier) -> TableStore | None:
         root = self.names.root_of(_table_name(identifier))
-        return None if root is None else TableStore(self.io, TablePaths(root, identifier.branch), self.runtime)
+        return None if root is None else TableStore(self.io, self._paths(root, identifier.branch), self.runtime)
+
+    def _paths(self, root: str, branch: str = MAIN_BRANCH) -> TablePaths:
+        return TablePaths(root, branch, has_external_files=not isinstance(self.io, ObjectStore))
 
     def _store(self, identifier: Identifier) -> TableStore:
         store = self._find_store(identifier)
@@ -288,7 +291,7 @@ class NamedCatalog(ABC):
         found = None if root is None else self.io.status(root)
         if root is None or found is None or found.is_link:
             return ()
-        return files_outside(TableStore(self.io, TablePaths(root), self.runtime))
+        return files_outside(TableStore(self.io, self._paths(root), self.runtime))
 
     def _forget_key_indexes(self, root: str | None) -> None:
         if root is not None:

@@ -41,6 +41,9 @@ UPLOAD_BYTES: Final = 8 << 20
 _WRITER: Final = "writer"
 """The name of the metadata of an object that says which call has created it."""
 
+_ATTEMPTS: Final = 3
+"""How often a file is created that the store calls existing and does not have."""
+
 _CLAIM: Final = ".moving"
 """The file by which the first of several callers gets the name of a directory."""
 
@@ -164,18 +167,33 @@ class ObjectStoreFileIO:
                 require("obstore").delete(self._objects(found[0]), [_key(path) for path in found])
 
     def delete_tree(self, directory: str) -> None:
-        """Delete everything whose name begins with the directory; do nothing if there is nothing."""
-        with self.errors_of(directory):
-            self._delete_marked(directory)
+        """Delete everything whose name begins with the directory; do nothing if there is nothing.
+
+        What others write below the directory meanwhile may be deleted as well.
+        """
+        failure: OSError | None = None
+        left = -1
+        while True:
+            found = [*self._files_below(directory)]
+            if failure is not None and len(found) >= left:
+                raise failure
+            left = len(found)
+            try:
+                self.delete_files(found)
+                self._delete_marked(directory)
+            except OSError as error:
+                # Another process deletes the same files, or a mark was deleted before what is below it.
+                failure = error
+            else:
+                return
 
     def delete_empty_directory(self, directory: str) -> bool:
-        """Delete the mark of a directory without files. Return whether there was one."""
-        with self.errors_of(directory):
-            found = self._arrow().get_file_info(fs.FileSelector(_in_arrow(directory), allow_not_found=True))
-            if found or self._arrow().get_file_info(_in_arrow(directory)).type is not fs.FileType.Directory:
-                return False
-            self._delete_marked(directory)
-        return True
+        """Do nothing and return false: a mark can only be deleted together with what others write below it meanwhile.
+
+        A directory without a mark does not exist without files.
+        """
+        checked_path(directory)
+        return False
 
     def rename_directory(self, source: str, target: str) -> None:
         """Copy the files of a directory in descending order of their names, then delete them.
@@ -234,14 +252,25 @@ class ObjectStoreFileIO:
 
     def _create(self, path: str, data: bytes) -> None:
         obstore, store, key, writer = require("obstore"), self._objects(path), _key(path), self.ids.uuid()
-        with self.errors_of(path):
-            try:
-                obstore.put(store, key, data, mode="create", attributes={_WRITER: writer}, use_multipart=False)
-            except obstore.exceptions.AlreadyExistsError:
-                with suppress(FileNotFoundError):
-                    if obstore.get(store, key).attributes.get(_WRITER) == writer:
-                        return
-                raise
+        for attempt in range(_ATTEMPTS):
+            with self.errors_of(path):
+                try:
+                    obstore.put(store, key, data, mode="create", attributes={_WRITER: writer}, use_multipart=False)
+                except obstore.exceptions.AlreadyExistsError:
+                    found = self._writer_of(path)
+                    if found is None and attempt + 1 < _ATTEMPTS:
+                        continue  # it was deleted meanwhile, or requests for one name got in the way of each other
+                    if found != writer:
+                        raise
+            return
+
+    def _writer_of(self, path: str) -> str | None:
+        """Return the mark of the writer of a file, which is empty for another program; ``None`` without a file."""
+        try:
+            found = require("obstore").get(self._objects(path), _key(path))
+        except FileNotFoundError:
+            return None
+        return str(found.attributes.get(_WRITER, ""))
 
     def _check_conditions(self, path: str) -> None:
         """Refuse a store that ignores conditions: two writers could publish the same snapshot."""
@@ -270,12 +299,14 @@ class ObjectStoreFileIO:
         return sorted(found, key=lambda status: status.name)
 
     def _files_below(self, directory: str) -> Iterator[str]:
-        selector = fs.FileSelector(_in_arrow(directory), allow_not_found=True, recursive=True)
-        return (f"/{info.path}" for info in self._arrow().get_file_info(selector) if info.type is fs.FileType.File)
+        with self.errors_of(directory):
+            selector = fs.FileSelector(_in_arrow(directory), allow_not_found=True, recursive=True)
+            found = self._arrow().get_file_info(selector)
+        return (f"/{info.path}" for info in found if info.type is fs.FileType.File)
 
     def _delete_marked(self, directory: str) -> None:
         # Another process may have deleted it in the meantime.
-        with suppress(FileNotFoundError):
+        with self.errors_of(directory), suppress(FileNotFoundError):
             self._arrow().delete_dir(_in_arrow(directory))
 
     @contextmanager

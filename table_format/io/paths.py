@@ -85,12 +85,14 @@ class TablePaths:
     """The paths of one table.
 
     A branch has its own snapshots, schemas, tags, consumers and changelogs; all other files are in the table's root and
-    are shared. ``data_directory`` is the option ``data-file.path-directory``.
+    are shared. ``data_directory`` is the option ``data-file.path-directory``. Without ``has_external_files``, all files
+    are below the root, because the store does not find others by the URIs in the metadata.
     """
 
     root: str
     branch: str = MAIN_BRANCH
     data_directory: str = ""
+    has_external_files: bool = True
 
     def __post_init__(self) -> None:
         if not is_plain_path(self.root):
@@ -307,7 +309,12 @@ class TablePaths:
             UnsupportedFeature: the file lies outside the file system.
         """
         own = self.file_in_bucket(partition, bucket, file.file_name)
-        return own if file.external_path is None else external_path(file.external_path, file.file_name)
+        if file.external_path is None:
+            return own
+        if not self.has_external_files:
+            feature = f"'{file.external_path}' outside the object store of the table ('data-file.external-paths')"
+            raise UnsupportedFeature(feature)
+        return external_path(file.external_path, file.file_name)
 
     def beside(self, partition: str, bucket: int, file: DataFileMeta, name: str) -> str:
         """The path of a file of that name in the directory of a data file; raises as ``data_file``."""

@@ -13,9 +13,15 @@ from table_format.io.memory import MemoryFileIO
 from table_format.io.s3 import open_s3
 from table_format.options.declare import parse_group
 from table_format.options.s3 import S3Options
+from tests.oracle.install import GATEWAY_PROGRAM
+from tests.support.other_servers import running_gateway, skip_without
 from tests.support.s3_server import running_s3
 
 _NUMBERS = count()
+NOT_ON_DIRECTORIES = (
+    "test_threads_that_delete_one_tree_all_succeed",
+    "test_threads_that_create_and_delete_in_one_directory_do_not_disturb_each_other",
+)
 
 
 @dataclass(frozen=True)
@@ -45,10 +51,25 @@ def s3_place(s3_server) -> Place:
     return Place(open_s3(parse_group(S3Options, s3_server.options)), f"/laws/{next(_NUMBERS)}")
 
 
-@pytest.fixture(params=["local", "memory", "s3"])
+@pytest.fixture(scope="session")
+def gateway(tmp_path_factory):
+    skip_without(GATEWAY_PROGRAM)
+    with running_gateway(tmp_path_factory.mktemp("gateway")) as server:
+        server.make_bucket("laws")
+        yield server
+
+
+@pytest.fixture
+def gateway_place(gateway, request) -> Place:
+    if request.node.originalname in NOT_ON_DIRECTORIES:
+        pytest.skip("the gateway keeps objects as files: deletions disturb other requests below the same directory")
+    return Place(open_s3(parse_group(S3Options, gateway.options)), f"/laws/{next(_NUMBERS)}")
+
+
+@pytest.fixture(params=["local", "memory", "s3", pytest.param("gateway", marks=pytest.mark.oracle)])
 def place(request, tmp_path) -> Place:
-    if request.param == "s3":
-        return request.getfixturevalue("s3_place")
+    if request.param not in ("local", "memory"):
+        return request.getfixturevalue(f"{request.param}_place")
     return _place_with_directories(request.param, tmp_path)
 
 

@@ -248,13 +248,13 @@ def test_threads_that_delete_one_tree_all_succeed(place):
     assert place.names() == []
 
 
-def test_only_an_empty_directory_is_deleted_as_empty(place):
-    place.io.make_directory(place.path("d"))
-    place.io.create(place.path("d/f"), b"")
-    assert place.io.delete_empty_directory(place.path("d")) is False
-    place.io.delete(place.path("d/f"))
-    assert place.io.delete_empty_directory(place.path("d")) is True
-    assert place.io.status(place.path("d")) is None
+def test_only_an_empty_directory_is_deleted_as_empty(directories):
+    directories.io.make_directory(directories.path("d"))
+    directories.io.create(directories.path("d/f"), b"")
+    assert directories.io.delete_empty_directory(directories.path("d")) is False
+    directories.io.delete(directories.path("d/f"))
+    assert directories.io.delete_empty_directory(directories.path("d")) is True
+    assert directories.io.status(directories.path("d")) is None
 
 
 def test_a_directory_that_holds_only_a_hidden_file_is_not_empty(place):

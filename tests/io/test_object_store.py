@@ -185,6 +185,46 @@ def test_a_database_that_another_engine_marked_is_a_directory_and_can_be_deleted
     assert s3_place.names() == []
 
 
+def test_an_empty_directory_is_not_deleted_because_others_may_write_into_it(s3_place):
+    s3_place.io.make_directory(s3_place.path("d"))
+    assert s3_place.io.delete_empty_directory(s3_place.path("d")) is False
+    assert s3_place.io.status(s3_place.path("d")).is_directory
+
+
+def test_a_tree_is_deleted_although_the_store_fails_while_it_shrinks(s3_server, s3_place):
+    for number in range(4):
+        s3_place.io.create(s3_place.path(f"t/{number}"), b"x")
+    failures = [Fault.LOST_ANSWER] * 12
+
+    def each_deletion(request: Request):
+        return failures.pop() if request.method == "POST" and failures else None
+
+    with s3_server.failing(each_deletion):
+        s3_place.io.delete_tree(s3_place.path("t"))
+    assert s3_place.names() == []
+
+
+def test_a_tree_that_does_not_shrink_is_an_error(s3_server, s3_place):
+    s3_place.io.create(s3_place.path("t/f"), b"x")
+    refused = s3_server.failing(lambda request: Fault.REFUSED if request.method == "POST" else None)
+    with refused, pytest.raises(OSError, match="503"):
+        s3_place.io.delete_tree(s3_place.path("t"))
+    assert s3_place.names("t") == ["f"]
+
+
+def test_a_name_that_the_store_calls_taken_without_a_file_is_tried_again(s3_server, s3_place):
+    path = s3_place.path("f")
+    s3_place.io.create(s3_place.path("other"), b"x")
+    taken = [Fault.TAKEN]
+
+    def once(request: Request):
+        return taken.pop() if request.method == "PUT" and taken else None
+
+    with s3_server.failing(once):
+        s3_place.io.create(path, b"ours")
+    assert s3_place.io.read(path) == b"ours"
+
+
 def test_the_store_is_sent_to_another_process_with_its_keys_and_shows_none(s3_place):
     s3_place.io.create(s3_place.path("f"), b"x")
     sent = pickle.loads(pickle.dumps(s3_place.io))  # noqa: S301 - our own bytes

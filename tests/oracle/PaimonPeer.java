@@ -142,6 +142,8 @@ public class PaimonPeer {
                 return history(request);
             case "kept":
                 return kept(request);
+            case "catalog":
+                return catalogStep(request);
             default:
                 throw new IllegalArgumentException("unknown operation " + request.get("op"));
         }
@@ -152,6 +154,7 @@ public class PaimonPeer {
             Options options = new Options();
             options.set("warehouse", warehouse);
             options.set("cache-enabled", "false");
+            texts(request.get("catalog")).forEach(options::set);
             return CatalogFactory.createCatalog(CatalogContext.create(options));
         });
     }
@@ -189,6 +192,37 @@ public class PaimonPeer {
         catalog(request).createDatabase(name.getDatabaseName(), true);
         catalog(request).createTable(name, schema.build(), false);
         return NODES.objectNode();
+    }
+
+    private static ObjectNode catalogStep(JsonNode request) throws Exception {
+        List<String> step = strings(request.get("step"));
+        Catalog catalog = catalog(request);
+        List<String> names = new ArrayList<>();
+        switch (step.get(0)) {
+            case "create_database":
+                catalog.createDatabase(step.get(1), false);
+                break;
+            case "drop_database":
+                catalog.dropDatabase(step.get(1), false, true);
+                break;
+            case "drop_table":
+                catalog.dropTable(Identifier.fromString(step.get(1)), false);
+                break;
+            case "rename_table":
+                catalog.renameTable(Identifier.fromString(step.get(1)), Identifier.fromString(step.get(2)), false);
+                break;
+            case "databases":
+                names.addAll(catalog.listDatabases());
+                break;
+            case "tables":
+                names.addAll(catalog.listTables(step.get(1)));
+                break;
+            default:
+                throw new IllegalArgumentException("unknown step " + step);
+        }
+        ObjectNode answer = NODES.objectNode();
+        names.stream().sorted().forEach(answer.putArray("names")::add);
+        return answer;
     }
 
     private static ObjectNode alterTable(JsonNode request) throws Exception {

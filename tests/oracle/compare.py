@@ -9,9 +9,9 @@ from tests.oracle.peer import PaimonPeer
 from tests.support.json_rows import json_rows, rows_with_floats
 
 
-def assert_same_at_every_snapshot(paimon: PaimonPeer, warehouse: Path, name: str) -> int:
+def assert_same_at_every_snapshot(paimon: PaimonPeer, warehouse: Path | str, name: str) -> int:
     """Compare all retained snapshots; how many there were."""
-    table = load_catalog({"warehouse": str(warehouse)}).load_table(name)
+    table = load_catalog({"warehouse": str(warehouse), **paimon.catalog_options}).load_table(name)
     ids = [snapshot.id for snapshot in table.snapshots()]
     assert paimon.snapshot_ids(warehouse, name) == ids
     for snapshot_id in ids:

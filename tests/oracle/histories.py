@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from table_format import Schema, Table, load_catalog
+from table_format import Catalog, Schema, Table, load_catalog
 from table_format.model.schema_change import SetOption
 from table_format.options.stream import ChangelogProducer
 from table_format.table.system.table import SystemTable
@@ -63,7 +63,7 @@ class History:
     """One table under way. ``steps`` say how it came about."""
 
     paimon: PaimonPeer
-    warehouse: Path
+    warehouse: Path | str
     mode: Mode
     chance: random.Random
     steps: list[str] = field(default_factory=list)
@@ -108,7 +108,7 @@ class History:
         keys, partition_keys = (["k", "pt"], ["pt"]) if is_partitioned else (["k"], [])
         self.is_partitioned = is_partitioned
         self.steps.append(f"create {options} {partition_keys}")
-        catalog = load_catalog({"warehouse": str(self.warehouse)})
+        catalog = self._catalog()
         catalog.create_database("db", ignore_if_exists=True)
         if self._is_ours() and "deletion-vectors.modifiable" not in options:
             catalog.create_table(NAME, Schema.from_arrow(SCHEMA, keys, partition_keys, options))
@@ -188,7 +188,7 @@ class History:
         self.steps.append(f"{_who(ours)} switch to {options}")
         if ours:
             changes = [SetOption(key, value) for key, value in options.items()]
-            load_catalog({"warehouse": str(self.warehouse)}).alter_table(NAME, changes)
+            self._catalog().alter_table(NAME, changes)
         else:
             self.paimon.alter_options(self.warehouse, NAME, options)
         self.is_switched = True
@@ -213,7 +213,7 @@ class History:
 
     def _compare_logs(self, table: Table, first: int, last: int) -> None:
         options = {"incremental-between": f"{first},{last}"}
-        log = load_catalog({"warehouse": str(self.warehouse)}).load_table(f"{NAME}$audit_log")
+        log = self._catalog().load_table(f"{NAME}$audit_log")
         assert isinstance(log, SystemTable)
         theirs = self.paimon.changes(self.warehouse, f"{NAME}$audit_log", options)
         found = json_rows(log.scan(options=options).to_arrow(), log.fields)
@@ -258,8 +258,11 @@ class History:
     def _is_dynamic(self) -> bool:
         return self.mode.options.get("bucket") == "-1"
 
+    def _catalog(self) -> Catalog:
+        return load_catalog({"warehouse": str(self.warehouse), **self.paimon.catalog_options})
+
     def _table(self) -> Table:
-        table = load_catalog({"warehouse": str(self.warehouse)}).load_table(NAME)
+        table = self._catalog().load_table(NAME)
         assert isinstance(table, Table)
         return table
 

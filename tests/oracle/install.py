@@ -1,26 +1,35 @@
 """Fetches the real Apache Paimon for the interoperability tests: ``python -m tests.oracle.install [directory]``.
 
 Needs Java 17 with ``javac`` and Maven. The directory (default ``.oracle``) holds the jars, one compiled peer for each
-version, an environment with the older Spark that runs Paimon 0.9.0, and one with pypaimon, Paimon's own Python client.
-Running it again does nothing. Without pypaimon, which it says, the tests that need it are skipped.
+version, an environment with the older Spark that runs Paimon 0.9.0, one with pypaimon, Paimon's own Python client, and
+an S3 server written by others, which Go builds in three minutes. Running it again does nothing. Without pypaimon or Go,
+which it says, the tests that need them are skipped.
 Exits with 3 when Maven Central cannot be reached, so that a caller can skip loudly.
 """
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
 import venv
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 VERSIONS = ("0.9.0", "1.4.2")
 BUNDLES = {version: f"org.apache.paimon:paimon-bundle:{version}" for version in VERSIONS}
+S3_VERSION = VERSIONS[-1]
+S3 = f"org.apache.paimon:paimon-s3:{S3_VERSION}"
+"""The real Paimon's access to S3, which brings its own Hadoop."""
 SPARK_CONNECTOR = "org.apache.paimon:paimon-spark-3.5:0.9.0"
 SPARK = "pyspark==3.5.9"
 PYPAIMON = "pypaimon==2.1.0"
 PYPAIMON_DIRECTORY = "pypaimon"
+GATEWAY = "github.com/versity/versitygw/cmd/versitygw@v1.8.0"
+GATEWAY_PROGRAM = "versitygw-1.8.0/versitygw"
 LIBRARIES = (
+    "commons-io:commons-io:2.16.1",
     "org.apache.hadoop:hadoop-client-api:3.3.4",
     "org.apache.hadoop:hadoop-client-runtime:3.3.4",
     "commons-logging:commons-logging:1.2",
@@ -48,7 +57,7 @@ def main(directory: Path) -> int:
             return UNREACHABLE
     jars = directory / "jars"
     jars.mkdir(parents=True, exist_ok=True)
-    for coordinates in (*BUNDLES.values(), SPARK_CONNECTOR, *LIBRARIES):
+    for coordinates in (*BUNDLES.values(), S3, SPARK_CONNECTOR, *LIBRARIES):
         if not _fetch(coordinates, jars):
             print(f"{coordinates} could not be fetched from Maven Central", file=sys.stderr)
             return UNREACHABLE
@@ -56,6 +65,7 @@ def main(directory: Path) -> int:
         _compile(version, jars, directory / "classes" / version)
     _spark_environment(directory / "spark")
     _pypaimon_environment(directory / PYPAIMON_DIRECTORY)
+    _gateway(directory / GATEWAY_PROGRAM)
     print(f"the real Paimon is ready in {directory}")
     return 0
 
@@ -71,7 +81,8 @@ def _fetch(coordinates: str, jars: Path) -> bool:
 def class_path(directory: Path, version: str) -> list[Path]:
     """The jars that one version of the peer runs on."""
     jars = directory / "jars"
-    return [jars / jar_name(BUNDLES[version]), *(jars / jar_name(library) for library in LIBRARIES)]
+    store = [jars / jar_name(S3)] if version == S3_VERSION else []
+    return [jars / jar_name(BUNDLES[version]), *store, *(jars / jar_name(library) for library in LIBRARIES)]
 
 
 def _compile(version: str, jars: Path, target: Path) -> None:
@@ -104,6 +115,22 @@ def _pypaimon_environment(directory: Path) -> None:
         print(f"!!!!! {PYPAIMON} could not be installed; histories with it are NOT checked !!!!!", file=sys.stderr)
         return
     (directory / "ready").touch()
+
+
+def _gateway(program: Path) -> None:
+    # Go compares what it fetches with the sums of its public database.
+    environment = {**os.environ, "GOBIN": str(program.parent), "GOFLAGS": "-mod=mod"}
+    _set_up("the S3 server", program, ["go", "install", GATEWAY], environment)
+
+
+def _set_up(what: str, program: Path, command: Sequence[str | Path], environment: Mapping[str, str]) -> None:
+    if program.exists():
+        return
+    print(f"setting up {what}: {program.name}", flush=True)
+    is_there = shutil.which(command[0]) is not None
+    if not is_there or subprocess.run(command, env=environment, check=False).returncode:
+        message = f"!!!!! {what} could not be set up ('{command[0]}'); nothing is checked on it !!!!!"
+        print(message, file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -27,10 +27,12 @@ class JsonProcess:
             encoding="utf-8",
         )
 
-    def _call(self, operation: str, warehouse: Path, table: str, **request: Any) -> dict[str, Any]:
+    def _call(self, operation: str, warehouse: Path | str, table: str, **request: Any) -> dict[str, Any]:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        message = {"op": operation, "warehouse": str(Path(warehouse).absolute()), "table": table, **request}
+        place = str(warehouse)
+        place = place if "://" in place else str(Path(place).absolute())
+        message = {"op": operation, "warehouse": place, "table": table, **request}
         self._process.stdin.write(json.dumps(message) + "\n")
         self._process.stdin.flush()
         line = self._process.stdout.readline()

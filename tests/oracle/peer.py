@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,35 +20,40 @@ _OPENED = ("java.base/java.nio", "java.base/java.lang", "java.base/java.util")
 class PaimonPeer(JsonProcess):
     """``with PaimonPeer("1.4.2") as paimon: paimon.read(warehouse, "db.t")``."""
 
-    def __init__(self, version: str) -> None:
+    def __init__(self, version: str, catalog: Mapping[str, str] | None = None) -> None:
+        """``catalog`` has options of the catalogs that it opens, such as the keys of a store; ours take the same."""
         path = ":".join(map(str, [DIRECTORY / "classes" / version, *class_path(DIRECTORY, version)]))
         opens = [f"--add-opens={module}=ALL-UNNAMED" for module in _OPENED]
         options = ["-Xmx1g", *QUICK.split(), "-Duser.timezone=UTC"]
         self.version = version
+        self.catalog_options = dict(catalog or {})
         super().__init__(f"the Java process of Paimon {version}", ["java", *options, *opens, "-cp", path, "PaimonPeer"])
 
-    def read(self, warehouse: Path, table: str, **options: str) -> dict[str, Any]:
+    def _call(self, operation: str, warehouse: Path | str, table: str, **request: Any) -> dict[str, Any]:
+        return super()._call(operation, warehouse, table, catalog=self.catalog_options, **request)
+
+    def read(self, warehouse: Path | str, table: str, **options: str) -> dict[str, Any]:
         """Columns and rows of the table, with dynamic options such as ``scan.snapshot-id``."""
         return self._call("read", warehouse, table, options={k.replace("_", "-"): v for k, v in options.items()})
 
-    def read_at(self, warehouse: Path, table: str, snapshot_id: int) -> dict[str, Any]:
+    def read_at(self, warehouse: Path | str, table: str, snapshot_id: int) -> dict[str, Any]:
         """Columns and rows at one snapshot."""
         return self._call("read", warehouse, table, options={"scan.snapshot-id": str(snapshot_id)})
 
     def read_equal(
-        self, warehouse: Path, table: str, equal: dict[str, Any], options: dict[str, str] | None = None
+        self, warehouse: Path | str, table: str, equal: dict[str, Any], options: dict[str, str] | None = None
     ) -> list[list[Any]]:
         """The rows of a table with these values, and other rows of the files that are read for them."""
         return self._call("read", warehouse, table, options=options or {}, equal=equal)["rows"]
 
     def read_where(
-        self, warehouse: Path, table: str, condition: list[Any], options: dict[str, str] | None = None
+        self, warehouse: Path | str, table: str, condition: list[Any], options: dict[str, str] | None = None
     ) -> list[list[Any]]:
         """The rows that meet a condition: ``[operator, column, value...]`` or ``["and", condition...]``."""
         return self._call("read", warehouse, table, options=options or {}, filter=condition)["rows"]
 
     def read_first(
-        self, warehouse: Path, table: str, column: str, direction: str, nulls: str, count: int
+        self, warehouse: Path | str, table: str, column: str, direction: str, nulls: str, count: int
     ) -> dict[str, Any]:
         """What it reads for the first rows in an order, such as ``"DESCENDING", "NULLS_LAST"``: the engine cuts them.
 
@@ -55,65 +61,76 @@ class PaimonPeer(JsonProcess):
         """
         return self._call("read", warehouse, table, options={}, first=[column, direction, nulls, count])
 
-    def read_limited(self, warehouse: Path, table: str, count: int) -> dict[str, Any]:
+    def read_limited(self, warehouse: Path | str, table: str, count: int) -> dict[str, Any]:
         """What it reads for a limit, as ``read_first``."""
         return self._call("read", warehouse, table, options={}, limit=count)
 
-    def changes(self, warehouse: Path, table: str, options: dict[str, str] | None = None) -> list[list[Any]]:
+    def changes(self, warehouse: Path | str, table: str, options: dict[str, str] | None = None) -> list[list[Any]]:
         """Rows of a batch read of a table or system table, each ``[kind, values]``."""
         return self._call("changes", warehouse, table, options=options or {})["rows"]
 
-    def system_table(self, warehouse: Path, table: str, options: dict[str, str] | None = None) -> dict[str, Any]:
+    def system_table(self, warehouse: Path | str, table: str, options: dict[str, str] | None = None) -> dict[str, Any]:
         """``columns``, ``types`` and ``rows`` of a system table."""
         answer = self._call("changes", warehouse, table, options=options or {})
         return {**answer, "rows": [values for _, values in answer["rows"]]}
 
-    def stream(self, warehouse: Path, table: str, options: dict[str, str]) -> list[dict[str, Any]]:
+    def stream(self, warehouse: Path | str, table: str, options: dict[str, str]) -> list[dict[str, Any]]:
         """The plans of a streaming read so far: ``snapshot`` and ``rows``, each ``[kind, values]``."""
         return self._call("stream", warehouse, table, options=options)["plans"]
 
-    def snapshot_ids(self, warehouse: Path, table: str) -> list[int]:
+    def snapshot_ids(self, warehouse: Path | str, table: str) -> list[int]:
         """The ids of the snapshots that exist."""
         return self._call("snapshots", warehouse, table)["ids"]
 
     def write(
-        self, warehouse: Path, table: str, rows: list[list[Any]], *, watermark: int | None = None, **options: str
+        self, warehouse: Path | str, table: str, rows: list[list[Any]], *, watermark: int | None = None, **options: str
     ) -> None:
         """Commit ``[[kind, [values]], ...]`` in one batch."""
         self._call("write", warehouse, table, rows=rows, options=options, watermark=watermark)
 
-    def compact(self, warehouse: Path, table: str, options: dict[str, str] | None = None, *, full: bool = True) -> None:
+    def compact(
+        self, warehouse: Path | str, table: str, options: dict[str, str] | None = None, *, full: bool = True
+    ) -> None:
         """Compact every bucket, in full or what is due, with dynamic options."""
         self._call("compact", warehouse, table, options=options or {}, full=full)
 
-    def write_moved(self, warehouse: Path, table: str, rows: list[list[Any]]) -> None:
+    def write_moved(self, warehouse: Path | str, table: str, rows: list[list[Any]]) -> None:
         """Commit rows of a table with row tracking that end with their ids and sequence numbers, or ``None``.
 
         So does an UPDATE on Spark, which writes a row that it changes with its id and without a number.
         """
         self._call("write", warehouse, table, rows=rows, options={}, moved=True)
 
-    def compact_tracked(self, warehouse: Path, table: str) -> None:
+    def compact_tracked(self, warehouse: Path | str, table: str) -> None:
         """Compact an append table with row tracking, as the jobs of Flink and Spark do."""
         self._call("compact_tracked", warehouse, table, options={"compaction.min.file-num": "2"})
 
-    def history(self, warehouse: Path, table: str, *step: str | int) -> None:
+    def history(self, warehouse: Path | str, table: str, *step: str | int) -> None:
         """A step on tags, branches, consumers or the history, such as ``"create_tag", "t1"``."""
         self._call("history", warehouse, table, step=[str(part) for part in step])
 
-    def kept(self, warehouse: Path, table: str) -> dict[str, Any]:
+    def kept(self, warehouse: Path | str, table: str) -> dict[str, Any]:
         """``tags`` with their snapshot ids, ``branches``, and ``consumers`` with the ids they read next."""
         return self._call("kept", warehouse, table)
 
-    def create_table(self, warehouse: Path, table: str, **request: Any) -> None:
+    def create_table(self, warehouse: Path | str, table: str, **request: Any) -> None:
         """Create a table: ``columns`` [[name, type]], ``primary_keys``, ``partition_keys``, ``options``."""
         self._call("create_table", warehouse, table, **request)
 
-    def alter_options(self, warehouse: Path, table: str, options: dict[str, str]) -> None:
+    def catalog(self, warehouse: Path | str, *step: str) -> list[str]:
+        """A step on databases and tables: ``"create_database", "db"``, ``"rename_table", "db.t", "db.u"`` ...
+
+        ... ``"drop_table", "db.t"``, ``"drop_database", "db"``. The names that ``"databases"`` or ``"tables", "db"``
+        list.
+        """
+        names: list[str] = self._call("catalog", warehouse, "", step=list(step))["names"]
+        return names
+
+    def alter_options(self, warehouse: Path | str, table: str, options: dict[str, str]) -> None:
         """Set options of a table."""
         self._call("alter_table", warehouse, table, options=options)
 
-    def alter_columns(self, warehouse: Path, table: str, *changes: list[Any]) -> None:
+    def alter_columns(self, warehouse: Path | str, table: str, *changes: list[Any]) -> None:
         """Change columns: ``["type", path, type]``, ``["nullable", path, flag]``, ``["add", path, type]`` ...
 
         ... ``["drop", path]`` or ``["rename", path, name]``. Not of 0.9.0.

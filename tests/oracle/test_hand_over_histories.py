@@ -87,7 +87,7 @@ def _seeds(count: int) -> range:
 
 
 def run_history(
-    name: str, seed: int, paimon: PaimonPeer, warehouse: Path, pypaimon: PyPaimonPeer | None = None
+    name: str, seed: int, paimon: PaimonPeer, warehouse: Path | str, pypaimon: PyPaimonPeer | None = None
 ) -> History:
     """Run one history of a mode. What fails says all its steps."""
     history = History(paimon, warehouse, MODES[name], random.Random(f"{name} {seed}"), pypaimon=pypaimon)

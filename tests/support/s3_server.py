@@ -21,6 +21,7 @@ class Fault(StrEnum):
 
     REFUSED = "503 before"
     LOST_ANSWER = "500 after"
+    TAKEN = "412 without a file"
     UNCONDITIONAL = "the condition is ignored"
 
 
@@ -97,6 +98,8 @@ class _Watched:
         fault = self.server.fault(request)
         if fault is Fault.REFUSED:
             return _failure(start_response, "503 Slow Down")
+        if fault is Fault.TAKEN:
+            return _failure(start_response, "412 Precondition Failed")
         if fault is Fault.UNCONDITIONAL:
             environ.pop("HTTP_IF_NONE_MATCH", None)
         if fault is Fault.LOST_ANSWER:

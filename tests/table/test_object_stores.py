@@ -5,13 +5,14 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from itertools import count
 
 import pyarrow as pa
 import pytest
 
 from table_format import Schema, Table, load_catalog
-from table_format.errors import CommitOutcomeUnknown
+from table_format.errors import CommitOutcomeUnknown, UnsupportedFeature
 from tests.support.s3_server import Fault, Request, S3Server, running_s3
 
 COLUMNS = pa.schema([pa.field("id", pa.int64(), nullable=False), ("dt", pa.string()), ("v", pa.int64())])
@@ -123,6 +124,20 @@ def test_every_acknowledged_commit_of_concurrent_writers_is_there_once_in_spite_
     assert acknowledged <= set(found) <= acknowledged | unknown
     assert len(acknowledged) > 8
     assert load_catalog(options).load_table("db.t").verify(depth="rows").is_healthy
+
+
+def test_files_outside_the_warehouse_are_refused(server: S3Server) -> None:
+    catalog = load_catalog(warehouse(server))
+    catalog.create_database("db")
+    options = {"data-file.external-paths": "file:/tmp/x", "data-file.external-paths.strategy": "round-robin"}
+    with pytest.raises(UnsupportedFeature, match=r"'data-file\.external-paths' of a table in an object store"):
+        catalog.create_table("db.t", Schema.from_arrow(COLUMNS, options=options))
+    table = catalog.create_table("db.t", Schema.from_arrow(COLUMNS))
+    table.append(rows(1))
+    (entry,) = table.facts.live_files(table.facts.snapshots.latest()).entries
+    foreign = replace(entry.file, external_path=f"file:/tmp/{entry.file.file_name}")
+    with pytest.raises(UnsupportedFeature, match=r"'file:/tmp/.*' outside the object store of the table"):
+        table.store.paths.data_file("", 0, foreign)
 
 
 def test_a_scan_makes_one_request_for_each_small_file_and_few_for_the_snapshot(server: S3Server) -> None:

@@ -62,6 +62,8 @@ class DataPaths:
         return "/" not in name or self._is_laid_out(partition, bucket, name, base_name(name))
 
     def _is_laid_out(self, partition: bytes, bucket: int, uri: str, name: str) -> bool:
+        if not self._store.paths.has_external_files:
+            return False
         try:
             path = external_path(uri, name)
         except UnsupportedFeature:

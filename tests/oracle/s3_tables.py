@@ -1,0 +1,53 @@
+"""Tables with the columns ``k``, ``pt`` and ``v`` in a warehouse of both."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+
+from table_format import Schema, Table
+from tests.oracle.conftest import SharedLake
+
+COLUMNS = [["k", "BIGINT NOT NULL"], ["pt", "STRING NOT NULL"], ["v", "INT"]]
+SCHEMA = pa.schema(
+    [pa.field("k", pa.int64(), nullable=False), pa.field("pt", pa.string(), nullable=False), ("v", pa.int32())]
+)
+KEYS = ["k", "pt"]
+Row = tuple[int, str, int]
+
+
+def make(lake: SharedLake, options: dict[str, str], *, by_us: bool, keys: list[str] = KEYS) -> None:
+    """Create ``db.t``, partitioned by ``pt``; Paimon creates the database with it."""
+    if by_us:
+        if "db" not in lake.ours.list_databases():
+            lake.ours.create_database("db")
+        lake.ours.create_table("db.t", Schema.from_arrow(SCHEMA, keys, ["pt"], options))
+    else:
+        lake.theirs.create_table(
+            lake.uri, "db.t", columns=COLUMNS, primary_keys=keys, partition_keys=["pt"], options=options
+        )
+
+
+def write(lake: SharedLake, rows: list[Row], *, by_us: bool, name: str = "db.t") -> None:
+    """Commit rows."""
+    if by_us:
+        columns = zip(*rows, strict=True)
+        arrays = [pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)]
+        opened(lake, name).append(pa.Table.from_arrays(arrays, schema=SCHEMA))
+    else:
+        lake.theirs.write(lake.uri, name, [["+I", list(row)] for row in rows])
+
+
+def opened(lake: SharedLake, name: str = "db.t") -> Table:
+    """Our handle of a table."""
+    found = lake.ours.load_table(name)
+    assert isinstance(found, Table)
+    return found
+
+
+def read(lake: SharedLake, name: str = "db.t") -> list[tuple[Any, ...]]:
+    """The rows in their order, which both read."""
+    ours = sorted(tuple(row.values()) for row in opened(lake, name).scan().to_arrow().to_pylist())
+    assert ours == sorted(map(tuple, lake.theirs.read(lake.uri, name)["rows"]))
+    return ours
