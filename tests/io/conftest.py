@@ -18,10 +18,6 @@ from tests.support.other_servers import running_gateway, skip_without
 from tests.support.s3_server import running_s3
 
 _NUMBERS = count()
-NOT_ON_DIRECTORIES = (
-    "test_threads_that_delete_one_tree_all_succeed",
-    "test_threads_that_create_and_delete_in_one_directory_do_not_disturb_each_other",
-)
 
 
 @dataclass(frozen=True)
@@ -60,9 +56,7 @@ def gateway(tmp_path_factory):
 
 
 @pytest.fixture
-def gateway_place(gateway, request) -> Place:
-    if request.node.originalname in NOT_ON_DIRECTORIES:
-        pytest.skip("the gateway keeps objects as files: deletions disturb other requests below the same directory")
+def gateway_place(gateway) -> Place:
     return Place(open_s3(parse_group(S3Options, gateway.options)), f"/laws/{next(_NUMBERS)}")
 
 
