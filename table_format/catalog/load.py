@@ -64,7 +64,8 @@ def load_catalog(
     if file_io is not None:
         warehouse, io = without_scheme(parsed.warehouse), file_io
     elif store is not None:
-        warehouse, io = store.path_of(parsed.warehouse), store.open(_own_options(store, given))
+        options_of_store = store.completed(_own_options(store, given), parsed.warehouse)
+        warehouse, io = store.path_of(parsed.warehouse), store.open(options_of_store)
     else:
         raise _unknown_store(parsed.warehouse)
     world = runtime or Runtime()

@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from table_format.io.azure import azure_path, open_azure, with_account_of
 from table_format.io.file_io import FileIO, ObjectStore
 from table_format.io.local import LocalFileIO
 from table_format.io.paths import without_scheme
 from table_format.io.s3 import open_s3
+from table_format.options.azure import AzureOptions
 from table_format.options.s3 import S3Options
 from table_format.registry import Registry
 
@@ -35,19 +37,25 @@ def uri_in_store(io: FileIO, path: str) -> str:
     return io.uri(path) if isinstance(io, ObjectStore) else path
 
 
+def _same(options: object, _: str) -> object:
+    return options
+
+
 @dataclass(frozen=True, slots=True)
 class Store:
     """One scheme: how its store is opened, and which path a URI names.
 
     ``options`` is a frozen dataclass whose members are options (``Option.field``) of the catalog that the store takes,
     such as its access keys; options with the parser ``secret`` are given as ``Secret`` and never shown. ``open``
-    receives an instance of it with the values of the catalog; ``None`` if the store has no options.
+    receives an instance of it with the values of the catalog; ``None`` if the store has no options. ``completed``
+    receives it before that, with the URI of the warehouse, and adds what the URI says, such as an account.
     """
 
     scheme: str
     open: Callable[[Any], FileIO]
     path_of: Callable[[str], str] = path_in_store
     options: type[object] | None = None
+    completed: Callable[[Any, str], object] = _same
 
 
 def scheme_of(uri: str) -> str:
@@ -77,6 +85,7 @@ STORES: Final = Registry(
     (
         Store(LOCAL_SCHEME, lambda _: LocalFileIO(), _local_path),
         *(Store(scheme, open_s3, options=S3Options) for scheme in ("s3", "s3a", "s3n")),
+        *(Store(scheme, open_azure, azure_path, AzureOptions, with_account_of) for scheme in ("abfs", "abfss", "az")),
     ),
     name_of=lambda store: store.scheme,
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from table_format.options.azure import AzureOptions
 from table_format.options.catalog import REFUSED as CATALOG_REFUSED
 from table_format.options.catalog import CatalogOptions
 from table_format.options.declare import AnyOption, Option, OptionPattern, declared_in
@@ -43,6 +44,7 @@ def options_markdown() -> str:
     ]
     parts += ["## Catalog\n", _table(tuple(declared_in(CatalogOptions)))]
     parts += ["### Warehouses in S3\n", _table(tuple(declared_in(S3Options)))]
+    parts += ["### Warehouses in Azure Blob Storage\n", _table(tuple(declared_in(AzureOptions)))]
     parts += [
         "### Not supported yet\n",
         "These options are known. Only their default value is accepted.\n",

@@ -7,17 +7,21 @@ from itertools import count
 
 import pytest
 
+from table_format.io.azure import open_azure
 from table_format.io.file_io import FileIO
 from table_format.io.local import LocalFileIO
 from table_format.io.memory import MemoryFileIO
 from table_format.io.s3 import open_s3
+from table_format.options.azure import AzureOptions
 from table_format.options.declare import parse_group
 from table_format.options.s3 import S3Options
-from tests.oracle.install import GATEWAY_PROGRAM
-from tests.support.other_servers import running_gateway, skip_without
+from tests.oracle.install import AZURITE_PROGRAM, GATEWAY_PROGRAM
+from tests.support.other_servers import running_azurite, running_gateway, skip_without
 from tests.support.s3_server import running_s3
 
 _NUMBERS = count()
+OTHERS = ("gateway", "azure")
+"""Stores that are not set up by ``make setup``."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +64,20 @@ def gateway_place(gateway) -> Place:
     return Place(open_s3(parse_group(S3Options, gateway.options)), f"/laws/{next(_NUMBERS)}")
 
 
-@pytest.fixture(params=["local", "memory", "s3", pytest.param("gateway", marks=pytest.mark.oracle)])
+@pytest.fixture(scope="session")
+def azurite(tmp_path_factory):
+    skip_without(AZURITE_PROGRAM)
+    with running_azurite(tmp_path_factory.mktemp("azurite")) as server:
+        server.make_container("laws")
+        yield server
+
+
+@pytest.fixture
+def azure_place(azurite) -> Place:
+    return Place(open_azure(parse_group(AzureOptions, azurite.options)), f"/laws/{next(_NUMBERS)}")
+
+
+@pytest.fixture(params=["local", "memory", "s3", *(pytest.param(name, marks=pytest.mark.oracle) for name in OTHERS)])
 def place(request, tmp_path) -> Place:
     if request.param not in ("local", "memory"):
         return request.getfixturevalue(f"{request.param}_place")

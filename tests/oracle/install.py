@@ -1,9 +1,9 @@
 """Fetches the real Apache Paimon for the interoperability tests: ``python -m tests.oracle.install [directory]``.
 
 Needs Java 17 with ``javac`` and Maven. The directory (default ``.oracle``) holds the jars, one compiled peer for each
-version, an environment with the older Spark that runs Paimon 0.9.0, one with pypaimon, Paimon's own Python client, and
-an S3 server written by others, which Go builds in three minutes. Running it again does nothing. Without pypaimon or Go,
-which it says, the tests that need them are skipped.
+version, an environment with the older Spark that runs Paimon 0.9.0, one with pypaimon, Paimon's own Python client, an
+S3 server written by others, which Go builds in three minutes, and the emulator of Azure Storage, from npm. Running it
+again does nothing. Without pypaimon, Go or npm, which it says, the tests that need them are skipped.
 Exits with 3 when Maven Central cannot be reached, so that a caller can skip loudly.
 """
 
@@ -28,6 +28,8 @@ PYPAIMON = "pypaimon==2.1.0"
 PYPAIMON_DIRECTORY = "pypaimon"
 GATEWAY = "github.com/versity/versitygw/cmd/versitygw@v1.8.0"
 GATEWAY_PROGRAM = "versitygw-1.8.0/versitygw"
+AZURITE = "azurite@3.35.0"
+AZURITE_PROGRAM = "azurite-3.35.0/node_modules/azurite/dist/src/blob/main.js"
 LIBRARIES = (
     "commons-io:commons-io:2.16.1",
     "org.apache.hadoop:hadoop-client-api:3.3.4",
@@ -66,6 +68,7 @@ def main(directory: Path) -> int:
     _spark_environment(directory / "spark")
     _pypaimon_environment(directory / PYPAIMON_DIRECTORY)
     _gateway(directory / GATEWAY_PROGRAM)
+    _azurite(directory / AZURITE_PROGRAM)
     print(f"the real Paimon is ready in {directory}")
     return 0
 
@@ -121,6 +124,12 @@ def _gateway(program: Path) -> None:
     # Go compares what it fetches with the sums of its public database.
     environment = {**os.environ, "GOBIN": str(program.parent), "GOFLAGS": "-mod=mod"}
     _set_up("the S3 server", program, ["go", "install", GATEWAY], environment)
+
+
+def _azurite(program: Path) -> None:
+    directory = next(parent for parent in program.parents if parent.name.startswith("azurite-"))
+    command = ["npm", "install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", directory]
+    _set_up("the emulator of Azure Storage", program, [*command, AZURITE], dict(os.environ))
 
 
 def _set_up(what: str, program: Path, command: Sequence[str | Path], environment: Mapping[str, str]) -> None:

@@ -9,17 +9,24 @@ import os
 import socket
 import subprocess
 import time
+from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from tests.oracle.install import DEFAULT_DIRECTORY, GATEWAY_PROGRAM
+from table_format.io.azure import open_azure
+from table_format.options.azure import AzureOptions
+from table_format.options.declare import parse_group
+from tests.oracle.install import AZURITE_PROGRAM, DEFAULT_DIRECTORY, GATEWAY_PROGRAM
 from tests.support.s3_server import KEY, SECRET, S3Server
 
 _DIRECTORY = Path(os.environ.get("PAIMON_ORACLE_DIR", DEFAULT_DIRECTORY))
 _START_S = 60
+_ACCOUNT = "localaccount"
+_ACCOUNT_KEY = b64encode(b"local-hush").decode()
 
 
 def is_set_up(program: str) -> bool:
@@ -43,6 +50,36 @@ def running_gateway(directory: Path) -> Iterator[S3Server]:
         yield S3Server(port)
 
 
+@dataclass(frozen=True)
+class AzuriteServer:
+    """A running emulator. ``options`` are those of a catalog that uses it."""
+
+    port: int
+
+    @property
+    def options(self) -> dict[str, str]:
+        return {
+            "azure.endpoint": f"http://127.0.0.1:{self.port}",
+            "azure.account-name": _ACCOUNT,
+            "azure.account.key": _ACCOUNT_KEY,
+        }
+
+    def make_container(self, name: str) -> str:
+        """Create a container and return its URI."""
+        open_azure(parse_group(AzureOptions, self.options)).clients.file_system().create_dir(name)
+        return f"az://{name}"
+
+
+@contextmanager
+def running_azurite(directory: Path) -> Iterator[AzuriteServer]:
+    """Run Azurite, the emulator of Azure Storage, for blobs."""
+    port = _free_port()
+    command = ["node", _DIRECTORY / AZURITE_PROGRAM, "--silent", "--skipApiVersionCheck", "--disableTelemetry"]
+    command += ["--blobHost", "127.0.0.1", "--blobPort", str(port), "--location", directory]
+    with _running(command, port, {"AZURITE_ACCOUNTS": f"{_ACCOUNT}:{_ACCOUNT_KEY}"}):
+        yield AzuriteServer(port)
+
+
 @contextmanager
 def _running(command: Sequence[str | Path], port: int, environment: Mapping[str, str]) -> Iterator[None]:
     process = subprocess.Popen(command, env={**os.environ, **environment}, stdout=subprocess.DEVNULL)
@@ -51,7 +88,12 @@ def _running(command: Sequence[str | Path], port: int, environment: Mapping[str,
         yield
     finally:
         process.terminate()
-        process.wait(30)
+        try:
+            process.wait(5)
+        except subprocess.TimeoutExpired:
+            # Azurite waits for connections that are kept open.
+            process.kill()
+            process.wait(30)
 
 
 def _wait(process: subprocess.Popen[bytes], port: int) -> None:
