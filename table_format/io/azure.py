@@ -56,7 +56,7 @@ class AzureClients:
         if self._endpoint is None:
             return fs.AzureFileSystem(self.account, account_key=self._key)
         scheme, _, host = self._endpoint.partition("://")
-        authorities = {"blob_storage_authority": host, "dfs_storage_authority": host}
+        authorities: dict[str, Any] = {"blob_storage_authority": host, "dfs_storage_authority": host}
         # The type stubs misspell these two.
         schemes: dict[str, Any] = {"blob_storage_scheme": scheme, "dfs_storage_scheme": scheme}
         return fs.AzureFileSystem(self.account, account_key=self._key, **authorities, **schemes)
