@@ -11,6 +11,7 @@ import errno
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from typing import Any
 from unittest.mock import patch
 
 from table_format.errors import CommitOutcomeUnknown
@@ -96,9 +97,10 @@ def _verify_with_one_look(snapshot, found, manifests, _base) -> Link:
 # --- finding what is there ------------------------------------------------------------------------------------------
 
 
-def _trust_hint(self: snapshots.SnapshotStore) -> int | None:
+def _trust_hint(self: snapshots.SnapshotStore, look: Callable[[int], Any]) -> Any:
     hint = self.hints.latest()
-    return self._listed_latest() if hint is None else hint
+    latest = self._listed_latest() if hint is None else hint
+    return None if latest is None else look(latest)
 
 
 def _no_second_look(self: snapshots.SnapshotStore) -> int | None:
@@ -356,9 +358,9 @@ MUTANTS: tuple[Mutant, ...] = (
     _mutant("expire off by one", (expirable, "expiry_range", _one_more)),
     _under(Settings.draw_stalling, _mutant("restart without filter", (writers, "must_commit", _always))),
     _mutant("compaction keeps old", (commit, "compact_changes", _compact_keeping_inputs)),
-    _mutant("trust hint", (snapshots.SnapshotStore, "latest_id", _trust_hint)),
+    _mutant("trust hint", (snapshots.SnapshotStore, "_find_latest", _trust_hint)),
     replace(without_fences("since"), first_seed=23),
-    replace(without_fences("second look"), first_seed=248),
+    replace(without_fences("second look"), first_seed=457),
     without_fences("attempt", "request", "floor", "verify", "since"),
     # Publishing.
     _mutant("every error is a refusal", (publish, "_REFUSALS", frozenset(errno.errorcode))),

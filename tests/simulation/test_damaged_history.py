@@ -324,8 +324,9 @@ def _needs_of_hinted(store, manifests, names, wanted):
     return needs_of([BranchHistory(store, states, found.changelogs, found.tagged)], manifests, wanted=wanted)
 
 
-def _trusted(self):
-    return self.hints.latest() or self._listed_latest()
+def _trusted(self, look):
+    latest = self.hints.latest() or self._listed_latest()
+    return None if latest is None else look(latest)
 
 
 def _going_if_hinted(self, snapshot_id):
@@ -349,7 +350,7 @@ MUTANTS = {
         (tag_deletion, "_kept_otherwise", _kept_if_hinted),
         (tag_deletion, "needs_beside_tags", _needs_of_hinted),
     ),
-    "the latest is what LATEST says": ((SnapshotStore, "latest_id", _trusted),),
+    "the latest is what LATEST says": ((SnapshotStore, "_find_latest", _trusted),),
     "a snapshot can be tagged if EARLIEST says so": ((TagStore, "create", _refuse_hinted),),
 }
 

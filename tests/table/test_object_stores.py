@@ -102,9 +102,11 @@ def test_every_acknowledged_commit_of_concurrent_writers_is_there_once_in_spite_
     def fault(request: Request) -> Fault | None:
         return drawn.choices([None, Fault.REFUSED, Fault.LOST_ANSWER], [20, 1, 1])[0]
 
+    handles = [load_catalog(options).load_table("db.t") for _ in range(4)]
+
     def write(writer: int) -> tuple[list[int], list[int]]:
         done, unknown = [], []
-        table = load_catalog(options).load_table("db.t")
+        table = handles[writer]
         for number in range(writer * 100, writer * 100 + 4):
             try:
                 table.append(rows(number))
