@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from table_format.errors import AlreadyExistsError, BadEncoding
+from table_format.errors import BadEncoding, ConflictError
 from table_format.io.file_io import FileIO, ObjectStore
 from table_format.io.paths import (
     TablePaths,
@@ -101,14 +101,14 @@ def refuse_remains(io: FileIO, directory: str) -> None:
     """Refuse a directory of which a drop has not deleted all files, so that a new table does not find them.
 
     Raises:
-        AlreadyExistsError: names the directory.
+        ConflictError: names the directory.
     """
     if isinstance(io, ObjectStore) and _remains(io, directory):
         message = (
             f"{directory} was dropped, but not all of its files are deleted yet; wait for the drop, or drop it again "
             "to delete the rest"
         )
-        raise AlreadyExistsError(message)
+        raise ConflictError(message)
 
 
 def _remains(io: FileIO, directory: str) -> Sequence[str]:

@@ -81,7 +81,7 @@ class DirectoryNames:
         """Write the first schema; the directory itself is the entry.
 
         Raises:
-            AlreadyExistsError: files of a dropped table are left in the directory.
+            ConflictError: files of a dropped table are left in the directory, or it is being dropped.
         """
         self._refuse_remains(name)
         write_first_schema(self.root_of(name))

@@ -16,6 +16,7 @@ from table_format.catalog.filesystem import FileSystemCatalog
 from table_format.errors import (
     AlreadyExistsError,
     BranchNotFound,
+    ConflictError,
     CorruptionError,
     NotFoundError,
     TableFormatError,
@@ -86,7 +87,7 @@ def check_new_table_is_empty(store: Any) -> None:
     catalog = catalog_on(store)
     with suppress(AlreadyExistsError):
         catalog.create_database("db")
-    with suppress(AlreadyExistsError):
+    with suppress(AlreadyExistsError, ConflictError):
         created = catalog.create_table("db.t", Schema.from_arrow(SCHEMA, primary_keys=["k"], options={"bucket": "1"}))
         assert keys(created) == ()
         created.append(row(5, 5))
@@ -135,3 +136,19 @@ def test_tables_and_branches_are_not_renamed() -> None:
         opened(sound).rename_branch("b", "c")
     assert keys(opened(sound)) == (1, 2, 3)
     assert keys(opened(sound, "db.t$branch_b")) == (1, 2, 11, 12, 13)
+
+
+def test_remains_of_a_dropped_table_are_named_until_the_drop_is_repeated() -> None:
+    memory = MemoryFileIO()
+    long_branch(memory)
+    # Announced, schemas deleted, and one more file: then the process dies.
+    store = object_store(memory, 0)
+    while catalog_on(object_store(memory)).table_exists("db.t"):
+        store = object_store(memory, store.calls + 1, Mode.CRASH_AFTER)
+        with suppress(Crash):
+            catalog_on(store).drop_table("db.t")
+    wanted = Schema.from_arrow(SCHEMA, primary_keys=["k"], options={"bucket": "1"})
+    with pytest.raises(ConflictError, match=r"/w/db\.db/t was dropped, but not all of its files .* drop it again"):
+        catalog_on(object_store(memory)).create_table("db.t", wanted)
+    catalog_on(object_store(memory)).drop_table("db.t")
+    assert keys(catalog_on(object_store(memory)).create_table("db.t", wanted)) == ()
