@@ -11,13 +11,14 @@ import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Final, TypeVar
+from typing import Final, TypeVar, cast
 
 import pyarrow as pa
 
 from table_format.errors import BadEncoding, CorruptionError, TableFormatError
 from table_format.io.file_io import Prefetching
 from table_format.io.remote_file import RemoteInput
+from table_format.model.arrow_calls import PythonFile
 
 _T = TypeVar("_T")
 
@@ -72,10 +73,8 @@ class ErrorCapture:
         return position
 
     def prefetch(self, ranges: Sequence[tuple[int, int]]) -> None:
-        """Fetch ranges of bytes at once, if the source waits for a store; see ``Prefetching``."""
-        source = self._source
-        if isinstance(source, Prefetching):
-            self._captured(lambda: source.prefetch(ranges))
+        """Fetch ranges of bytes at once, from a source that can; see ``Prefetching``."""
+        self._captured(lambda: cast("Prefetching", self._source).prefetch(ranges))
 
     def close(self) -> None:
         """Do nothing: the owner of the source closes it."""
@@ -97,7 +96,7 @@ def raising_read_errors(source: pa.NativeFile) -> Iterator[pa.NativeFile]:
         return
     capture = ErrorCapture(source)
     try:
-        yield RemoteInput(capture, "r")
+        yield RemoteInput(capture, "r") if isinstance(source, Prefetching) else PythonFile(capture, mode="r")
     except CorruptionError as error:
         if capture.failure is not None:
             raise capture.failure from error

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from datetime import timedelta
 from typing import Any, Final
 
 from pyarrow import fs
@@ -15,12 +14,10 @@ from pyarrow import fs
 from table_format.errors import InvalidOption
 from table_format.extras import require
 from table_format.io.object_store import ObjectStoreFileIO
+from table_format.io.request_limits import OBSTORE_LIMITS, with_scheme
 from table_format.options.azure import ACCOUNT, ACCOUNT_KEY, AzureOptions
 from table_format.options.catalog import WAREHOUSE
 
-_CONNECT_SECONDS: Final = 10
-_REQUEST_SECONDS: Final = 30
-_REPEATS: Final = 4
 _LOCATION: Final = re.compile(r"(?i:abfss?)://([^/@]+)@([a-z0-9]+)\.dfs\.core\.windows\.net(/.*)?")
 
 
@@ -40,15 +37,7 @@ class AzureClients:
             account_name=self.account,
             account_key=self._key,
             **endpoint,
-            client_options={
-                "allow_http": True,
-                "connect_timeout": f"{_CONNECT_SECONDS}s",
-                "timeout": f"{_REQUEST_SECONDS}s",
-            },
-            retry_config={
-                "max_retries": _REPEATS,
-                "retry_timeout": timedelta(seconds=_REQUEST_SECONDS),
-            },
+            **OBSTORE_LIMITS,
         )
 
     def file_system(self) -> fs.FileSystem:
@@ -67,8 +56,7 @@ class AzureClients:
 
     @property
     def _endpoint(self) -> str | None:
-        given = self.options.endpoint
-        return None if given is None else f"{'' if '://' in given else 'https://'}{given.rstrip('/')}"
+        return with_scheme(self.options.endpoint)
 
 
 def open_azure(options: AzureOptions) -> ObjectStoreFileIO:

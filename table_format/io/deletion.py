@@ -18,12 +18,3 @@ def delete_files(io: FileIO, paths: Sequence[str], threads: int | None = None) -
         io.delete_files(paths)
     else:
         side_by_side(io.delete, paths, threads)
-
-
-def delete_empty_directories(io: FileIO, directories: Sequence[str]) -> None:
-    """Delete the directories that are empty, in this order. Nothing is done in an object store, where an empty
-    directory does not exist. Raises ``OSError``.
-    """
-    if not isinstance(io, ObjectStore):
-        for directory in directories:
-            io.delete_empty_directory(directory)

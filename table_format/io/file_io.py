@@ -141,7 +141,7 @@ class ObjectStore(Protocol):
     """A store of names without directories, of which these operations are not one step.
 
     ``rename_directory`` copies every file. A directory without a file exists only if ``make_directory`` marked it, and
-    can have the name of a file.
+    can have the name of a file. ``delete_empty_directory`` does nothing.
     """
 
     is_object_store: Literal[True]

@@ -1,4 +1,4 @@
-"""Files in an object store: S3, Google Cloud Storage, Azure Blob Storage, and stores that speak their protocols.
+"""Files in an object store: S3, Azure Blob Storage, and stores that speak their protocols.
 
 Two libraries share the work. ``obstore`` reads and writes files. Its conditional write is ``create``: the store refuses
 it if the name exists. ``pyarrow.fs`` lists directories, and knows the empty objects by which Hadoop marks them.
@@ -42,10 +42,10 @@ _WRITER: Final = "writer"
 """The name of the metadata of an object that says which call has created it."""
 
 _ATTEMPTS: Final = 3
-"""How often a file is created that the store calls existing and does not have."""
+"""How often a file is created if the store says that it exists, and then does not have it."""
 
 _CLAIM: Final = ".moving"
-"""The file by which the first of several callers gets the name of a directory."""
+"""The first of several callers that move a directory to one name creates this file there."""
 
 
 class Clients(Protocol):
@@ -110,8 +110,8 @@ class ObjectStoreFileIO:
     def create(self, path: str, data: bytes) -> None:
         """Write a file that must not exist, by a conditional request. Raises ``FileExistsError``.
 
-        A request without an answer is repeated. The file carries the mark of its writer, so a repetition that finds
-        the file knows whether the lost request has made it.
+        A request without an answer is repeated. The file carries the mark of its writer, which shows whether the
+        lost request created it.
         """
         self._check_conditions(checked_path(path))
         self._create(path, data)
@@ -190,7 +190,7 @@ class ObjectStoreFileIO:
     def delete_empty_directory(self, directory: str) -> bool:
         """Do nothing and return false: a mark can only be deleted together with what others write below it meanwhile.
 
-        A directory without a mark does not exist without files.
+        Without a mark, a directory exists as long as it has files.
         """
         checked_path(directory)
         return False

@@ -7,20 +7,16 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Any, Final
 
 from pyarrow import fs
 
 from table_format.extras import require
 from table_format.io.object_store import ObjectStoreFileIO
+from table_format.io.request_limits import CONNECT_SECONDS, OBSTORE_LIMITS, REQUEST_SECONDS, with_scheme
 from table_format.options.s3 import S3Options
 from table_format.secrets import Secret
 
-_CONNECT_SECONDS: Final = 10
-_REQUEST_SECONDS: Final = 30
-"""A request is given up after this time: less than the time after which a commit is given up."""
-_REPEATS: Final = 4
 _ANY_REGION: Final = "us-east-1"
 """The region of a store that has none."""
 
@@ -46,15 +42,7 @@ class S3Clients:
             bucket,
             **{name: value for name, value in settings.items() if value is not None},
             virtual_hosted_style_request=not self._path_style,
-            client_options={
-                "allow_http": True,
-                "connect_timeout": f"{_CONNECT_SECONDS}s",
-                "timeout": f"{_REQUEST_SECONDS}s",
-            },
-            retry_config={
-                "max_retries": _REPEATS,
-                "retry_timeout": timedelta(seconds=_REQUEST_SECONDS),
-            },
+            **OBSTORE_LIMITS,
         )
 
     def file_system(self) -> fs.FileSystem:
@@ -69,14 +57,13 @@ class S3Clients:
             session_token=_revealed(options.session_token),
             region=options.region or (_ANY_REGION if host else None),
             force_virtual_addressing=not self._path_style,
-            connect_timeout=_CONNECT_SECONDS,
-            request_timeout=_REQUEST_SECONDS,
+            connect_timeout=CONNECT_SECONDS,
+            request_timeout=REQUEST_SECONDS,
         )
 
     @property
     def _endpoint(self) -> str | None:
-        given = self.options.endpoint or _environment("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
-        return None if given is None else f"{'' if '://' in given else 'https://'}{given.rstrip('/')}"
+        return with_scheme(self.options.endpoint or _environment("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"))
 
     @property
     def _path_style(self) -> bool:

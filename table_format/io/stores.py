@@ -33,7 +33,7 @@ def path_in_store(uri: str) -> str:
 
 
 def uri_in_store(io: FileIO, path: str) -> str:
-    """Return what names a path outside its catalog: a URI in an object store, the path itself in a file system."""
+    """Return the name of a path outside its catalog: a URI in an object store, the path itself in a file system."""
     return io.uri(path) if isinstance(io, ObjectStore) else path
 
 

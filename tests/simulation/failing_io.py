@@ -155,6 +155,9 @@ class FailingObjectStore(OneFailure):
         for path in paths:
             self.delete(path)
 
+    def delete_empty_directory(self, directory: str) -> bool:
+        return False
+
     def delete_tree(self, directory: str) -> None:
         for path in sorted(_files_below(self._inner, directory)):
             self.delete(path)

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Final
 
-from table_format.io.deletion import delete_empty_directories, delete_files
+from table_format.io.deletion import delete_files
 from table_format.io.table_store import TableStore
 from table_format.metastore.references.data_paths import DataPaths
 from table_format.metastore.references.snapshot_files import FileKey, MetadataNames
@@ -44,7 +44,7 @@ class NeededFiles:
     extra_files: frozenset[str] = frozenset()
 
 
-_IN_ORDER: Final = frozenset({"changelogs", "snapshots"})
+_IN_ORDER: Final = frozenset({"empty_directories", "changelogs", "snapshots"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,13 +76,12 @@ class FileDeletions:
         """
         for group in fields(self):
             paths = getattr(self, group.name)
-            if group.name == "empty_directories":
-                delete_empty_directories(store.io, paths)
-            elif group.name in _IN_ORDER:
-                for path in paths:
-                    store.io.delete(path)
-            else:
+            if group.name not in _IN_ORDER:
                 delete_files(store.io, paths, threads)
+                continue
+            delete = store.io.delete_empty_directory if group.name == "empty_directories" else store.io.delete
+            for path in paths:
+                delete(path)
 
 
 def plan_deletions(

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from table_format.errors import ConflictError, InvalidInputError
-from table_format.io.deletion import delete_empty_directories, delete_files
+from table_format.io.deletion import delete_files
 from table_format.io.file_io import FileStatus
 from table_format.io.paths import (
     TablePaths,
@@ -148,10 +148,12 @@ def reached_names(store: TableStore, options: TableOptions, wanted: frozenset[st
 def _delete(report: OrphanReport, store: TableStore, paths: DataPaths, places: _Places) -> None:
     delete_files(store.io, report.paths)
     data = [path for path in report.paths if base_name(parent(path)).startswith(_BUCKET)]
-    delete_empty_directories(store.io, paths.directories_of(data))
+    for directory in paths.directories_of(data):
+        store.io.delete_empty_directory(directory)
     # A draft that another process is still writing is not empty.
     for draft in (*places.drafts(), *places.exchanges()):
-        delete_empty_directories(store.io, [*reversed([draft, *places.directories_below(draft)])])
+        for directory in reversed([draft, *places.directories_below(draft)]):
+            store.io.delete_empty_directory(directory)
 
 
 def _needs(store: TableStore, options: TableOptions, wanted: frozenset[str]) -> NeededFiles:
