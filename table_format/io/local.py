@@ -15,14 +15,18 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import pyarrow as pa
 
 from table_format.io.file_io import FileStatus, FileTooLarge, UnexpectedKind
 from table_format.io.file_limits import read_limit
 from table_format.io.paths import base_name, checked_path, is_hidden, parent, sibling, temporary_name
+from table_format.limits import MIB
 from table_format.runtime import Ids, SystemIds
+
+if TYPE_CHECKING:
+    from pyarrow._stubs_typing import SupportPyBuffer
 
 _T = TypeVar("_T")
 
@@ -30,6 +34,9 @@ _NO_HARD_LINKS: Final = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, 
 _LEADS_NOWHERE: Final = frozenset({errno.ENOENT, errno.ELOOP, errno.ENOTDIR})
 _ATTEMPTS: Final = 8
 """How often a directory may disappear between its creation and its use before this is an error."""
+
+_BYTES_OF_A_REQUEST: Final = 8 * MIB
+"""An open file asks the system to begin writing to disk each time it has grown by this much."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,10 +190,22 @@ class LocalFileIO:
 
 
 class _DurableFile(pa.OSFile):
-    """An output file whose ``close`` returns when the bytes and the name are on disk."""
+    """An output file whose ``close`` returns when the bytes and the name are on disk.
+
+    The system is asked to write the bytes to disk while more of them are computed, so that ``close`` waits less.
+    """
 
     def __init__(self, path: str, _mode: str) -> None:
         self._path = path
+        self._requested = 0
+
+    def write(self, data: bytes | SupportPyBuffer) -> int:
+        written = super().write(data)
+        end = self.tell()
+        if end - self._requested >= _BYTES_OF_A_REQUEST:
+            _start_to_sync(self.fileno(), self._requested, end - self._requested)
+            self._requested = end
+        return written
 
     def close(self) -> None:
         if self.closed:
@@ -330,6 +349,16 @@ def _children(directory: str, is_wanted: Callable[[str], bool]) -> list[FileStat
             _refuse_broken_links(directory)
         raise
     return sorted(found, key=lambda status: status.name)
+
+
+def _start_to_sync(handle: int, offset: int, length: int) -> None:
+    """Ask the system to begin writing these bytes to disk. It is advice: nothing waits, and errors show in ``fsync``.
+
+    The advice says that the pages are no longer needed. Linux writes those that are not on disk yet, and keeps them.
+    """
+    if hasattr(os, "posix_fadvise"):  # macOS has no such call
+        with suppress(OSError):
+            os.posix_fadvise(handle, offset, length, os.POSIX_FADV_DONTNEED)
 
 
 def _sync(path: str, flags: int) -> None:

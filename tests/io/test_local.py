@@ -46,6 +46,31 @@ def test_the_temporary_name_is_hidden_and_made_from_the_given_ids(tmp_path, monk
     assert seen == [(f"{tmp_path}/.snapshot-1.id-1.tmp", f"{tmp_path}/snapshot-1")]
 
 
+def test_a_growing_file_is_written_to_disk_before_it_is_closed(tmp_path, monkeypatch):
+    ranges = []
+    monkeypatch.setattr(os, "posix_fadvise", lambda handle, start, length, advice: ranges.append((start, length)))
+    piece = bytes(3 << 20)
+    with LocalFileIO().open_output(f"{tmp_path}/f") as file:
+        for _ in range(7):
+            file.write(piece)
+    assert ranges == [(0, 9 << 20), (9 << 20, 9 << 20)]
+    assert (tmp_path / "f").read_bytes() == piece * 7
+
+
+@pytest.mark.parametrize("system", ["without this advice", "which refuses it"])
+def test_a_file_grows_on_a_system(system, tmp_path, monkeypatch):
+    def refuse(*_):
+        raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+
+    if system == "which refuses it":
+        monkeypatch.setattr(os, "posix_fadvise", refuse)
+    else:
+        monkeypatch.delattr(os, "posix_fadvise")
+    with LocalFileIO().open_output(f"{tmp_path}/f") as file:
+        file.write(bytes(20 << 20))
+    assert (tmp_path / "f").stat().st_size == 20 << 20
+
+
 @pytest.mark.parametrize("code", [errno.EPERM, errno.EOPNOTSUPP, errno.EXDEV])
 def test_without_hard_links_create_says_so_and_publishes_nothing(tmp_path, monkeypatch, code):
     def refuse(source, target):

@@ -12,9 +12,10 @@ removing orphan files deletes the directory (``TablePaths.exchange_directory``).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -37,8 +38,8 @@ from table_format.table.rows.casts import cast_column
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-_BYTES_AT_ONCE: Final = 32 * MIB
-"""Bytes of rows that a task buffers before it appends them to its file. It needs about three times as much memory."""
+_BYTES_AT_ONCE: Final = 16 * MIB
+"""Bytes of rows that a task buffers before it appends them to its file. It needs about five times as much memory."""
 
 _WRITER: Final = "writer"
 _SEGMENT: Final = schema(
@@ -51,6 +52,9 @@ _SEGMENT: Final = schema(
         ("failure", pa.string()),
     ]
 )
+_Place: TypeAlias = tuple[int, int, int]
+"""A writing task, and the offset and the length of its rows in a file."""
+
 _SEGMENT_DDL: Final = f"{_WRITER} int, task int, path string, offset long, length long, failure string"
 
 
@@ -131,18 +135,26 @@ def _sent(job: StorageExchange, number: int, batches: Batches) -> Batches:
         return
     store = job.facts.store
     path = f"{job.directory}/{store.runtime.ids.uuid()}"
-    places: list[tuple[int, int, str, int, int, str | None]] = []
-    with _new_file(store.io, path) as file:
-        rows: pa.RecordBatch | None = first
-        while rows is not None:
-            for writer, part in _by_writer(job, rows):
-                offset = file.tell()
-                with pa.ipc.new_stream(file, part.schema) as stream:
-                    stream.write_batch(part)
-                places.append((writer, number, path, offset, file.tell() - offset, None))
-            rows = next(gathered, None)
+    places: list[_Place] = []
+    # Spark prepares the next rows only while this thread reads them, so another thread appends the last ones.
+    with _new_file(store.io, path) as file, ThreadPoolExecutor(1) as background:
+        appended = background.submit(_append, job, file, first)
+        for rows in gathered:
+            places += appended.result()
+            appended = background.submit(_append, job, file, rows)
+        places += appended.result()
     # The places are sent once the file is complete, because their readers may start at once.
-    yield _segments(places)
+    yield _segments([(writer, number, path, offset, length, None) for writer, offset, length in places])
+
+
+def _append(job: StorageExchange, file: pa.NativeFile, batches: Sequence[pa.RecordBatch]) -> list[_Place]:
+    places: list[_Place] = []
+    for writer, part in _by_writer(job, concat_batches(batches)):
+        offset = file.tell()
+        with pa.ipc.new_stream(file, part.schema) as stream:
+            stream.write_batch(part)
+        places.append((writer, offset, file.tell() - offset))
+    return places
 
 
 def _new_file(io: FileIO, path: str) -> pa.NativeFile:
@@ -151,7 +163,8 @@ def _new_file(io: FileIO, path: str) -> pa.NativeFile:
 
 def _by_writer(job: StorageExchange, rows: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
     writers = job.writers_of(rows)
-    ordered = rows.take(np.argsort(writers, kind="stable"))
+    # NumPy sorts numbers of at most 16 bits by their digits, which is ten times as fast.
+    ordered = rows.take(np.argsort(writers.astype(np.min_scalar_type(job.tasks)), kind="stable"))
     ends = np.concatenate(([0], np.cumsum(np.bincount(writers, minlength=job.tasks)))).tolist()
     for writer in range(job.tasks):
         start, end = ends[writer], ends[writer + 1]
@@ -159,7 +172,7 @@ def _by_writer(job: StorageExchange, rows: pa.RecordBatch) -> Iterator[tuple[int
             yield writer, ordered.slice(start, end - start)
 
 
-def _gathered(batches: Batches) -> Batches:
+def _gathered(batches: Batches) -> Iterator[list[pa.RecordBatch]]:
     waiting: list[pa.RecordBatch] = []
     size = 0
     for batch in batches:
@@ -168,10 +181,10 @@ def _gathered(batches: Batches) -> Batches:
         waiting.append(batch)
         size += batch.nbytes
         if size >= _BYTES_AT_ONCE:
-            yield concat_batches(waiting)
+            yield waiting
             waiting, size = [], 0
     if waiting:
-        yield concat_batches(waiting)
+        yield waiting
 
 
 def receiver(job: StorageExchange, write: Callable[[Batches], Batches]) -> Callable[[Batches], Batches]:

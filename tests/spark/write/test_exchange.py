@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import os
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -158,6 +161,62 @@ def test_files_of_another_attempt_of_a_task_are_not_read() -> None:
         table.new_commit().commit(messages_of_all(table.facts, received(job, segments)))
     assert {row[2] for row in rows_in(table)} == {"v"}
     assert len(rows_in(table)) == 40
+
+
+@pytest.mark.parametrize("bytes_at_once", [1, 1000])
+def test_rows_of_many_appends_arrive_in_their_order(bytes_at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("table_format.spark.write.storage_exchange._BYTES_AT_ONCE", bytes_at_once)
+    table = a_table()
+    values = [f"v{number}" for number in range(20)]
+    with exchange_directory(table.facts) as directory:
+        job = job_of(table, directory)
+        segments = sent(job, *(rows_from(number, 5, value) for number, value in enumerate(values)))
+        [file] = table.store.io.list(directory)
+        assert sum(length for batch in segments for length in batch["length"].to_pylist()) == file.size
+        table.new_commit().commit(messages_of_all(table.facts, received(job, segments)))
+    assert [row[2] for row in rows_in(table)] == [*values, *[values[-1]] * 4]
+
+
+class FullFile:
+    """A file on a disk that is full from the second append on."""
+
+    def __init__(self) -> None:
+        self.file = pa.BufferOutputStream()
+
+    def __enter__(self) -> FullFile:
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self.file.close()
+
+    @property
+    def closed(self) -> bool:
+        return self.file.closed
+
+    def tell(self) -> int:
+        return self.file.tell()
+
+    def write(self, data: bytes) -> int:
+        if self.tell() > 2000:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return self.file.write(data)
+
+
+def test_a_full_disk_fails_the_task_at_the_next_append(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("table_format.spark.write.storage_exchange._BYTES_AT_ONCE", 1)
+    file, given = FullFile(), []
+    monkeypatch.setattr("table_format.spark.write.storage_exchange._new_file", lambda io, path: file)
+    table = a_table()
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        for number in range(100):
+            given.append(number)
+            yield from unnamed(rows_from(number, 1))
+
+    with exchange_directory(table.facts) as directory, pytest.raises(OSError, match="No space left"):
+        list(sender(job_of(table, directory))(batches()))
+    assert file.closed
+    assert len(given) < 20
 
 
 def test_the_directory_is_also_deleted_after_a_failure() -> None:
