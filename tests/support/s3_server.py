@@ -6,7 +6,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 from pyarrow import fs
 
 KEY, SECRET = "local-key", "local-hush"
+_WRITING = frozenset({"PUT", "POST", "DELETE"})
 
 
 class Fault(StrEnum):
@@ -90,6 +91,7 @@ class _Watched:
 
     application: Any
     server: S3Server
+    writing: threading.Lock = field(default_factory=threading.Lock)
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         request = Request(environ["REQUEST_METHOD"], environ["PATH_INFO"], environ.get("QUERY_STRING", ""))
@@ -103,10 +105,16 @@ class _Watched:
         if fault is Fault.UNCONDITIONAL:
             environ.pop("HTTP_IF_NONE_MATCH", None)
         if fault is Fault.LOST_ANSWER:
-            for _ in self.application(environ, lambda *_: None):
+            for _ in self._answered(environ, lambda *_: None):
                 pass
             return _failure(start_response, "500 Internal Server Error")
-        return self.application(environ, start_response)
+        return self._answered(environ, start_response)
+
+    def _answered(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+        # Moto looks for the file and then stores the new one. In a real store, that is one step.
+        with self.writing if environ["REQUEST_METHOD"] in _WRITING else nullcontext():
+            answer: Iterable[bytes] = self.application(environ, start_response)
+            return answer
 
 
 def _failure(start_response: Any, status: str) -> Iterable[bytes]:
