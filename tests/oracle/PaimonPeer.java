@@ -22,6 +22,7 @@ import java.util.stream.IntStream;
 import org.apache.paimon.catalog.Catalog;
 import org.apache.paimon.catalog.CatalogContext;
 import org.apache.paimon.catalog.CatalogFactory;
+import org.apache.paimon.catalog.FileSystemCatalogFactory;
 import org.apache.paimon.catalog.Identifier;
 import org.apache.paimon.consumer.Consumer;
 import org.apache.paimon.consumer.ConsumerManager;
@@ -38,6 +39,10 @@ import org.apache.paimon.data.InternalMap;
 import org.apache.paimon.data.InternalRow;
 import org.apache.paimon.data.Timestamp;
 import org.apache.paimon.disk.IOManager;
+import org.apache.paimon.fs.ByteArraySeekableStream;
+import org.apache.paimon.fs.Path;
+import org.apache.paimon.fs.SeekableInputStream;
+import org.apache.paimon.fs.local.LocalFileIO;
 import org.apache.paimon.index.HashBucketAssigner;
 import org.apache.paimon.manifest.ManifestCommittable;
 import org.apache.paimon.manifest.ManifestEntry;
@@ -155,8 +160,41 @@ public class PaimonPeer {
             options.set("warehouse", warehouse);
             options.set("cache-enabled", "false");
             texts(request.get("catalog")).forEach(options::set);
-            return CatalogFactory.createCatalog(CatalogContext.create(options));
+            CatalogContext context = CatalogContext.create(options);
+            boolean isOnDisk = warehouse.startsWith("/") && !options.containsKey("metastore");
+            return isOnDisk ? onDisk(warehouse, context) : CatalogFactory.createCatalog(context);
         });
+    }
+
+    /** The catalog that Paimon creates for a local directory, with faster access to its files. */
+    private static Catalog onDisk(String warehouse, CatalogContext context) {
+        Path path = new Path(warehouse);
+        BufferedFiles files = new BufferedFiles();
+        try {
+            files.checkOrMkdirs(path);
+        } catch (IOException error) {
+            throw new UncheckedIOException(error);
+        }
+        return new FileSystemCatalogFactory().create(files, path, context);
+    }
+
+    /**
+     * Paimon's local files, of which those in Avro are read at once. Avro searches the end of a header byte by byte, and
+     * without a buffer each byte is a call of the operating system: two thirds of the time of a small scan.
+     */
+    private static final class BufferedFiles extends LocalFileIO {
+        private static final long serialVersionUID = 1L;
+
+        @Override
+        public SeekableInputStream newInputStream(Path path) throws IOException {
+            SeekableInputStream file = super.newInputStream(path);
+            if (!path.getParent().getName().equals("manifest") && !path.getName().endsWith(".avro")) {
+                return file;
+            }
+            try (file) {
+                return new ByteArraySeekableStream(file.readAllBytes());
+            }
+        }
     }
 
     private static FileStoreTable table(JsonNode request) throws Exception {

@@ -14,8 +14,10 @@ import shutil
 import subprocess
 import sys
 import venv
+import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from xml.etree import ElementTree
 
 VERSIONS = ("0.9.0", "1.4.2")
 BUNDLES = {version: f"org.apache.paimon:paimon-bundle:{version}" for version in VERSIONS}
@@ -30,9 +32,11 @@ GATEWAY = "github.com/versity/versitygw/cmd/versitygw@v1.8.0"
 GATEWAY_PROGRAM = "versitygw-1.8.0/versitygw"
 AZURITE = "azurite@3.35.0"
 AZURITE_PROGRAM = "azurite-3.35.0/node_modules/azurite/dist/src/blob/main.js"
+HADOOP = "org.apache.hadoop:hadoop-client-api:3.3.4"
+HADOOP_SETTINGS = "core-default.xml"
 LIBRARIES = (
     "commons-io:commons-io:2.16.1",
-    "org.apache.hadoop:hadoop-client-api:3.3.4",
+    HADOOP,
     "org.apache.hadoop:hadoop-client-runtime:3.3.4",
     "commons-logging:commons-logging:1.2",
     "org.slf4j:slf4j-api:2.0.7",
@@ -65,6 +69,7 @@ def main(directory: Path) -> int:
             return UNREACHABLE
     for version in VERSIONS:
         _compile(version, jars, directory / "classes" / version)
+        _shorten_settings(jars / jar_name(HADOOP), directory / "classes" / version / HADOOP_SETTINGS)
     _spark_environment(directory / "spark")
     _pypaimon_environment(directory / PYPAIMON_DIRECTORY)
     _gateway(directory / GATEWAY_PROGRAM)
@@ -98,6 +103,22 @@ def _compile(version: str, jars: Path, target: Path) -> None:
     command = ["javac", "-nowarn", "-encoding", "UTF-8", "-cp", path, "-d", str(target), str(SOURCE)]
     subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
     compiled.write_bytes(source)
+
+
+def _shorten_settings(hadoop: Path, target: Path) -> None:
+    """Write Hadoop's default settings without their descriptions, which come first on the class path.
+
+    Paimon 0.9 reads all of them for each table that it opens, and most of the text describes them.
+    """
+    if target.exists():
+        return
+    with zipfile.ZipFile(hadoop) as jar:
+        settings = ElementTree.fromstring(jar.read(HADOOP_SETTINGS))  # noqa: S314 from the jar that Java would run
+    for setting in settings:
+        for description in setting.findall("description"):
+            setting.remove(description)
+        setting.tail = None
+    target.write_bytes(ElementTree.tostring(settings))
 
 
 def _spark_environment(directory: Path) -> None:
