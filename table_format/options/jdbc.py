@@ -15,7 +15,7 @@ URI = Option(
     "Address of the database, as for Java: 'jdbc:sqlite:<path>' or 'jdbc:postgresql://<host>:<port>/<database>'. "
     "Required.",
 )
-USER = Option("jdbc.user", optional(text), None, "User of the database.")
+USER = Option("jdbc.user", optional(text), None, "User of the database. A file of SQLite has none.")
 PASSWORD = Option("jdbc.password", optional(secret), None, "Password of the user.")
 CATALOG_KEY = Option(
     "catalog-key", text, "jdbc", "Name of the catalog. Catalogs with different keys can share a database."

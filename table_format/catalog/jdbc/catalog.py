@@ -17,7 +17,7 @@ from table_format.catalog.named_catalog import NamedCatalog
 from table_format.catalog.table_names import TableName
 from table_format.errors import InvalidInputError, InvalidOption, MetastoreUnavailable, TableNotFound
 from table_format.io.file_io import ObjectStore
-from table_format.model.identifier import MAIN_BRANCH, Identifier
+from table_format.model.identifier import MAIN_BRANCH, Identifier, branch_suffix
 from table_format.model.schema_change import SchemaChange
 from table_format.options.jdbc import URI, JdbcOptions
 from table_format.table.table import Table
@@ -41,8 +41,7 @@ class JdbcCatalog(NamedCatalog):
 
     def lock_of(self, identifier: Identifier) -> JdbcLock | None:
         """Return the lock of a table or a branch, if the catalog has locks."""
-        branch = "" if identifier.branch == MAIN_BRANCH else f"$branch_{identifier.branch}"
-        return self.settings.lock_of(f"{identifier.database}.{identifier.table}{branch}")
+        return self.settings.lock_of(f"{identifier.database}.{identifier.table}{branch_suffix(identifier.branch)}")
 
     def alter_table(self, name: str, changes: Sequence[SchemaChange] | SchemaChange) -> Table:
         """Change the schema or the options of a table or a branch of it; see ``Catalog``."""

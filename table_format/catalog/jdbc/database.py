@@ -97,17 +97,15 @@ def _open(database: Database) -> Engine:
     require_driver(database.address.kind)
     sqlalchemy = require("sqlalchemy")
     address = database.address
-    url = sqlalchemy.URL.create(
-        _DRIVERS[address.kind],
-        database.user,
-        None if database.password is None else database.password.reveal(),
-        address.host,
-        address.port,
-        address.database,
-    )
     if address.kind == SQLITE:
+        # A file has no users; Java's driver ignores them as well.
+        url = sqlalchemy.URL.create(_DRIVERS[SQLITE], database=address.database)
         engine: Engine = sqlalchemy.create_engine(url, connect_args={"timeout": _BUSY_SECONDS}, hide_parameters=True)
         return engine
+    password = None if database.password is None else database.password.reveal()
+    url = sqlalchemy.URL.create(
+        _DRIVERS[address.kind], database.user, password, address.host, address.port, address.database
+    )
     arguments = {"connect_timeout": _CONNECT_SECONDS, **dict(address.parameters)}
     engine = sqlalchemy.create_engine(
         url, connect_args=arguments, pool_size=database.connections, pool_pre_ping=True, hide_parameters=True
