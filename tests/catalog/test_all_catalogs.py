@@ -1,4 +1,4 @@
-"""Databases and tables of every catalog: of directories on disk and in memory, of a dictionary of names, and of a database."""
+"""Databases and tables of every catalog: of directories, of a dictionary of names, and of a relational database."""
 
 from __future__ import annotations
 

@@ -17,8 +17,8 @@ from tests.support.tables import DATABASE, Warehouse
 
 def sqlite_options(directory: Path, **more: str) -> dict[str, str]:
     """The options of a catalog whose database and warehouse are in a directory; ``_`` stands for ``-``."""
-    base = {"metastore": "jdbc", "uri": f"jdbc:sqlite:{directory}/catalog.db", "warehouse": f"{directory}/warehouse"}
-    names = {"lock_enabled": "lock.enabled", "jdbc_password": "jdbc.password"}
+    base = {"metastore": "jdbc", "uri": f"jdbc:sqlite:{directory}/names.db", "warehouse": f"{directory}/warehouse"}
+    names = {"lock_enabled": "lock.enabled"}
     return base | {names.get(key, key.replace("_", "-")): value for key, value in more.items()}
 
 
@@ -39,7 +39,7 @@ def jdbc_warehouse(directory: Path, clock: Clock | None = None, **more: str) -> 
 
 def sql(directory: Path, statement: str, *values: object) -> list[tuple[Any, ...]]:
     """What a statement of another program on the database returns."""
-    connection = sqlite3.connect(directory / "catalog.db", timeout=30)
+    connection = sqlite3.connect(directory / "names.db", timeout=30)
     try:
         with connection:
             return connection.execute(statement, values).fetchall()

@@ -21,8 +21,12 @@ from table_format.secrets import Secret, redact
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine
 
-_BUSY_SECONDS: Final = 30
+_BUSY_SECONDS: Final = 10
 """The longest wait for other writers of a file of SQLite, which has one writer at a time."""
+_LOCKED_FILE: Final = (
+    "; another process does not release the file. Apache Paimon in Java before 2.0 keeps it locked until it ends: use "
+    "PostgreSQL to share a catalog with it"
+)
 _CONNECT_SECONDS: Final = "10"
 _DRIVERS: Final = {SQLITE: "sqlite", POSTGRESQL: "postgresql+psycopg"}
 
@@ -62,7 +66,8 @@ class Database:
     def _failed(self, error: Exception) -> MetastoreUnavailable:
         reason = " ".join(str(getattr(error, "orig", None) or error).split())
         secrets = [] if self.password is None else [self.password]
-        return MetastoreUnavailable(f"the database of the catalog, {self.address}: {redact(reason, secrets)}")
+        advice = _LOCKED_FILE if self.address.kind == SQLITE and "database is locked" in reason else ""
+        return MetastoreUnavailable(f"the database of the catalog, {self.address}: {redact(reason, secrets)}{advice}")
 
 
 def require_driver(kind: str) -> None:

@@ -20,6 +20,7 @@ from table_format.errors import (
     InvalidInputError,
     InvalidOption,
     MetastoreUnavailable,
+    TableFormatError,
     TableNotFound,
 )
 from table_format.io.local import LocalFileIO
@@ -183,7 +184,7 @@ def test_a_table_that_a_killed_creation_left_is_listed_again_or_named_in_the_err
     assert rows_of(warehouse.catalog.repair_table("db.t")) == [(1, "a", 1)]
     assert properties(tmp_path, "t") == {"write-only": "true"}
     assert rows_of(warehouse.catalog.repair_table("db.t")) == [(1, "a", 1)]
-    with pytest.raises(TableNotFound, match="cannot be repaired: .*db.db/u has no schema"):
+    with pytest.raises(TableNotFound, match=r"cannot be repaired: .*db\.db/u has no schema"):
         warehouse.catalog.repair_table("db.u")
 
 
@@ -308,7 +309,7 @@ def test_a_change_of_a_table_stands_if_its_options_cannot_be_copied(
 
 
 def test_a_catalog_in_a_directory_that_does_not_exist_is_an_error_that_names_it(tmp_path: Path) -> None:
-    with pytest.raises(MetastoreUnavailable, match=f"jdbc:sqlite:{tmp_path}/nowhere/catalog.db: unable to open"):
+    with pytest.raises(MetastoreUnavailable, match=f"jdbc:sqlite:{tmp_path}/nowhere/names.db: unable to open"):
         jdbc_catalog(tmp_path / "nowhere")
 
 
@@ -325,7 +326,7 @@ def test_a_password_in_the_address_is_refused_and_not_shown(tmp_path: Path, uri:
 
 
 def test_a_catalog_is_sent_to_other_processes_which_connect_when_they_use_it(tmp_path: Path) -> None:
-    catalog = jdbc_catalog(tmp_path, LocalFileIO(), jdbc_password="hush-hush")
+    catalog = jdbc_catalog(tmp_path, LocalFileIO(), **{"jdbc.password": "hush-hush"})
     catalog.create_database("db")
     catalog.create_table("db.t", SCHEMA)
     assert "hush-hush" not in repr((catalog, catalog.database, catalog.settings, catalog.load_table("db.t")))
@@ -368,7 +369,7 @@ def test_threads_share_a_catalog(tmp_path: Path) -> None:
         try:
             warehouse.table(f"t{number}")
             table.append(keyed([(number, "a", number)]))
-        except BaseException as error:
+        except (TableFormatError, OSError) as error:
             failures.append(error)
 
     threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]

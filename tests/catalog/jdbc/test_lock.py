@@ -69,9 +69,7 @@ def test_the_row_of_a_lock_says_when_it_ends(tmp_path: Path) -> None:
     catalog, io = hooked(tmp_path, lock_acquire_timeout="90 s")
     rows: list[object] = []
     query = "SELECT lock_id, expire_time_seconds, typeof(acquired_at), acquired_at <= datetime('now') FROM {}"
-    io.before(
-        "create", "/snapshot-1", lambda: rows.extend(sql(tmp_path, query.format("paimon_distributed_locks")))
-    )
+    io.before("create", "/snapshot-1", lambda: rows.extend(sql(tmp_path, query.format("paimon_distributed_locks"))))
     catalog.load_table("db.t").append(keyed([(1, "a", 1)]))
     assert rows == [(LOCK, 90, "text", 1)]
 
@@ -86,7 +84,11 @@ def test_a_commit_waits_longer_and_longer_and_gives_up_without_a_trace(tmp_path:
     assert clock.slept == [100, 200, 400, 800, 1000, 1000]
     assert locks(tmp_path) == [LOCK]
     assert table.latest_snapshot() is None
-    kept = [child.name for child in io.list(f"{table.store.paths.root}") if io.list(f"{table.store.paths.root}/{child.name}")]
+    kept = [
+        child.name
+        for child in io.list(f"{table.store.paths.root}")
+        if io.list(f"{table.store.paths.root}/{child.name}")
+    ]
     assert kept == ["schema"]
 
 
