@@ -128,7 +128,7 @@ def test_both_keep_the_same_rows_in_the_same_tables(tmp_path: Path, paimon: Paim
         directory.mkdir()
         if by_us:
             uri = str(directory / "w")
-            ours = load_catalog({"warehouse": uri, **sqlite_options(directory), "lock.enabled": "true"})
+            ours = load_catalog({**sqlite_options(directory), "warehouse": uri, "lock.enabled": "true"})
             lake = SharedLake(uri, ours, paimon)
         else:
             lake = sqlite_lake(directory, str(directory / "w"), paimon)
@@ -141,7 +141,7 @@ def test_both_keep_the_same_rows_in_the_same_tables(tmp_path: Path, paimon: Paim
         columns = "SELECT m.name, c.name, c.type, c.dflt_value, c.pk FROM sqlite_master m, pragma_table_info(m.name) c"
         rows.append(dump(directory, f"{columns} WHERE m.type = 'table' ORDER BY 1, c.cid"))
         rows.append(dump(directory, "SELECT * FROM paimon_tables"))
-        dumps.append(str(rows).replace(str(directory), ""))
+        dumps.append([str(row).replace(str(directory), "") for table in rows for row in table])
     assert dumps[0] == dumps[1]
 
 

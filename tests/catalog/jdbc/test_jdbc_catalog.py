@@ -20,6 +20,7 @@ from table_format.errors import (
     InvalidInputError,
     InvalidOption,
     MetastoreUnavailable,
+    PackageMissing,
     TableFormatError,
     TableNotFound,
 )
@@ -311,6 +312,16 @@ def test_a_change_of_a_table_stands_if_its_options_cannot_be_copied(
 def test_a_catalog_in_a_directory_that_does_not_exist_is_an_error_that_names_it(tmp_path: Path) -> None:
     with pytest.raises(MetastoreUnavailable, match=f"jdbc:sqlite:{tmp_path}/nowhere/names.db: unable to open"):
         jdbc_catalog(tmp_path / "nowhere")
+
+
+def test_a_missing_driver_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # SQLAlchemy may be there without it, because other packages bring it.
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    monkeypatch.setattr("table_format.extras.find_spec", lambda _: None)
+    monkeypatch.delitem(sys.modules, "psycopg")
+    options = {"metastore": "jdbc", "warehouse": str(tmp_path), "uri": "jdbc:postgresql://127.0.0.1:1/names"}
+    with pytest.raises(PackageMissing, match=r"^psycopg is not installed: pip install 'paimon-lakehouse\[jdbc\]'$"):
+        load_catalog(options)
 
 
 def test_the_address_is_required(tmp_path: Path) -> None:
