@@ -88,6 +88,7 @@ def _restored(address: Address, user: str | None, password: str | None, connecti
 # --- the pools of this process ----------------------------------------------------------------------------------------
 
 _ENGINES: Final[dict[Database, Engine]] = {}
+_LEFT_TO_PARENT: Final[list[object]] = []
 _LOCK = threading.Lock()
 
 
@@ -136,6 +137,7 @@ def _forget_connections() -> None:
     global _LOCK
     _LOCK = threading.Lock()
     for engine in _ENGINES.values():
+        _LEFT_TO_PARENT.append(engine.pool)  # Nothing closes its connections here.
         engine.dispose(close=False)
 
 

@@ -11,9 +11,12 @@ from table_format.options.bucket import BUCKET_KEY
 from table_format.options.identity import PARTITION, PRIMARY_KEY
 from table_format.secrets import shown_options
 
+KEY_LENGTH: Final = 255
+"""Letters of a name, and of the key of a property, in the database."""
+VALUE_LENGTH: Final = 1000
+"""Letters of the value of a property in the database."""
+
 _log = logging.getLogger(__name__)
-_KEY_LENGTH: Final = 255
-_VALUE_LENGTH: Final = 1000
 
 
 def properties_of(schema: TableSchema) -> Mapping[str, str]:
@@ -26,7 +29,7 @@ def properties_of(schema: TableSchema) -> Mapping[str, str]:
     given = {**schema.options, **{key: ",".join(columns) for key, columns in keys.items() if columns}}
     properties = shown_options(given)
     for key, value in given.items():
-        if len(key) > _KEY_LENGTH or len(value) > _VALUE_LENGTH:
+        if len(key) > KEY_LENGTH or len(value) > VALUE_LENGTH:
             _log.warning("option '%s' of the table is too long to be copied to the database of the catalog", key)
             del properties[key]
     return properties

@@ -7,24 +7,20 @@ from __future__ import annotations
 
 from typing import Final
 
-from sqlalchemy import BigInteger, Column, Connection, MetaData, String, Table, func, inspect, text
+from sqlalchemy import BigInteger, Column, MetaData, String, Table, func, inspect, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.types import TIMESTAMP
 
 from table_format.catalog.jdbc.database import Database
+from table_format.catalog.jdbc.table_properties import KEY_LENGTH, VALUE_LENGTH
 from table_format.errors import MetastoreUnavailable
 from table_format.options.jdbc import LOCK_KEY_MAX_LENGTH
-
-NAME_LENGTH: Final = 255
-"""Letters of a name, and of the key of a property."""
-VALUE_LENGTH: Final = 1000
-"""Letters of the value of a property."""
 
 _NAMES: Final = MetaData()
 
 
 def _name(name: str) -> Column[str]:
-    return Column(name, String(NAME_LENGTH), nullable=False, primary_key=True)
+    return Column(name, String(KEY_LENGTH), nullable=False, primary_key=True)
 
 
 TABLES: Final = Table("paimon_tables", _NAMES, _name("catalog_key"), _name("database_name"), _name("table_name"))
@@ -74,14 +70,11 @@ def create_tables(database: Database, *, lock_id_length: int | None) -> None:
             with database.transaction() as connection:
                 table.create(connection, checkfirst=True)
         except MetastoreUnavailable as error:
+            # Another process may have created it at the same moment.
             if not isinstance(error.__cause__, DBAPIError) or not _exists(database, table):
-                raise  # not only another process that created it at the same moment
+                raise
 
 
 def _exists(database: Database, table: Table) -> bool:
     with database.transaction() as connection:
-        return _has(connection, table)
-
-
-def _has(connection: Connection, table: Table) -> bool:
-    return inspect(connection).has_table(table.name)
+        return inspect(connection).has_table(table.name)

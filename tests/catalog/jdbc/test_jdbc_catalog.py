@@ -148,6 +148,21 @@ def test_the_row_decides_who_creates_a_table_before_anything_is_written(tmp_path
     assert warehouse.files(warehouse.catalog.load_table("db.t")) == ["schema/schema-0"]
 
 
+def test_processes_that_open_a_new_database_at_the_same_time_create_its_tables_once(tmp_path: Path) -> None:
+    begin, opened = threading.Barrier(6), []
+
+    def open_catalog() -> None:
+        begin.wait()
+        opened.append(jdbc_catalog(tmp_path, MemoryFileIO(), lock_enabled="true").list_databases())
+
+    threads = [threading.Thread(target=open_catalog) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert opened == [()] * 6
+
+
 def test_the_loser_of_a_creation_writes_nothing(tmp_path: Path) -> None:
     warehouse = jdbc_warehouse(tmp_path)
     # Another program inserts the row after this one has looked.
