@@ -39,7 +39,8 @@ def test_our_commit_goes_on_behind_a_snapshot_that_paimon_publishes_first(
 def test_a_snapshot_that_paimon_publishes_at_the_same_moment_replaces_ours(
     moto: S3Server, lake_on_moto: SharedLake
 ) -> None:
-    # This is why only one engine at a time may write without a lock. When this fails, Paimon has learned better: change the documents.
+    # This is why, without a lock, only one engine at a time may write. When this fails, Paimon has learned better:
+    # change the documents.
     make(lake_on_moto, {"bucket": "1", "write-only": "true"}, by_us=True)
     write(lake_on_moto, [(1, "a", 1)], by_us=True)
     with moto.failing(acting_before_snapshot(2, lambda: write(lake_on_moto, [(3, "ours", 3)], by_us=True))):

@@ -64,22 +64,22 @@ class JdbcLock:
 
     def _try(self) -> str | None:
         """Insert the row, and return its time; ``None`` if another writer holds the lock."""
-        from table_format.catalog.jdbc import lock_rows
+        from table_format.catalog.jdbc.lock_rows import delete_expired, insert_lock
 
         with self.database.transaction() as connection:
-            lock_rows.delete_expired(connection, self.lock_id, self.database.address.kind)
+            delete_expired(connection, self.lock_id, self.database.address.kind)
         try:
             with self.database.transaction() as connection:
-                return lock_rows.insert_lock(connection, self.lock_id, self._expire_seconds)
+                return insert_lock(connection, self.lock_id, self._expire_seconds)
         except AlreadyExistsError:
             return None
 
     def _release(self, acquired_at: str) -> None:
-        from table_format.catalog.jdbc import lock_rows
+        from table_format.catalog.jdbc.lock_rows import delete_lock
 
         try:
             with self.database.transaction() as connection:
-                is_ours = lock_rows.delete_lock(connection, self.lock_id, acquired_at)
+                is_ours = delete_lock(connection, self.lock_id, acquired_at)
         except MetastoreUnavailable as error:
             # What was done under the lock is done.
             _log.warning("the lock '%s' was not released, and ends by itself: %s", self.lock_id, error)
