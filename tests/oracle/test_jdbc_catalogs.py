@@ -285,8 +285,8 @@ def test_writers_of_both_lose_no_commit_in_s3(
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresServer]:
-    with running_postgres(tmp_path_factory.mktemp("postgres")) as running:
+def server() -> Iterator[PostgresServer]:
+    with running_postgres() as running:
         yield running
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import time
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -36,41 +36,41 @@ class PostgresServer:
 
 
 @contextmanager
-def running_postgres(directory: Path) -> Iterator[PostgresServer]:
-    """Run a server whose files are in a directory. Without its programs the test is skipped, and says so."""
-    programs = {name: shutil.which(name) for name in ("initdb", "postgres", "pg_ctl")}
-    missing = [name for name, path in programs.items() if path is None]
+def running_postgres() -> Iterator[PostgresServer]:
+    """Run a server. Without its programs the test is skipped, and says so."""
+    missing = [name for name in ("initdb", "postgres", "pg_ctl") if shutil.which(name) is None]
     if missing:
         pytest.skip(f"!!!!! {', '.join(missing)} not found, nothing is checked on PostgreSQL: install its server !!!!!")
-    as_user = _as_user(directory)
-    data, port = directory / "data", free_port()
-    secret = directory / "password"
-    secret.write_text(PASSWORD)
-    secret.chmod(0o644)
-    init = ["initdb", "-D", data, "-U", USER, "-A", "scram-sha-256", f"--pwfile={secret}", "-E", "UTF8", "--no-sync"]
-    _run(as_user, [*init, "--locale=C"], directory)
-    settings = f"-p {port} -k {directory} -c listen_addresses=127.0.0.1 -c fsync=off -c timezone=Asia/Tokyo"
-    start = ["pg_ctl", "-D", data, "-w", "-o", settings, "-l", directory / "log"]
-    _run(as_user, [*start, "start"], directory)
+    # Not in a directory of pytest: those of root are closed to the user who runs the server.
+    directory = Path(tempfile.mkdtemp(prefix="postgres-"))
     try:
-        _create_database(port)
-        yield PostgresServer(port)
+        as_user = _as_user(directory)
+        data, port = directory / "data", free_port()
+        (directory / "password").write_text(PASSWORD)
+        (directory / "password").chmod(0o644)
+        init = ["initdb", "-D", data, "-U", USER, "-A", "scram-sha-256", f"--pwfile={directory / 'password'}"]
+        _run(as_user, [*init, "-E", "UTF8", "--locale=C", "--no-sync"], directory)
+        # Another time zone than that of most machines.
+        settings = f"-p {port} -k {directory} -c listen_addresses=127.0.0.1 -c fsync=off -c timezone=Asia/Kathmandu"
+        _run(as_user, ["pg_ctl", "-D", data, "-w", "-o", settings, "-l", directory / "log", "start"], directory)
+        try:
+            _create_database(port)
+            yield PostgresServer(port)
+        finally:
+            _run(as_user, ["pg_ctl", "-D", data, "-m", "immediate", "stop"], directory)
     finally:
-        _run(as_user, ["pg_ctl", "-D", data, "-m", "immediate", "stop"], directory)
+        shutil.rmtree(directory)
 
 
 def _as_user(directory: Path) -> Sequence[str]:
-    """What runs a command as somebody else than root, who may then write to the directory."""
+    """What runs a command as somebody else than root, who gets the directory."""
     if os.geteuid() != 0:
         return []
     account = next((name for name in _ACCOUNTS if _exists(name)), None)
     if account is None or shutil.which("setpriv") is None:
         pytest.skip("!!!!! PostgreSQL does not run as root, nothing is checked on it: install setpriv !!!!!")
     shutil.chown(directory, account)
-    for parent in directory.parents:
-        if parent.stat().st_uid == os.getuid() and not parent.stat().st_mode & 0o001 and "pytest" in str(parent):
-            parent.chmod(parent.stat().st_mode | 0o011)
-    return ["setpriv", f"--reuid={account}", "--clear-groups", "--regid=nogroup"]
+    return ["setpriv", f"--reuid={account}", "--clear-groups"]
 
 
 def _exists(account: str) -> bool:
@@ -86,14 +86,6 @@ def _run(as_user: Sequence[str], command: Sequence[object], directory: Path) -> 
 def _create_database(port: int) -> None:
     import psycopg
 
-    end = time.monotonic() + 30
-    while True:
-        try:
-            with psycopg.connect(
-                host="127.0.0.1", port=port, user=USER, password=PASSWORD, dbname="postgres", autocommit=True
-            ) as connection:
-                connection.execute(f"CREATE DATABASE {DATABASE}")
-            return
-        except psycopg.OperationalError:
-            if time.monotonic() > end:
-                raise
+    server = f"host=127.0.0.1 port={port} user={USER} password={PASSWORD} dbname=postgres"
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {DATABASE}")

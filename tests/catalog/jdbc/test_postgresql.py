@@ -28,8 +28,8 @@ globals().update({name: law for name, law in vars(test_all_catalogs).items() if 
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresServer]:
-    with running_postgres(tmp_path_factory.mktemp("postgres")) as running:
+def server() -> Iterator[PostgresServer]:
+    with running_postgres() as running:
         yield running
 
 
