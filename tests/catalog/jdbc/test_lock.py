@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,17 @@ def test_a_snapshot_is_published_under_the_lock_of_its_table_or_branch(tmp_path:
     held.clear()
     catalog.load_table("db.t$branch_b").append(keyed([(2, "a", 2)]))
     assert [found for found in held if found != 0] == [[f"{LOCK}$branch_b"]]
+
+
+def test_every_handle_of_a_table_knows_its_lock_also_in_another_process(tmp_path: Path) -> None:
+    catalog = jdbc_catalog(tmp_path, lock_enabled="true")
+    catalog.create_database("db")
+    table = catalog.create_table("db.t", SCHEMA)
+    sent = pickle.loads(pickle.dumps(table))  # noqa: S301
+    altered = catalog.alter_table("db.t", SetOption("write-only", "true"))
+    for handle in (table, table.current(), sent, sent.current(), altered):
+        assert handle.store.lock == table.store.lock
+    assert jdbc_catalog(tmp_path, lock_enabled="false").load_table("db.t").store.lock is None
 
 
 def test_a_table_is_created_and_changed_under_its_lock(tmp_path: Path) -> None:
