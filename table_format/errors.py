@@ -171,6 +171,10 @@ class CommitRetriesExhausted(ConflictError):
     """Other writers won the race for the snapshot id in every attempt."""
 
 
+class LockTimeout(ConflictError):
+    """Others held the lock of the table for longer than ``lock-acquire-timeout``."""
+
+
 # --- the outcome is unknown: check before a retry ---------------------------------------------------------------------
 
 
@@ -197,6 +201,13 @@ class PackageMissing(TableFormatError, ImportError):
 
 class JavaNotFound(TableFormatError, RuntimeError):
     """Spark needs a Java runtime, and none was found."""
+
+
+# --- the database of a catalog does not answer: check the connection -------------------------------------------------
+
+
+class MetastoreUnavailable(TableFormatError):
+    """The database of a catalog cannot be reached, or it refused a request."""
 
 
 # --- bytes are wrong: stop, restore ---------------------------------------------------------------------------------

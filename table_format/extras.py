@@ -17,8 +17,10 @@ EXTRAS: Final = {
     "obstore": "s3",
     "pandas": "pandas",
     "polars": "polars",
+    "psycopg": "jdbc",
     "pyspark": "spark",
     "rich": "cli",
+    "sqlalchemy": "jdbc",
 }
 
 

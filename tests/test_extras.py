@@ -49,6 +49,7 @@ refused(lambda: moving.append(rows))
 refused(lambda: __import__("table_format.spark"))
 refused(lambda: __import__("dagster_paimon"))
 refused(lambda: load_catalog({{"warehouse": "s3://bucket/warehouse"}}))
+refused(lambda: load_catalog({{"warehouse": sys.argv[1], "metastore": "jdbc", "uri": "jdbc:sqlite:names.db"}}))
 """
 
 PRINTED = """\
@@ -61,6 +62,7 @@ duckdb is not installed: pip install 'paimon-lakehouse[duckdb]'
 pyspark is not installed: pip install 'paimon-lakehouse[spark]'
 dagster is not installed: pip install 'paimon-lakehouse[dagster]'
 obstore is not installed: pip install 'paimon-lakehouse[s3]'
+sqlalchemy is not installed: pip install 'paimon-lakehouse[jdbc]'
 """
 
 

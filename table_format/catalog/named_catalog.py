@@ -30,6 +30,7 @@ from table_format.errors import (
 )
 from table_format.io.file_io import FileIO, ObjectStore
 from table_format.io.paths import TablePaths
+from table_format.io.table_lock import TableLock
 from table_format.io.table_store import TableStore
 from table_format.io.uncommitted_files import delete_uncommitted
 from table_format.metastore.schema.schema_arguments import checked_changes
@@ -80,6 +81,10 @@ class NamedCatalog(ABC):
     @abstractmethod
     def names(self) -> TableNames:
         """The list of databases and tables."""
+
+    def lock_of(self, identifier: Identifier) -> TableLock | None:  # noqa: ARG002 - a subclass reads it
+        """Return the lock under which snapshots of a table or a branch are published; ``None`` without locks."""
+        return None
 
     # --- databases --------------------------------------------------------------------------------------------------
 
@@ -283,7 +288,8 @@ class NamedCatalog(ABC):
         identity = read_identity(store)
         schema = schemas.latest()
         directory = (PATH_DIRECTORY.read(schema.options) or "").strip("/")
-        opened = replace(store, paths=replace(store.paths, data_directory=directory), identity=identity)
+        paths = replace(store.paths, data_directory=directory)
+        opened = replace(store, paths=paths, identity=identity, lock=self.lock_of(identifier))
         return Table(Identifier(identifier.database, identifier.table, identifier.branch), opened, schema)
 
     def _files_outside(self, root: str | None) -> Sequence[str]:

@@ -5,37 +5,18 @@ To add one here, write a module and add it to ``CATALOGS``. Programs call ``regi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
+from table_format.catalog.arguments import CatalogArguments
 from table_format.catalog.filesystem import FileSystemCatalog
+from table_format.catalog.jdbc.catalog import open_jdbc
 from table_format.catalog.protocol import Catalog
-from table_format.io.file_io import FileIO
+from table_format.options.jdbc import JdbcOptions
 from table_format.registry import Registry
-from table_format.runtime import Runtime
-from table_format.secrets import Secret
 
-
-@dataclass(frozen=True, slots=True, repr=False)
-class CatalogArguments:
-    """The arguments of a new catalog: the fields of ``NamedCatalog`` and the options of its kind.
-
-    ``own_options`` holds the parsed options of the class ``CatalogKind.options``; ``None`` if there is none.
-    """
-
-    warehouse: str
-    io: FileIO
-    runtime: Runtime
-    table_defaults: Mapping[str, str]
-    options: Mapping[str, str | Secret]
-    shows_options: bool
-    own_options: Any = None
-
-    @property
-    def common(self) -> tuple[str, FileIO, Runtime, Mapping[str, str], Mapping[str, str | Secret], bool]:
-        """The arguments of ``NamedCatalog``, in order."""
-        return (self.warehouse, self.io, self.runtime, self.table_defaults, self.options, self.shows_options)
+__all__ = ["CATALOGS", "CatalogArguments", "CatalogKind", "register_catalog"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +34,10 @@ class CatalogKind:
 
 CATALOGS: Final = Registry(
     "catalog",
-    (CatalogKind("filesystem", lambda arguments: FileSystemCatalog(*arguments.common)),),
+    (
+        CatalogKind("filesystem", lambda arguments: FileSystemCatalog(*arguments.common)),
+        CatalogKind("jdbc", open_jdbc, JdbcOptions),
+    ),
     name_of=lambda kind: kind.name,
 )
 

@@ -85,7 +85,9 @@ class Session:
             TableFormatError: the settings are wrong.
         """
         directory = self.local_warehouse
-        if directory is not None and not directory.is_dir():
+        # Another kind of catalog knows its databases without the directory, which its first table creates.
+        lists_directories = self.settings.get("metastore", "filesystem") == "filesystem"
+        if lists_directories and directory is not None and not directory.is_dir():
             message = f"warehouse '{self.warehouse}' does not exist; create it with: lakehouse -w {self.warehouse} init"
             raise click.ClickException(message)
         return self._opened

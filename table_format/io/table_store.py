@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from table_format.io.file_io import FileIO
 from table_format.io.paths import TablePaths
+from table_format.io.table_lock import TableLock
 from table_format.runtime import Runtime
 
 
@@ -14,10 +15,11 @@ class TableStore:
     """Everything that an operation needs besides the facts of the table. Can be sent to other processes.
 
     ``identity`` distinguishes the opened table from one created later at the same path (``metastore.identity``);
-    without it, this is not checked.
+    without it, this is not checked. Snapshots are published under ``lock``, if the catalog has locks.
     """
 
     io: FileIO
     paths: TablePaths
     runtime: Runtime = field(default_factory=Runtime)
     identity: str | None = None
+    lock: TableLock | None = None

@@ -13,9 +13,9 @@ from table_format.options.values import Parser, boolean, choice, duration, integ
 METASTORES_OF_PAIMON: Final = ("filesystem", "jdbc", "hive", "rest")
 METASTORE = Option(
     "metastore",
-    Parser("'filesystem', or the name of a registered catalog", lambda name: text(name).lower()),
+    Parser("'filesystem', 'jdbc', or the name of a registered catalog", lambda name: text(name).lower()),
     "filesystem",
-    "Catalog type: where databases and tables are listed. This version supports 'filesystem'.",
+    "Catalog type: where databases and tables are listed. This version supports 'filesystem' and 'jdbc'.",
 )
 WAREHOUSE = Option("warehouse", optional(text), None, "Root directory of all databases. Required.")
 CATALOG_TYPE = Option("type", choice("paimon"), "paimon", "Must be 'paimon'.")

@@ -10,6 +10,7 @@ from table_format.options.catalog import CatalogOptions
 from table_format.options.declare import AnyOption, Option, OptionPattern, declared_in
 from table_format.options.hints import HINTS
 from table_format.options.identity import PARTITION, PATH, PRIMARY_KEY
+from table_format.options.jdbc import JdbcOptions
 from table_format.options.preconditions import shown_needs
 from table_format.options.refused import REFUSED
 from table_format.options.registry import GROUPS
@@ -43,11 +44,13 @@ def options_markdown() -> str:
         _table(REFUSED),
     ]
     parts += ["## Catalog\n", _table(tuple(declared_in(CatalogOptions)))]
+    parts += ["### Catalogs in a relational database\n", _table(tuple(declared_in(JdbcOptions)))]
     parts += ["### Warehouses in S3\n", _table(tuple(declared_in(S3Options)))]
     parts += ["### Warehouses in Azure Blob Storage\n", _table(tuple(declared_in(AzureOptions)))]
     parts += [
         "### Not supported yet\n",
-        "These options are known. Only their default value is accepted.\n",
+        "These options are known. Only their default value is accepted. A catalog in a relational database "
+        "supports more of them; see above.\n",
         _table(CATALOG_REFUSED),
     ]
     return "\n".join(parts)

@@ -1,4 +1,4 @@
-"""Databases and tables of every catalog: of directories on disk and in memory, and of a dictionary of names."""
+"""Databases and tables of every catalog: of directories, of a dictionary of names, and of a relational database."""
 
 from __future__ import annotations
 
@@ -24,19 +24,22 @@ from table_format.io.memory import MemoryFileIO
 from table_format.model.schema_change import AddColumn, DropColumn, RemoveOption, SetOption
 from table_format.model.types import BigIntType, IntType
 from tests.support.dict_catalog import dict_warehouse
+from tests.support.jdbc_catalogs import jdbc_warehouse
 from tests.support.tables import Warehouse, disk_warehouse, keyed, memory_warehouse, rows_of
 
 SCHEMA = Schema.from_arrow(pa.schema([("a", pa.int64()), ("b", pa.string())]))
 
 
-@pytest.fixture(params=["disk", "memory", "dict"])
+@pytest.fixture(params=["disk", "memory", "dict", "jdbc"])
 def warehouse(request: pytest.FixtureRequest, tmp_path: Path) -> Warehouse:
     match request.param:
         case "disk":
             return disk_warehouse(tmp_path)
         case "memory":
             return memory_warehouse()
-    return dict_warehouse()
+        case "dict":
+            return dict_warehouse()
+    return jdbc_warehouse(tmp_path, lock_enabled="true")
 
 
 def test_databases_are_made_listed_and_dropped(warehouse: Warehouse) -> None:

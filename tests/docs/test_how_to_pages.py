@@ -11,7 +11,7 @@ import pytest
 from table_format import Schema, load_catalog
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGES = ["first-table", "schema-evolution", "time-travel", "changes", "migration", "backup"]
+PAGES = ["first-table", "schema-evolution", "time-travel", "changes", "migration", "backup", "catalogs"]
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -24,6 +24,8 @@ BUNDLES = {version: f"org.apache.paimon:paimon-bundle:{version}" for version in 
 S3_VERSION = VERSIONS[-1]
 S3 = f"org.apache.paimon:paimon-s3:{S3_VERSION}"
 """The real Paimon's access to S3, which brings its own Hadoop."""
+SQLITE_DRIVER = "org.xerial:sqlite-jdbc:3.46.1.3"
+POSTGRESQL_DRIVER = "org.postgresql:postgresql:42.7.4"
 SPARK_CONNECTOR = "org.apache.paimon:paimon-spark-3.5:0.9.0"
 SPARK = "pyspark==3.5.9"
 PYPAIMON = "pypaimon==2.1.0"
@@ -43,6 +45,8 @@ LIBRARIES = (
     "org.xerial.snappy:snappy-java:1.1.10.5",
     "org.lz4:lz4-java:1.8.0",
     "com.ververica:frocksdbjni:6.20.3-ververica-2.0",
+    SQLITE_DRIVER,
+    POSTGRESQL_DRIVER,
 )
 UNREACHABLE = 3
 DEFAULT_DIRECTORY = Path(__file__).parent.parent.parent / ".oracle"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,12 @@ class PaimonPeer(JsonProcess):
         self.version = version
         self.catalog_options = dict(catalog or {})
         super().__init__(f"the Java process of Paimon {version}", ["java", *options, *opens, "-cp", path, "PaimonPeer"])
+
+    def with_catalog(self, options: Mapping[str, str]) -> PaimonPeer:
+        """The same process with other options of catalogs. It keeps a catalog per warehouse, with its first options."""
+        other = copy(self)
+        other.catalog_options = dict(options)
+        return other
 
     def _call(self, operation: str, warehouse: Path | str, table: str, **request: Any) -> dict[str, Any]:
         return super()._call(operation, warehouse, table, catalog=self.catalog_options, **request)

@@ -2,7 +2,7 @@
 
 We create the file of a snapshot by a conditional write. The real Paimon (``RenamingSnapshotCommit``) looks whether the
 file exists, and then copies a temporary file to its name; S3 replaces what it finds there. It does so in every catalog
-whose snapshots are files, with or without a lock, which we do not take.
+whose snapshots are files. A lock of the catalog, if both take it, keeps the two apart: see test_jdbc_catalogs.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ def test_our_commit_goes_on_behind_a_snapshot_that_paimon_publishes_first(
 def test_a_snapshot_that_paimon_publishes_at_the_same_moment_replaces_ours(
     moto: S3Server, lake_on_moto: SharedLake
 ) -> None:
-    # This is why only one engine at a time may write. When this fails, Paimon has learned better: change the documents.
+    # This is why, without a lock, only one engine at a time may write. When this fails, Paimon has learned better:
+    # change the documents.
     make(lake_on_moto, {"bucket": "1", "write-only": "true"}, by_us=True)
     write(lake_on_moto, [(1, "a", 1)], by_us=True)
     with moto.failing(acting_before_snapshot(2, lambda: write(lake_on_moto, [(3, "ours", 3)], by_us=True))):

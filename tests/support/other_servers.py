@@ -43,7 +43,7 @@ def skip_without(program: str) -> None:
 @contextmanager
 def running_gateway(directory: Path) -> Iterator[S3Server]:
     """Run Versity S3 Gateway, which keeps the objects as files below a directory and checks signatures."""
-    port = _free_port()
+    port = free_port()
     command: list[str | Path] = [_DIRECTORY / GATEWAY_PROGRAM, "--quiet", "--port", f"127.0.0.1:{port}"]
     command += ["posix", directory]
     with _running(command, port, {"ROOT_ACCESS_KEY": KEY, "ROOT_SECRET_KEY": SECRET}):
@@ -73,7 +73,7 @@ class AzuriteServer:
 @contextmanager
 def running_azurite(directory: Path) -> Iterator[AzuriteServer]:
     """Run Azurite, the emulator of Azure Storage, for blobs."""
-    port = _free_port()
+    port = free_port()
     command = ["node", _DIRECTORY / AZURITE_PROGRAM, "--silent", "--skipApiVersionCheck", "--disableTelemetry"]
     command += ["--blobHost", "127.0.0.1", "--blobPort", str(port), "--location", directory]
     with _running(command, port, {"AZURITE_ACCOUNTS": f"{_ACCOUNT}:{_ACCOUNT_KEY}"}):
@@ -109,7 +109,8 @@ def _wait(process: subprocess.Popen[bytes], port: int) -> None:
     raise AssertionError(text)
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port of this machine that nobody listens on."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

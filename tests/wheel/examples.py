@@ -76,6 +76,18 @@ USES: Final[Mapping[str, tuple[Use, ...]]] = {
             "show(copied.scan().to_arrow().to_pylist())"
         ),
     ),
+    "jdbc": (
+        Use(
+            "import os, sqlalchemy, psycopg\n"
+            "own = {'metastore': 'jdbc', 'uri': f'jdbc:sqlite:names-{os.getpid()}.db'}\n"
+            "named = load_catalog({'warehouse': f'named-{os.getpid()}', **own})\n"
+            "named.create_database('shop')\n"
+            "from table_format import Schema\n"
+            "copied = named.create_table('shop.orders', Schema.from_arrow(table.arrow_schema))\n"
+            "copied.append(table.scan().to_arrow())\n"
+            "show(copied.scan().to_arrow().to_pylist())"
+        ),
+    ),
     "duckdb": (Use("show(table.scan().to_duckdb().select('id, state').arrow().read_all().to_pylist())"),),
     "dagster": (
         Use(

@@ -13,6 +13,8 @@ The publication is therefore recorded before 6, and its files are not deleted be
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from table_format.codecs.publishable import snapshot_bytes
@@ -198,11 +200,10 @@ class CommitLoop:
         if snapshot is None:
             files.discard(files.passing)
             return None
-        data = snapshot_bytes(snapshot, path=self._context.store.paths.snapshot(snapshot.id))
-        publication = self._publication(job, attempt.since, snapshot.id, attempt.give_up_ms).after(attempt.earlier)
-        files.are_requested = True
-        publications.begin(publication)
-        if not self._put(attempt, snapshot.id, data) or not self._confirm(attempt, snapshot):
+        with self._locked(attempt) as locked:
+            publication = self._publication(job, attempt.since, snapshot.id, locked.give_up_ms).after(attempt.earlier)
+            is_published = self._is_in_time(locked) and self._publish(locked, publication, snapshot, files)
+        if not is_published:
             publications.refused(job.key, attempt.earlier)
             files.discard(files.passing)
             return None
@@ -223,6 +224,28 @@ class CommitLoop:
             return None  # the base expired while it was read: other writers have committed
         # First fence: after this time, the next id may have been used and expired. Nothing was published.
         return None if c.store.runtime.clock.monotonic_ms() >= attempt.give_up_ms else snapshot
+
+    @contextmanager
+    def _locked(self, attempt: _Attempt) -> Iterator[_Attempt]:
+        """Hold the lock of the table, if it has one. The attempt must publish before another writer can take it."""
+        lock, clock = self._context.store.lock, self._context.store.runtime.clock
+        if lock is None:
+            yield attempt
+            return
+        with lock.held(clock) as end_ms:
+            yield replace(attempt, give_up_ms=min(attempt.give_up_ms, end_ms))
+
+    def _is_in_time(self, attempt: _Attempt) -> bool:
+        """Second fence: waiting for the lock may have taken too long."""
+        clock = self._context.store.runtime.clock
+        return self._context.store.lock is None or clock.monotonic_ms() < attempt.give_up_ms
+
+    def _publish(self, attempt: _Attempt, publication: Publication, snapshot: Snapshot, files: AttemptFiles) -> bool:
+        """Create the snapshot's file and confirm it; return ``False`` if another writer was faster."""
+        data = snapshot_bytes(snapshot, path=self._context.store.paths.snapshot(snapshot.id))
+        files.are_requested = True
+        self._publications.begin(publication)
+        return self._put(attempt, snapshot.id, data) and self._confirm(attempt, snapshot)
 
     def _put(self, attempt: _Attempt, snapshot_id: int, data: bytes) -> bool:
         """Create the snapshot's file; return ``False`` if another writer has created it."""

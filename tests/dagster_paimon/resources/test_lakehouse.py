@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import dagster as dg
+import pyarrow as pa
 import pytest
 from pydantic import ValidationError
 
 from dagster_paimon.resources.lakehouse import LakehouseCatalog, table_name
 from resources.landing import LandingZone
+from table_format import Schema
 from table_format.errors import InvalidIdentifier, TableNotFound
 
 
@@ -44,6 +46,23 @@ def test_a_secret_option_comes_from_the_environment_and_is_not_shown() -> None:
 def test_defaults_of_tables_become_catalog_options() -> None:
     options = LakehouseCatalog(warehouse="/w", table_defaults={"bucket": "4"}).catalog_options({})
     assert options == {"warehouse": "/w", "metastore": "filesystem", "table-default.bucket": "4"}
+
+
+def test_the_catalog_may_be_in_a_relational_database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHOP_PASSWORD", "hush-hush")
+    lakehouse = LakehouseCatalog(
+        warehouse=str(tmp_path / "warehouse"),
+        metastore="jdbc",
+        options={"uri": f"jdbc:sqlite:{tmp_path}/names.db", "jdbc.user": "me", "lock.enabled": "true"},
+        secret_options={"jdbc.password": "SHOP_PASSWORD"},
+    )
+    catalog = lakehouse.catalog()
+    catalog.create_database("shop")
+    rows = pa.table({"id": [1, 2]})
+    catalog.create_table("shop.orders", Schema.from_arrow(rows.schema))
+    lakehouse.table("shop.orders").append(rows)
+    assert lakehouse.table("shop.orders").scan().to_arrow() == rows
+    assert "hush-hush" not in repr((lakehouse, catalog))
 
 
 def test_a_missing_table_and_a_system_table_give_different_errors(tmp_path: Path) -> None:

@@ -1,0 +1,32 @@
+"""The arguments with which a catalog is opened."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from table_format.io.file_io import FileIO
+from table_format.runtime import Runtime
+from table_format.secrets import Secret
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class CatalogArguments:
+    """The arguments of a new catalog: the fields of ``NamedCatalog`` and the options of its kind.
+
+    ``own_options`` holds the parsed options of the class ``CatalogKind.options``; ``None`` if there is none.
+    """
+
+    warehouse: str
+    io: FileIO
+    runtime: Runtime
+    table_defaults: Mapping[str, str]
+    options: Mapping[str, str | Secret]
+    shows_options: bool
+    own_options: Any = None
+
+    @property
+    def common(self) -> tuple[str, FileIO, Runtime, Mapping[str, str], Mapping[str, str | Secret], bool]:
+        """The arguments of ``NamedCatalog``, in order."""
+        return (self.warehouse, self.io, self.runtime, self.table_defaults, self.options, self.shows_options)

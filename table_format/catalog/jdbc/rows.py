@@ -1,0 +1,139 @@
+"""The rows of one catalog in the tables of the database. All names are bound parameters.
+
+Each function runs in the transaction of the connection that it gets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sqlalchemy import ColumnElement, Connection, Table, and_, delete, insert, select, union, update
+from sqlalchemy.exc import IntegrityError
+
+from table_format.catalog.jdbc.tables import DATABASE_PROPERTIES, TABLE_PROPERTIES, TABLES
+from table_format.catalog.table_names import TableName
+from table_format.errors import AlreadyExistsError
+
+_OF_DATABASES: Final = (TABLES, DATABASE_PROPERTIES, TABLE_PROPERTIES)
+_OF_TABLES: Final = (TABLES, TABLE_PROPERTIES)
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogRows:
+    """The rows of the catalog with this key."""
+
+    catalog_key: str
+
+    def databases(self, connection: Connection) -> Sequence[str]:
+        """Return the databases that have a table or a property."""
+        found = (select(t.c.database_name).where(t.c.catalog_key == self.catalog_key) for t in _OF_DATABASES[:2])
+        return [name for (name,) in connection.execute(union(*found))]
+
+    def has_database(self, connection: Connection, database: str) -> bool:
+        """Return whether a database has a table or a property."""
+        return any(
+            connection.execute(select(t.c.database_name).where(self._in_database(t, database)).limit(1)).first()
+            for t in _OF_DATABASES[:2]
+        )
+
+    def delete_database(self, connection: Connection, database: str) -> tuple[int, int]:
+        """Delete all rows of a database. Return how many tables and properties it had."""
+        tables, properties, _ = (
+            connection.execute(delete(t).where(self._in_database(t, database))).rowcount for t in _OF_DATABASES
+        )
+        return tables, properties
+
+    def database_properties(self, connection: Connection, database: str) -> Mapping[str, str]:
+        """Return the properties of a database by key."""
+        t = DATABASE_PROPERTIES
+        found = connection.execute(select(t.c.property_key, t.c.property_value).where(self._in_database(t, database)))
+        return {row.property_key: row.property_value for row in found}
+
+    def insert_database(self, connection: Connection, database: str, properties: Mapping[str, str]) -> None:
+        """Add properties of a database, all or none.
+
+        Raises:
+            AlreadyExistsError: it has one of them.
+        """
+        names = {"catalog_key": self.catalog_key, "database_name": database}
+        rows = [{**names, "property_key": key, "property_value": value} for key, value in properties.items()]
+        _insert(connection, DATABASE_PROPERTIES, rows, f"database '{database}'")
+
+    def delete_database_properties(self, connection: Connection, database: str, keys: Collection[str]) -> None:
+        """Delete properties of a database."""
+        t = DATABASE_PROPERTIES
+        connection.execute(delete(t).where(self._in_database(t, database), t.c.property_key.in_(keys)))
+
+    def tables(self, connection: Connection, database: str) -> Sequence[str]:
+        """Return the names of the tables of a database."""
+        found = connection.execute(select(TABLES.c.table_name).where(self._in_database(TABLES, database)))
+        return [name for (name,) in found]
+
+    def has_table(self, connection: Connection, name: TableName) -> bool:
+        """Return whether a table is listed."""
+        return connection.execute(select(TABLES.c.table_name).where(self._of_table(TABLES, name))).first() is not None
+
+    def insert_table(self, connection: Connection, name: TableName) -> None:
+        """List a table.
+
+        Raises:
+            AlreadyExistsError: it is listed; the transaction has failed.
+        """
+        _insert(connection, TABLES, [self._columns(name)], f"table '{name}'")
+
+    def delete_table(self, connection: Connection, name: TableName) -> bool:
+        """Delete a table with its properties. Return whether it was listed."""
+        deleted, _ = (connection.execute(delete(t).where(self._of_table(t, name))).rowcount for t in _OF_TABLES)
+        return deleted > 0
+
+    def rename_table(self, connection: Connection, source: TableName, target: TableName) -> bool:
+        """Give a table and its properties another name. Return whether it was listed.
+
+        Raises:
+            AlreadyExistsError: the new name is listed; the transaction has failed.
+        """
+        # Properties under the new name are those of a table that another engine has dropped.
+        connection.execute(delete(TABLE_PROPERTIES).where(self._of_table(TABLE_PROPERTIES, target)))
+        try:
+            renamed, _ = (
+                connection.execute(update(t).where(self._of_table(t, source)).values(self._columns(target))).rowcount
+                for t in _OF_TABLES
+            )
+        except IntegrityError as error:
+            message = f"table '{target}' already exists"
+            raise AlreadyExistsError(message) from error
+        return renamed > 0
+
+    def table_properties(self, connection: Connection, name: TableName) -> Mapping[str, str]:
+        """Return the copies of the options of a table by key."""
+        t = TABLE_PROPERTIES
+        found = connection.execute(select(t.c.property_key, t.c.property_value).where(self._of_table(t, name)))
+        return {row.property_key: row.property_value for row in found}
+
+    def set_table_properties(self, connection: Connection, name: TableName, properties: Mapping[str, str]) -> None:
+        """Replace the copies of the options of a table."""
+        connection.execute(delete(TABLE_PROPERTIES).where(self._of_table(TABLE_PROPERTIES, name)))
+        names = self._columns(name)
+        rows = [{**names, "property_key": key, "property_value": value} for key, value in properties.items()]
+        _insert(connection, TABLE_PROPERTIES, rows, f"table '{name}'")
+
+    def _columns(self, name: TableName) -> dict[str, str]:
+        return {"catalog_key": self.catalog_key, "database_name": name.database, "table_name": name.table}
+
+    def _in_database(self, table: Table, database: str) -> ColumnElement[bool]:
+        return and_(table.c.catalog_key == self.catalog_key, table.c.database_name == database)
+
+    def _of_table(self, table: Table, name: TableName) -> ColumnElement[bool]:
+        return and_(self._in_database(table, name.database), table.c.table_name == name.table)
+
+
+def _insert(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]], what: str) -> None:
+    if not rows:
+        return
+    try:
+        connection.execute(insert(table), rows)
+    except IntegrityError as error:
+        message = f"{what} already exists"
+        raise AlreadyExistsError(message) from error

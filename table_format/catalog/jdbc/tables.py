@@ -1,0 +1,80 @@
+"""The tables of the catalog in the database: those of Java (``JdbcUtils``, ``JdbcDistributedLockDialect``).
+
+This module imports SQLAlchemy; only code that talks to a database imports it.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sqlalchemy import BigInteger, Column, MetaData, String, Table, func, inspect, text
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.types import TIMESTAMP
+
+from table_format.catalog.jdbc.database import Database
+from table_format.catalog.jdbc.table_properties import KEY_LENGTH, VALUE_LENGTH
+from table_format.errors import MetastoreUnavailable
+from table_format.options.jdbc import LOCK_KEY_MAX_LENGTH
+
+_NAMES: Final = MetaData()
+
+
+def _name(name: str) -> Column[str]:
+    return Column(name, String(KEY_LENGTH), nullable=False, primary_key=True)
+
+
+TABLES: Final = Table("paimon_tables", _NAMES, _name("catalog_key"), _name("database_name"), _name("table_name"))
+DATABASE_PROPERTIES: Final = Table(
+    "paimon_database_properties",
+    _NAMES,
+    _name("catalog_key"),
+    _name("database_name"),
+    _name("property_key"),
+    Column("property_value", String(VALUE_LENGTH)),
+)
+TABLE_PROPERTIES: Final = Table(
+    "paimon_table_properties",
+    _NAMES,
+    _name("catalog_key"),
+    _name("database_name"),
+    _name("table_name"),
+    _name("property_key"),
+    Column("property_value", String(VALUE_LENGTH)),
+)
+
+
+def _locks(id_length: int) -> Table:
+    return Table(
+        "paimon_distributed_locks",
+        MetaData(),
+        Column("lock_id", String(id_length), nullable=False, primary_key=True),
+        Column("acquired_at", TIMESTAMP, nullable=False, server_default=func.current_timestamp()),
+        Column("expire_time_seconds", BigInteger, nullable=False, server_default=text("0")),
+    )
+
+
+LOCKS: Final = _locks(LOCK_KEY_MAX_LENGTH.default)
+
+
+def create_tables(database: Database, *, lock_id_length: int | None) -> None:
+    """Create the tables that do not exist; that of the locks only with a length of its ids, in letters.
+
+    Raises:
+        MetastoreUnavailable: the database cannot be reached, or the user may not create tables.
+    """
+    wanted = [TABLES, DATABASE_PROPERTIES, TABLE_PROPERTIES]
+    if lock_id_length is not None:
+        wanted.append(_locks(lock_id_length))
+    for table in wanted:
+        try:
+            with database.transaction() as connection:
+                table.create(connection, checkfirst=True)
+        except MetastoreUnavailable as error:
+            # Another process may have created it at the same moment.
+            if not isinstance(error.__cause__, DBAPIError) or not _exists(database, table):
+                raise
+
+
+def _exists(database: Database, table: Table) -> bool:
+    with database.transaction() as connection:
+        return inspect(connection).has_table(table.name)
