@@ -369,6 +369,11 @@ def test_what_a_run_committed_is_taken_back_and_others_are_spared(items: Project
     assert table.latest_snapshot().id == 4  # type: ignore[union-attr]
 
 
+def test_a_rollback_to_a_snapshot_refuses_the_permission_that_only_a_rollback_of_a_run_needs(items: Project) -> None:
+    message = refusal(items, "rollback_table", table=TABLE, snapshot_id=2, including_others=True)
+    assert "including_others has no effect with snapshot_id" in message
+
+
 def test_a_rollback_to_before_a_run_leaves_tables_that_the_run_has_not_written_to(items: Project) -> None:
     a_keyed_table(items, "sales.users", commits=2)
     table = items.table("sales.users")
