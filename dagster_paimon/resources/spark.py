@@ -73,7 +73,9 @@ class SparkResource(Guarded):
         description="Spark Connect URL; mode connect. Pass a URL with a token as an EnvVar.",
     )
     driver_memory: str = Field(default="2g", description="Memory of the driver's JVM; modes local and master.")
-    ui: bool = Field(default=False, description="Serve the Spark UI on a free port, and log its address; modes local and master.")
+    ui: bool = Field(
+        default=False, description="Serve the Spark UI on a free port, and log its address; modes local and master."
+    )
     progress: bool = Field(default=True, description="Log the progress of Spark tasks every few seconds.")
     conf: dict[str, str] = Field(
         default_factory=dict,

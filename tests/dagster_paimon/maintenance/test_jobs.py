@@ -219,6 +219,7 @@ def test_jobs_that_delete_are_dry_runs_by_default(name: str) -> None:
     ("job", "config", "message"),
     [
         ("expire_table", {"retain_max": 1, "retain_min": 5}, "retain"),
+        ("expire_table", {"retain_max": 1}, "the table keeps at least 10; pass retain_min too"),
         ("expire_table", {"older_than_hours": -1}, "older_than_hours -1.0: expected 0 or more"),
         ("clean_table", {"older_than_hours": 0, "dry_run": False}, "younger files may belong to an active writer"),
         ("clean_table", {"older_than_hours": -1}, "expected 24 or more, or nobody_else_writes"),
