@@ -124,7 +124,7 @@ def test_the_option_that_an_overwrite_sets_is_refused_rather_than_replaced(lake:
     before = lake.rows()
     writer = lake.lake.write_to(frame(lake, ("a", 7, "z")), "s.t").option("dynamic-partition-overwrite", "true")
     for overwrite in (writer.overwrite, writer.overwrite_partitions):
-        with pytest.raises(InvalidOption, match="'dynamic-partition-overwrite' has no effect here"):
+        with pytest.raises(InvalidOption, match="'dynamic-partition-overwrite': has no effect here"):
             overwrite()
     assert lake.rows() == before
 
