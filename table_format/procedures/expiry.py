@@ -92,7 +92,12 @@ EXPIRE_CHANGELOGS: Final = Procedure(
         _RETAIN_MIN,
         _OLDER_THAN,
         _MAX_DELETES,
-        Argument("delete_all", FLAG, "Delete all of them, even if consumers have not read them.", default=False),
+        Argument(
+            "delete_all",
+            FLAG,
+            "Delete all of them, even if consumers have not read them; without other bounds.",
+            default=False,
+        ),
         _DRY_RUN,
     ),
     _expire_changelogs,

@@ -61,6 +61,12 @@ class RetentionOverrides:
             optional_whole_number(getattr(self, name), name, minimum=1)
         optional_whole_number(self.older_than_ms, "older_than_ms")
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the bounds that are set."""
+        names = ("retain_max", "retain_min", "older_than_ms", "limit")
+        return tuple(name for name in names if getattr(self, name) is not None)
+
     def over(
         self,
         *,

@@ -354,6 +354,11 @@ def test_nothing_can_be_kept_less_than_once(name: str) -> None:
         a_table().expire(**{name: 0})
 
 
+def test_a_negative_floor_is_refused() -> None:
+    with pytest.raises(InvalidInputError, match="retain_floor_ms: expected an integer from 0"):
+        a_table().expire(retain_floor_ms=-1)
+
+
 def test_a_table_without_snapshots_has_nothing_to_expire():
     assert a_table().expire().snapshot_ids == ()
 
