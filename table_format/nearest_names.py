@@ -22,9 +22,15 @@ def did_you_mean(name: str, names: Iterable[str], *, show: Callable[[str], str] 
 
 
 def nearest(name: str, names: Iterable[str], *, cutoff: float = 0.7) -> Sequence[str]:
-    """Return up to three similar names, the most similar first. ``cutoff`` is the least similarity, from 0 to 1.
+    """Return up to three similar names, the most similar first. Case does not count.
 
-    >>> nearest("order", ["items", "orders", "border"])
-    ['orders', 'border']
+    ``cutoff`` is the least similarity, from 0 to 1.
+
+    >>> nearest("order", ["items", "orders", "border"]), nearest("ID", ["v", "id"])
+    (['orders', 'border'], ['id'])
     """
-    return get_close_matches(name, list(names), n=_SHOWN, cutoff=cutoff)
+    alike: dict[str, list[str]] = {}
+    for candidate in names:
+        alike.setdefault(candidate.lower(), []).append(candidate)
+    close = get_close_matches(name.lower(), alike, n=_SHOWN, cutoff=cutoff)
+    return [candidate for lowered in close for candidate in alike[lowered]][:_SHOWN]

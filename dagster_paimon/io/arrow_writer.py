@@ -12,7 +12,7 @@ from dagster_paimon.io.frame_columns import FrameColumns, columns_of_arrow
 from dagster_paimon.io.frame_writer import PLAIN, Handling, Messages
 from table_format import TableSchema
 from table_format.engine import TableFacts, TableWrite, is_repeatable, reader_of
-from table_format.engine.support import ROW_KIND_COLUMN, nulls
+from table_format.engine.support import ROW_KIND_COLUMN, nulls, with_integers
 from table_format.errors import InvalidData
 from table_format.types import DataField, arrow_type
 
@@ -31,16 +31,18 @@ ArrowRows: TypeAlias = pa.Table | pa.RecordBatchReader | Restartable
 class ArrowWriter:
     """Writes Arrow-compatible frames in this process.
 
-    The types of a frame without rows may have no meaning, because pandas cannot know them (``is_empty``).
+    The types of pandas (``of_pandas``) may differ from those of the values: those of a frame without rows have no
+    meaning, and integers with a missing value are floating point.
     """
 
-    def __init__(self, frame: ArrowRows, *, is_empty: bool = False) -> None:
+    def __init__(self, frame: ArrowRows, *, of_pandas: bool = False) -> None:
         self._frame = frame
-        self._is_empty = is_empty
+        self._of_pandas = of_pandas
+        self._is_empty = of_pandas and isinstance(frame, pa.Table) and not frame.num_rows
 
     def columns(self, table: Sequence[DataField]) -> FrameColumns:
         """See ``FrameWriter``."""
-        return columns_of_arrow(self._frame.schema, table, fits=self._is_empty)
+        return columns_of_arrow(self._typed(table).schema, table, fits=self._is_empty)
 
     @property
     def is_repeatable(self) -> bool:
@@ -49,10 +51,15 @@ class ArrowWriter:
 
     def write(self, facts: TableFacts, *, replacing: bool, handling: Handling = PLAIN) -> Messages:
         """See ``FrameWriter``."""
-        frame = pa.table({}) if self._is_empty else self._frame
+        frame = pa.table({}) if self._is_empty else self._typed(facts.schema.fields)
         reader = frame.open() if isinstance(frame, Restartable) else reader_of(frame)
         writer = TableWrite(facts, replacing=replacing, shared=False)
         return writer.write(_with_missing(_handled(reader, handling), facts.schema))
+
+    def _typed(self, table: Sequence[DataField]) -> ArrowRows:
+        if self._of_pandas and isinstance(self._frame, pa.Table):
+            return with_integers(self._frame, table)
+        return self._frame
 
 
 def _handled(reader: pa.RecordBatchReader, handling: Handling) -> pa.RecordBatchReader:

@@ -27,8 +27,7 @@ def writer_of(frame: object, spark: SparkResource, log: Log) -> FrameWriter:
         return SparkWriter(frame, spark, log)
     rows = _as_arrow(frame)
     if rows is not None:
-        is_pandas = frame_type_of(type(frame)) is FrameType.pandas
-        return ArrowWriter(rows, is_empty=is_pandas and isinstance(rows, pa.Table) and not rows.num_rows)
+        return ArrowWriter(rows, of_pandas=frame_type_of(type(frame)) is FrameType.pandas)
     message = f"an asset stored as a table must return a {known_types()}; found {type(frame).__name__}"
     raise TypeError(message)
 

@@ -20,7 +20,10 @@ HOUR_MS: Final = 3_600_000
 class ExpireConfig(DeletingConfig):
     """The tables, and what to delete. Missing values come from the table options."""
 
-    retain_max: int | None = Field(default=None, description="Maximum number of snapshots to keep.")
+    retain_max: int | None = Field(
+        default=None,
+        description="Maximum number of snapshots to keep. If the minimum of the table is higher, set retain_min too.",
+    )
     retain_min: int | None = Field(default=None, description="Minimum number of snapshots to keep.")
     older_than_hours: float | None = Field(default=None, description="Only delete snapshots older than this.")
     limit: int | None = Field(default=None, description="Maximum number of snapshots to delete.")

@@ -89,6 +89,9 @@ def _check(table: Table, config: RollbackConfig) -> None:
         found = ", ".join(given) or "none"
         message = f"a rollback needs exactly one of {', '.join(targets)}; found {found}"
         raise InvalidInputError(message)
+    if config.including_others and config.before_run is None:
+        message = f"including_others has no effect with {given[0]}, which undoes all later commits; remove it"
+        raise InvalidInputError(message)
     plan = _plan(table, config)
     if plan.others and not config.including_others and not config.dry_run:
         ids = ", ".join(str(snapshot.id) for snapshot in plan.others)

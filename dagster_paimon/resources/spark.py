@@ -14,11 +14,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Final, cast
+from typing import TYPE_CHECKING, ClassVar, Final, Self, cast
 from urllib.parse import unquote
 
 import dagster as dg
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from dagster_paimon.resources.progress import Log, spark_progress
 from dagster_paimon.resources.secrets import (
@@ -44,6 +44,10 @@ _SAME_EVERYWHERE: Final = {
     "spark.sql.execution.arrow.pyspark.enabled": "true",
 }
 _QUICK_WORKERS: Final = {"spark.python.daemon.module": "table_format.spark.daemon"}
+_ADDRESSES: Final = {"local": "master", "master": "master", "connect": "remote"}
+"""The field with the address of Spark, by mode."""
+_OF_A_JVM: Final = ("master", "driver_memory", "ui")
+"""The fields that describe a JVM of this process; the mode ``connect`` has none."""
 
 
 class SparkMode(StrEnum):
@@ -69,7 +73,9 @@ class SparkResource(Guarded):
         description="Spark Connect URL; mode connect. Pass a URL with a token as an EnvVar.",
     )
     driver_memory: str = Field(default="2g", description="Memory of the driver's JVM; modes local and master.")
-    ui: bool = Field(default=False, description="Serve the Spark UI on a free port; its address is logged.")
+    ui: bool = Field(
+        default=False, description="Serve the Spark UI on a free port, and log its address; modes local and master."
+    )
     progress: bool = Field(default=True, description="Log the progress of Spark tasks every few seconds.")
     conf: dict[str, str] = Field(
         default_factory=dict,
@@ -79,6 +85,20 @@ class SparkResource(Guarded):
         default_factory=dict,
         description="Spark settings whose value is read from an environment variable: setting -> NAME of the variable.",
     )
+
+    @model_validator(mode="after")
+    def _refuse_fields_of_other_modes(self) -> Self:
+        """Refuse a field that has no effect in this mode."""
+        unused = _OF_A_JVM if self.mode is SparkMode.connect else ("remote",)
+        fields = type(self).model_fields
+        given = [name for name in unused if getattr(self, name) != fields[name].default]
+        if given:
+            message = (
+                f"{', '.join(given)}: no effect in mode {self.mode}, whose address is in {_ADDRESSES[self.mode]}; "
+                "remove the field, or set mode"
+            )
+            raise ValueError(message)
+        return self
 
     def session(self, log: Log | None = None) -> SparkSession:
         """Return the session, which is created on first use and shared by the whole process. If its JVM has died or

@@ -1,7 +1,8 @@
 """The position of a sensor in the snapshots of a table. It detects rollbacks.
 
 Ids are reused after a rollback and when a table is created again, so each is stored with the fingerprint of its
-snapshot. The trail has the last few: the newest one that still exists unchanged is where the history forked.
+snapshot. The trail has the last few: the newest one that still exists unchanged is where the history forked. If none
+does, the time of the last one tells a rollback beyond the trail from a new table: only then, older snapshots exist.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Final, Protocol, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 from dagster_paimon.reporting import consumed
 from dagster_paimon.reporting.metadata import snapshot_fingerprint
@@ -29,10 +30,11 @@ class Snapshots(consumed.Snapshots, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ReportedSnapshot:
-    """A snapshot that was reported."""
+    """A snapshot that was reported, with its time in epoch milliseconds; cursors of earlier versions have none."""
 
     id: int
     fingerprint: str
+    time_ms: int | None = None
 
 
 Trail: TypeAlias = tuple[ReportedSnapshot, ...]
@@ -54,7 +56,7 @@ class NewSnapshots:
     @property
     def trail(self) -> Trail:
         """The trail after these snapshots."""
-        seen = (ReportedSnapshot(s.id, snapshot_fingerprint(s)) for s in self.snapshots)
+        seen = (ReportedSnapshot(s.id, snapshot_fingerprint(s), s.time_millis) for s in self.snapshots)
         return (*self.kept, *seen)[-TRAIL_LENGTH:]
 
     def first(self, count: int) -> NewSnapshots:
@@ -73,7 +75,7 @@ def follow(trail: Trail, snapshots: Snapshots, *, limit: int) -> NewSnapshots:
         return NewSnapshots((), (), rolled_back_from=gone)
     kept = valid_part(trail, snapshots, earliest=earliest, latest=latest)
     rolled_back = len(kept) < len(trail)
-    after = kept[-1].id if kept else 0
+    after = kept[-1].id if kept else _last_until(trail, snapshots, earliest, latest)
     if rolled_back and after == latest:
         after -= 1
     first = max(after + 1, earliest)
@@ -104,6 +106,21 @@ def valid_part(trail: Trail, snapshots: Snapshots, *, earliest: int, latest: int
     return ()
 
 
+def _last_until(trail: Trail, snapshots: Snapshots, earliest: int, latest: int) -> int:
+    """Return the id of the last snapshot that is not newer than the trail; 0 if there is none.
+
+    The first newer snapshot ends the search, because everything after it was committed later.
+    """
+    time_ms = trail[-1].time_ms if trail else None
+    last = 0
+    if time_ms is not None:
+        for snapshot in _from(earliest, snapshots, latest):
+            if snapshot.time_millis > time_ms:
+                break
+            last = snapshot.id
+    return last
+
+
 def _from(first: int, snapshots: Snapshots, latest: int) -> Iterator[Snapshot]:
     for snapshot_id in range(first, latest + 1):
         snapshot = snapshots.find(snapshot_id)
@@ -114,13 +131,17 @@ def _from(first: int, snapshots: Snapshots, latest: int) -> Iterator[Snapshot]:
 def encode_cursor(trails: Mapping[str, Trail]) -> str:
     """Encode trails as the text that Dagster stores.
 
-    >>> text = encode_cursor({"ext.clicks": (ReportedSnapshot(3, "a"), ReportedSnapshot(4, "b"))})
+    >>> text = encode_cursor({"ext.clicks": (ReportedSnapshot(3, "a"), ReportedSnapshot(4, "b", 1000))})
     >>> text
-    '{"ext.clicks": [[3, "a"], [4, "b"]]}'
+    '{"ext.clicks": [[3, "a"], [4, "b", 1000]]}'
     >>> decode_cursor(text)["ext.clicks"][-1]
-    ReportedSnapshot(id=4, fingerprint='b')
+    ReportedSnapshot(id=4, fingerprint='b', time_ms=1000)
     """
-    return json.dumps({table: [[seen.id, seen.fingerprint] for seen in trail] for table, trail in trails.items()})
+    return json.dumps({table: [_encoded(seen) for seen in trail] for table, trail in trails.items()})
+
+
+def _encoded(seen: ReportedSnapshot) -> list[object]:
+    return [seen.id, seen.fingerprint, *(() if seen.time_ms is None else (seen.time_ms,))]
 
 
 def decode_cursor(text: str | None) -> dict[str, Trail]:
@@ -130,8 +151,10 @@ def decode_cursor(text: str | None) -> dict[str, Trail]:
         InvalidInputError: the cursor cannot be decoded.
     """
     with reading_cursor():
-        stored: dict[str, list[tuple[int, str]]] = json.loads(text) if text else {}
+        stored: dict[str, list[list[Any]]] = json.loads(text) if text else {}
         return {
-            table: tuple(ReportedSnapshot(int(number), str(fingerprint)) for number, fingerprint in trail)
+            table: tuple(
+                ReportedSnapshot(int(number), str(fingerprint), *map(int, time)) for number, fingerprint, *time in trail
+            )
             for table, trail in stored.items()
         }

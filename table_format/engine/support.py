@@ -25,6 +25,7 @@ from table_format.options.stream import ChangelogProducer
 from table_format.options.values import duration
 from table_format.table.rows.casts import cast_column
 from table_format.table.rows.partition_values import partition_spec
+from table_format.table.rows.whole_floats import with_integers
 
 __all__ = [
     "DEFAULT_PARTITION_NAME",
@@ -48,4 +49,5 @@ __all__ = [
     "schema",
     "stored_key",
     "values_of",
+    "with_integers",
 ]

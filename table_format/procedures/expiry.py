@@ -12,7 +12,10 @@ from table_format.procedures.declare import TABLE, Call, Procedure, Row
 
 _DRY_RUN: Final = Argument("dry_run", FLAG, "Only report what would be deleted.", default=False)
 _RETAIN_MAX: Final = Argument(
-    "retain_max", COUNT, "Maximum number to keep; the excess is deleted, regardless of its age."
+    "retain_max",
+    COUNT,
+    "Maximum number to keep; the excess is deleted, regardless of its age. If the minimum of the table is higher, pass "
+    "retain_min too.",
 )
 _RETAIN_MIN: Final = Argument("retain_min", COUNT, "Minimum number to keep.")
 _OLDER_THAN: Final = Argument("older_than", INSTANT, "Delete only what is older than this time.")
@@ -89,7 +92,12 @@ EXPIRE_CHANGELOGS: Final = Procedure(
         _RETAIN_MIN,
         _OLDER_THAN,
         _MAX_DELETES,
-        Argument("delete_all", FLAG, "Delete all of them, even if consumers have not read them.", default=False),
+        Argument(
+            "delete_all",
+            FLAG,
+            "Delete all of them, even if consumers have not read them; without other bounds.",
+            default=False,
+        ),
         _DRY_RUN,
     ),
     _expire_changelogs,

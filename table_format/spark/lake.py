@@ -143,10 +143,11 @@ class Lake:
 
         The DataFrame, and DataFrames derived from it, are planned when their rows are needed. Planning uses the columns
         that the query needs and its conditions, both ``filter`` and later ones, to prune partitions, buckets and files
-        before Spark sees them. ``options`` are dynamic options such as ``**{"scan.snapshot-id": "3"}``. With ``limit``,
-        only files that may contain one of these rows are read: the first rows by ``order_by``, or any rows; see
-        ``Table.scan``. These files are selected immediately. You can also read system tables such as ``db.t$files`` or
-        ``sys.tables``.
+        before Spark sees them. ``columns``, ``filter`` and ``order_by`` are those of ``Table.scan``, so their names
+        have the case of the table; later operations follow the session. ``options`` are dynamic options such as
+        ``**{"scan.snapshot-id": "3"}``. With ``limit``, only files that may contain one of these rows are read: the
+        first rows by ``order_by``, or any rows; see ``Table.scan``. These files are selected immediately. You can also
+        read system tables such as ``db.t$files`` or ``sys.tables``.
 
         Raises:
             NotFoundError: the table, a column, or the snapshot or tag named by the options does not exist.

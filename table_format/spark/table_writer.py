@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
 from table_format.catalog.protocol import Catalog
-from table_format.errors import InvalidInputError
+from table_format.errors import InvalidInputError, InvalidOption
 from table_format.model.condition import Condition
 from table_format.model.schema import Schema
 from table_format.model.types import DataField
@@ -114,6 +114,11 @@ class TableWriter:
 
     def _overwrite(self, *, dynamic: bool, condition: str | Column | Condition | None = None) -> None:
         self._check_existing()
+        if DYNAMIC_PARTITION_OVERWRITE.key in self.options:
+            message = (
+                "has no effect here: overwrite_partitions replaces the partitions of the rows, and overwrite those "
+            )
+            raise InvalidOption(DYNAMIC_PARTITION_OVERWRITE.key, f"{message}of its condition; leave the option out")
         options = {**self.options, DYNAMIC_PARTITION_OVERWRITE.key: str(dynamic).lower()}
         self.lake.write(self.frame, self.name, "overwrite", where=condition, options=options)
 

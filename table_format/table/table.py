@@ -304,13 +304,21 @@ primary key: id, day; partitioned by: day; dynamic options: scan.snapshot-id=1)
             CommitOutcomeUnknown: the commit may have succeeded; repeat it with the same user and identifier.
         """
         CommitArguments.of(identifier, watermark, properties)
-        commit = self.new_commit(commit_user)
+        facts = self.current_facts
+        commit = BatchCommit(facts, commit_user)
         if identifier is not None and commit.is_committed(identifier):
             return ()
+        just_read = [facts]
+
+        def write() -> Messages:
+            # The first attempt begins with the schema that was just read. The commit checks it again in any case.
+            now = just_read.pop() if just_read else self.current_facts
+            return TableWrite(now, shared=False, commit_user=commit.commit_user).write(data)
+
         return write_and_commit(
             self.store,
             commit,
-            write=lambda: self.new_write(commit.commit_user).write(data),
+            write=write,
             publish=lambda messages: commit.commit(
                 messages, identifier=identifier, watermark=watermark, properties=properties
             ),

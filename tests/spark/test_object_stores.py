@@ -11,6 +11,7 @@ import pytest
 
 from table_format.secrets import Secret
 from table_format.spark import Lake, paimon
+from table_format.spark.write.frames import explain_write
 from tests.queries.sessions import settings_of
 from tests.spark import test_secrets
 from tests.spark.lakes import rows_of
@@ -73,6 +74,18 @@ def test_rows_are_written_merged_changed_and_compacted(remote: Lake, bucket: str
     table = remote.catalog.load_table("s.t")
     assert sorted(table.scan().to_arrow().to_pylist(), key=str) == [{"id": i, "v": v} for i, v in expected]
     assert table.verify(depth="rows").is_healthy
+
+
+def test_rows_are_exchanged_through_files_in_the_store_if_the_option_says_so(remote: Lake) -> None:
+    keyed(remote)
+    table = remote.catalog.load_table("s.t")
+    rows = remote.spark.range(400, numPartitions=2).selectExpr("id", "'far' AS v")
+    storage = {"spark.write.exchange": "storage"}
+    explained = explain_write(rows, table.copy(storage).facts, parallelism=2)
+    assert "exchange: storage, 2 writing tasks" in explained
+    remote.write(rows, "s.t", parallelism=2, options=storage)
+    assert remote.table("s.t").where("v = 'far'").count() == 400
+    assert table.store.io.list(table.store.paths.exchange_directory) == []
 
 
 def test_an_append_table_with_deletion_vectors_is_sorted_and_copied(remote: Lake) -> None:

@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import functions as F
 
 from table_format import col
-from table_format.errors import AlreadyExistsError, InvalidInputError, TableNotFound, UnsupportedFeature
+from table_format.errors import AlreadyExistsError, InvalidInputError, InvalidOption, TableNotFound, UnsupportedFeature
 from tests.spark.lakes import TestLake, rows_of
 
 pytestmark = pytest.mark.spark
@@ -117,6 +117,16 @@ def test_a_condition_on_other_columns_replaces_nothing(lake: TestLake) -> None:
         overwritten(lake, col("v") == "x", ("a", 9, "y"))
     with pytest.raises(InvalidInputError, match="where= requires mode='overwrite'"):
         lake.lake.write(frame(lake), "s.t", where="dt = 'a'")
+
+
+def test_the_option_that_an_overwrite_sets_is_refused_rather_than_replaced(lake: TestLake) -> None:
+    overwritten(lake, "dt = 'b'", ("b", 9, "y"))
+    before = lake.rows()
+    writer = lake.lake.write_to(frame(lake, ("a", 7, "z")), "s.t").option("dynamic-partition-overwrite", "true")
+    for overwrite in (writer.overwrite, writer.overwrite_partitions):
+        with pytest.raises(InvalidOption, match="'dynamic-partition-overwrite': has no effect here"):
+            overwrite()
+    assert lake.rows() == before
 
 
 def test_rows_outside_of_the_condition_are_refused_and_leave_no_files(lake: TestLake) -> None:

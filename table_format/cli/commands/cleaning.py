@@ -14,7 +14,12 @@ from table_format.counted import counted
 
 @click.command()
 @table_argument
-@click.option("--retain-max", metavar="N", type=int, help="Keep at most this many snapshots.")
+@click.option(
+    "--retain-max",
+    metavar="N",
+    type=int,
+    help="Keep at most this many snapshots. Add --retain-min if the minimum of the table is higher.",
+)
 @click.option("--retain-min", metavar="N", type=int, help="Keep at least this many snapshots.")
 @click.option(
     "--older-than",

@@ -56,6 +56,9 @@ def create(
     if file is None and not columns:
         message = "a table needs columns: give --column NAME:TYPE, or --from FILE."
         raise click.UsageError(message)
+    if file is None and format is not None:
+        message = "--format requires --from."
+        raise click.UsageError(message)
     of_file = pa.schema([]) if file is None else columns_of_file(file, InputFormat.of(format, file))
     schema = _with_columns(_without_empty(of_file, columns, file), columns)
     schema = replace(

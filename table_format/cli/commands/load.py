@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from table_format import Table
 from table_format.cli.arguments import Pair, table_argument
-from table_format.cli.input import INPUT_FORMATS, Rows, read_files
+from table_format.cli.input import INPUT_FORMATS, InputFormat, Rows, read_files
 from table_format.cli.progress import progress_bar
 from table_format.cli.session import Session
 from table_format.counted import counted
@@ -26,7 +26,7 @@ ROW_KIND: Final = "_row_kind"
 @click.option(
     "--format", "-f", type=click.Choice(INPUT_FORMATS), help="Format of the files; by default from their extensions."
 )
-@click.option("--delimiter", metavar="CHAR", default=",", help="Separator of CSV fields; by default a comma.")
+@click.option("--delimiter", metavar="CHAR", help="Separator of CSV fields; by default a comma.")
 @click.option(
     "--row-kinds",
     metavar="COLUMN",
@@ -46,7 +46,7 @@ def load(
     files: Sequence[Path],
     *,
     format: str | None,
-    delimiter: str,
+    delimiter: str | None,
     row_kinds: str,
     overwrite: bool,
     partition: str | None,
@@ -65,12 +65,11 @@ def load(
         message = "--identifier requires --commit-user."
         raise click.UsageError(message)
     opened = session.data_table(table)
-    if len(delimiter) != 1:
-        message = f"--delimiter: expected one character, found {delimiter!r}."
-        raise click.UsageError(message)
+    if delimiter is not None:
+        _check_delimiter(delimiter, format, files)
     loaded = _Counted()
     with progress_bar(f"loading {table}", "rows") as progress:
-        rows = read_files(files, format, _wanted(opened, row_kinds), delimiter=delimiter, progress=progress)
+        rows = read_files(files, format, _wanted(opened, row_kinds), delimiter=delimiter or ",", progress=progress)
         reader = loaded.reader(_with_row_kinds(rows, row_kinds))
         if overwrite:
             spec = None if partition is None else dict(Pair().convert(p, None, None) for p in partition.split(","))
@@ -82,6 +81,15 @@ def load(
         return
     snapshot = f"snapshot {made[-1].id}" if made else "no snapshot: there was nothing to change"
     click.echo(f"Loaded {counted(loaded.rows, 'row', thousands=True)} into {opened.identifier}: {snapshot}.")
+
+
+def _check_delimiter(delimiter: str, format: str | None, files: Sequence[Path]) -> None:
+    if len(delimiter) != 1:
+        message = f"--delimiter: expected one character, found {delimiter!r}."
+        raise click.UsageError(message)
+    if all(InputFormat.of(format, file) is not InputFormat.CSV for file in files):
+        message = "--delimiter is for CSV, and none of the files is CSV; remove it."
+        raise click.UsageError(message)
 
 
 class _Counted:

@@ -33,6 +33,7 @@ def rollback(
     planned = opened.plan_rollback_to_timestamp(at or 0) if target is None else opened.plan_rollback(target)
     click.echo(str(planned))
     if may_delete(f"Roll {table} back to snapshot {planned.target.id}?", dry_run=dry_run, yes=yes):
-        # Exactly the snapshot that was shown, even if there are new commits.
-        report = opened.rollback_to(planned.target.id)
+        # Exactly the snapshot that was shown, even if there are new commits. A tag may keep one of an earlier history,
+        # whose id another snapshot has now.
+        report = opened.rollback_to(planned.target.id if tag is None else tag)
         click.echo(f"Snapshot {report.snapshot.id} is the latest of {table} again.")

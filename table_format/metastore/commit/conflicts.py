@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from table_format.counted import counted
 from table_format.errors import BucketCountChanged, ConflictError, FileConflict, LsmConflict
 from table_format.lsm.keys import KeyRangeOf
 from table_format.metastore.manifest.partitions import Partitions
@@ -79,7 +80,7 @@ def find_bucket_change(
             return BucketCountChanged(
                 f"Total buckets of {shown} changed from {before} to {entry.total_buckets} without overwrite. Give up "
                 f"committing. Try to write {shown} with a new bucket num {entry.total_buckets}, but the previous "
-                f"bucket num is {before}: overwrite it to give it {entry.total_buckets} buckets"
+                f"bucket num is {before}: overwrite it to give it {counted(entry.total_buckets, 'bucket')}"
             )
     return None
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from table_format.errors import InvalidInputError
 from table_format.io.table_store import TableStore
 from table_format.metastore.expiry.expirable import ExpirableChangelogs
 from table_format.metastore.expiry.expire import expire
@@ -47,14 +48,18 @@ def expire_changelogs(
     """Delete the oldest long-lived changelogs that the options allow. Arguments override the table options.
 
     Commits are counted from the latest snapshot. As in the reference, the last changelog stays. ``everything`` deletes
-    all of them, regardless of options and consumers.
+    all of them, regardless of options and consumers, so it takes no bounds.
 
     Raises:
+        InvalidInputError: ``everything`` is given with a bound.
         InvalidOption: the bounds contradict each other.
         CorruptionError: the files that must stay cannot be determined; nothing was deleted.
         OSError: the store failed; the next expiry deletes the remaining files.
     """
     given = RetentionOverrides(retain_min=retain_min, retain_max=retain_max, older_than_ms=older_than_ms, limit=limit)
+    if everything and given.names:
+        message = f"{', '.join(given.names)}: no effect if all changelogs are deleted; leave it out"
+        raise InvalidInputError(message)
     rules = _rules(options, given, store.runtime.clock.now_ms())
     what = ExpirableChangelogs(TableHistory(store, options, snapshots, manifests), everything=everything)
     return expire(what, rules, ChangelogExpiryReport, dry_run=dry_run)

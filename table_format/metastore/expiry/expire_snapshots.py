@@ -74,7 +74,7 @@ def expire_snapshots(
         OSError: the store failed; the next expiry deletes the remaining files.
     """
     now_ms = store.runtime.clock.now_ms()
-    floor_ms = optional_whole_number(retain_floor_ms, "retain_floor_ms")
+    floor_ms = optional_whole_number(retain_floor_ms, "retain_floor_ms", minimum=0)
     given = RetentionOverrides(retain_min=retain_min, retain_max=retain_max, older_than_ms=older_than_ms, limit=limit)
     rules = _rules(options, given, floor_ms, now_ms)
     what = ExpirableSnapshots(TableHistory(store, options, snapshots, manifests))

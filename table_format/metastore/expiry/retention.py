@@ -57,8 +57,15 @@ class RetentionOverrides:
     limit: int | None = None
 
     def __post_init__(self) -> None:
-        for name in ("retain_min", "retain_max", "older_than_ms", "limit"):
-            optional_whole_number(getattr(self, name), name)
+        for name in ("retain_min", "retain_max", "limit"):
+            optional_whole_number(getattr(self, name), name, minimum=1)
+        optional_whole_number(self.older_than_ms, "older_than_ms")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the bounds that are set."""
+        names = ("retain_max", "retain_min", "older_than_ms", "limit")
+        return tuple(name for name in names if getattr(self, name) is not None)
 
     def over(
         self,
@@ -73,8 +80,21 @@ class RetentionOverrides:
         """Return the rules of the options, overridden by these bounds.
 
         Raises:
-            InvalidOption: the bounds contradict each other.
+            InvalidOption: the bounds contradict each other. As in the reference, a maximum does not lower the minimum
+                of the table.
         """
+        if self.retain_max is not None and self.retain_min is None and self.retain_max < retain_min:
+            message = (
+                f"retain_max is {self.retain_max}, but the table keeps at least {retain_min}; "
+                f"pass retain_min too, at most {self.retain_max}"
+            )
+            raise InvalidOption(option, message)
+        if self.retain_min is not None and self.retain_max is None and self.retain_min > retain_max:
+            message = (
+                f"retain_min is {self.retain_min}, but the table keeps at most {retain_max}; "
+                f"pass retain_max too, at least {self.retain_min}"
+            )
+            raise InvalidOption(option, message)
         return Retention(
             retain_min=_first(self.retain_min, retain_min),
             retain_max=_first(self.retain_max, retain_max),

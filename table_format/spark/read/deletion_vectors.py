@@ -175,7 +175,13 @@ def places_for(keys: Sequence[int]) -> int:
     """
     least = (len(keys) - 1).bit_length()
     powers = (1 << bits for bits in range(least, least + _MAX_SPARE_BITS))
-    return next(n for n in chain(powers, count(len(keys))) if len({key % n for key in keys}) == len(keys))
+    # For hundreds of keys, thousands of numbers are tried.
+    numbers = np.array(keys, np.int64)
+    return next(n for n in chain(powers, count(len(keys))) if _are_apart(np.sort(numbers % n)))
+
+
+def _are_apart(ascending: npt.NDArray[np.int64]) -> bool:
+    return bool((ascending[1:] != ascending[:-1]).all())
 
 
 def _is_kept(words: str, place: str, key: str, position: str) -> str:

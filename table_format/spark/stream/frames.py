@@ -9,6 +9,7 @@ from pyspark.sql.types import StructType
 
 from table_format.errors import InvalidInputError, TableReplaced, UnsupportedFeature
 from table_format.metastore.schema.table_identity import require_same_table
+from table_format.model.arguments import name_or_names
 from table_format.model.identifier import branch_suffix
 from table_format.spark.stream.commit_users import CHECKPOINT, user_of
 from table_format.spark.stream.shown import with_row_kind
@@ -38,11 +39,12 @@ def streaming_frame(spark: SparkSession, table: Table, columns: Sequence[str] | 
         ColumnNotFound: a column does not exist.
     """
     facts = table.facts
+    columns = None if columns is None else name_or_names(columns, "columns")
     if columns is not None and not columns:
         message = f"a stream of {facts.name}: columns=[] is not supported; name at least one column"
         raise InvalidInputError(message)
     if columns is not None and facts.options.spark_stream.read_changelog:
-        columns = [name for name in columns if name != ROW_KIND.name]
+        columns = tuple(name for name in columns if name != ROW_KIND.name)
     fields = facts.schema.fields if columns is None else facts.schema.select(columns)
     shown: StructType = with_row_kind(facts, spark_schema(fields))
     reader = spark.readStream.format("paimon").schema(shown).options(**table.dynamic_options)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final, Protocol, TypeAlias
 
 import pyarrow as pa
 
 from table_format.errors import InvalidData
 from table_format.limits import MIB
+from table_format.model.types import DataField
+from table_format.table.rows.whole_floats import with_integers
 
 MAX_INPUT_ROWS: Final = 262_144
 MAX_INPUT_BYTES: Final = 256 * MIB
@@ -25,8 +27,8 @@ class ArrowStream(Protocol):
 Rows: TypeAlias = pa.Table | pa.RecordBatch | pa.RecordBatchReader | ArrowStream
 
 
-def reader_of(data: Rows) -> pa.RecordBatchReader:
-    """The rows as one stream.
+def reader_of(data: Rows, columns: Sequence[DataField] = ()) -> pa.RecordBatchReader:
+    """The rows as one stream. ``columns`` are those of the table that gets them: see ``with_integers``.
 
     Raises:
         InvalidData: the value is not a table.
@@ -39,10 +41,11 @@ def reader_of(data: Rows) -> pa.RecordBatchReader:
         return data.to_reader()
     if type(data).__module__.partition(".")[0] == "pandas" and type(data).__name__ == "DataFrame":
         try:
-            return pa.Table.from_pandas(data, preserve_index=False).to_reader()
+            table = pa.Table.from_pandas(data, preserve_index=False)
         except (pa.ArrowException, UnicodeEncodeError, OverflowError, TypeError, ValueError) as error:
             message = f"a column of the DataFrame holds values without a common Arrow type: {error}"
             raise InvalidData(message) from error
+        return with_integers(table, columns).to_reader()
     if hasattr(data, "__arrow_c_stream__"):
         return pa.RecordBatchReader.from_stream(data)
     message = (

@@ -68,7 +68,7 @@ def rows_of_partition(data: Rows, schema: TableSchema, partition: Mapping[str, o
         InvalidInputError, InvalidData: as for ``partition_spec``.
     """
     given = _as_mapping(partition)
-    reader = reader_of(data)
+    reader = reader_of(data, schema.fields)
     constants = {
         name: _array_of(_partition_field(schema, name), value)[0]
         for name, value in given.items()

@@ -24,6 +24,7 @@ from table_format.model.commit import CommitMessage, Committable
 from table_format.model.data_file import DataFileMeta
 from table_format.model.manifest import IndexFileMeta, ManifestEntry
 from table_format.model.snapshot import BATCH_COMMIT_IDENTIFIER, Snapshot
+from table_format.options.bucket import POSTPONED
 from table_format.options.declare import Operation
 from table_format.table.facts import TableFacts
 from table_format.table.rows.partition_values import partition_filter
@@ -224,7 +225,9 @@ def _live(
     partitions: Sequence[Mapping[str, object]] | None,
     buckets: Sequence[int] | None,
 ) -> Sequence[ManifestEntry]:
-    numbers = None if buckets is None else arguments.whole_numbers(buckets, "buckets")
+    # Postponed rows are in a bucket with a negative number.
+    least = POSTPONED if facts.options.bucket.count == POSTPONED else 0
+    numbers = None if buckets is None else arguments.whole_numbers(buckets, "buckets", minimum=least)
     wanted = replace(
         partition_filter(facts.schema, facts.partitions, partitions),
         buckets=None if numbers is None else frozenset(numbers),

@@ -23,6 +23,9 @@ def mark_partitions_done(
     facts = table.current_facts
     _require_success_file(facts)
     wanted = [_key(facts, partition) for partition in mappings(partitions, "partitions")]
+    if not wanted:
+        message = f"{facts.name}: partitions is empty; name the partitions to mark as done"
+        raise InvalidInputError(message)
     if not allow_empty:
         _require_rows(facts, wanted)
     return tuple(_mark(facts, facts.partitions.text(key)) for key in wanted)

@@ -264,7 +264,7 @@ class UpkeepMethods(HasFacts, Protocol):
     ) -> ChangelogExpiryReport:
         """Delete old long-lived changelogs and the files that only they need, by the table options or the arguments.
 
-        ``everything`` deletes all of them, even if consumers have not read them.
+        ``everything`` deletes all of them, even if consumers have not read them. It takes no bounds.
 
         >>> table.expire_changelogs(everything=True, dry_run=True).changelog_ids
         ()

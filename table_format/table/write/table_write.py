@@ -100,7 +100,7 @@ class TableWrite:
         """
         try:
             with self._facts.blaming_old_columns():
-                reader = reader_of(data)
+                reader = reader_of(data, self._facts.schema.fields)
                 given = self._placement.given_column
                 self._rules.check_columns([name for name in reader.schema.names if name != given])
                 return self._written(self._checked(reader))

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from table_format import Table
 from table_format.cli import asking
+from table_format.codecs.tag_json import encode_tag
+from table_format.model.tag import Tag
 from tests.cli.conftest import Shell
 
 
@@ -106,6 +109,18 @@ def test_rollback_to_a_tag_or_a_time(shell: Shell, orders: Callable[..., Table])
     shell("rollback", "shop.orders", "--tag", "v1", "--yes")
     assert len(shell.table("shop.orders").snapshots()) == 1
     assert "one of --snapshot, --tag and --at" in shell.error("rollback", "shop.orders", "--yes", code=2)
+
+
+def test_a_rollback_to_a_tag_restores_its_snapshot_although_another_one_has_the_same_id(
+    shell: Shell, orders: Callable[..., Table]
+) -> None:
+    table = orders(1, 1, 1)
+    # Paimon's fast-forward leaves such a tag of the replaced history.
+    old = Tag(replace(table.snapshots()[0], id=2))
+    table.store.io.create(table.store.paths.tag("old"), encode_tag(old))
+    shell("rollback", "shop.orders", "--tag", "old", "--yes")
+    assert [snapshot.id for snapshot in shell.table("shop.orders").snapshots()] == [1, 2]
+    assert shell.table("shop.orders").scan().count() == 1
 
 
 def test_commands_that_delete_ask_for_confirmation(

@@ -68,6 +68,7 @@ def test_a_column_without_values_needs_a_type(shell: Shell, tmp_path: Path) -> N
         (["--column", "id:INT", "--primary-key", "key"], 1, "key"),
         (["--from", "nowhere.csv"], 1, "nowhere.csv: No such file or directory"),
         (["--from", "a.xyz"], 2, "a.xyz"),
+        (["--column", "id:INT", "--format", "csv"], 2, "--format requires --from"),
     ],
 )
 def test_invalid_definitions_of_a_table_are_refused(shell: Shell, arguments: list[str], code: int, said: str) -> None:
@@ -184,6 +185,7 @@ def test_rows_are_read_from_a_named_pipe(shell: Shell, orders: Callable[..., Tab
         (["--format", "csv", "--partition", "dt=a"], CSV, 2, "requires --overwrite"),
         (["--format", "csv", "--identifier", "1"], CSV, 2, "requires --commit-user"),
         (["--format", "csv", "--delimiter", "::"], CSV, 2, "one character"),
+        (["--format", "jsonl", "--delimiter", ";"], '{"id": 1}', 2, "--delimiter is for CSV"),
     ],
 )
 def test_invalid_input_is_refused(

@@ -45,6 +45,12 @@ def test_order_by_excludes_full_and_bucket(shell: Shell, orders: Callable[..., T
 EXPIRY = ["expire", "shop.orders", "--retain-max", "1", "--retain-min", "1", "--retain-floor", "0s"]
 
 
+def test_a_maximum_below_the_minimum_of_the_table_needs_a_minimum(shell: Shell, orders: Callable[..., Table]) -> None:
+    orders(1)
+    message = shell.error("expire", "shop.orders", "--retain-max", "1")
+    assert "retain_max is 1, but the table keeps at least 10; pass retain_min too" in message
+
+
 def test_old_snapshots_expire(shell: Shell, orders: Callable[..., Table]) -> None:
     orders(1, 1, 1)
     shown = shell(*EXPIRY, "--dry-run")

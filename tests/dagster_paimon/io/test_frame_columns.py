@@ -6,6 +6,7 @@ from datetime import date, time
 from decimal import Decimal
 from typing import Any
 
+import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -46,11 +47,11 @@ FRAMES: dict[str, tuple[pa.DataType, pa.Array, Any]] = {
 APPENDED = WriteSpec.of(NAME, {}, default_mode=WriteMode.append)
 
 
-def written(catalog: Catalog, frame: pa.Table, *, is_empty: bool = False, spec: WriteSpec = APPENDED) -> Written:
+def written(catalog: Catalog, frame: pa.Table, *, of_pandas: bool = False, spec: WriteSpec = APPENDED) -> Written:
     return write_output(
         catalog,
         spec,
-        ArrowWriter(frame, is_empty=is_empty),
+        ArrowWriter(frame, of_pandas=of_pandas),
         Committer(user="dagster:run:step", properties={}),
         partitions=(),
         evolution=SchemaEvolution.error,
@@ -110,7 +111,7 @@ def test_nulls_in_a_new_column_are_written_without_the_column_and_reported() -> 
 def test_the_types_of_a_frame_without_rows_may_have_no_meaning() -> None:
     warehouse = memory_warehouse()
     table = warehouse.table(schema=pa.schema([("v", pa.string())]))
-    assert written(warehouse.catalog, pa.table({"v": pa.array([], pa.float64())}), is_empty=True).schema_changes == ()
+    assert written(warehouse.catalog, pa.table({"v": pa.array([], pa.float64())}), of_pandas=True).schema_changes == ()
     assert table.scan().to_arrow().num_rows == 0
 
 
@@ -122,3 +123,14 @@ def test_row_kinds_of_only_nulls_are_refused_unless_there_are_no_rows() -> None:
     with pytest.raises(InvalidData, match="_row_kind"):
         written(warehouse.catalog, pa.table({"v": ["x"], "_row_kind": pa.nulls(1)}), spec=spec)
     assert table.scan().to_arrow().num_rows == 0
+
+
+def test_pandas_integers_with_a_missing_value_do_not_change_the_column() -> None:
+    warehouse = memory_warehouse()
+    table = warehouse.table(schema=pa.schema([("v", pa.int64())]))
+    fraction = pa.Table.from_pandas(pd.DataFrame({"v": [0.5, None]}))
+    with pytest.raises(InvalidData, match="column 'v' is BIGINT in the table and the wider DOUBLE in the frame"):
+        written(warehouse.catalog, fraction, of_pandas=True)
+    widened = pa.Table.from_pandas(pd.DataFrame({"v": [2, 3, None]}))
+    assert written(warehouse.catalog, widened, of_pandas=True).schema_changes == ()
+    assert table.scan().to_arrow()["v"].to_pylist() == [2, 3, None]

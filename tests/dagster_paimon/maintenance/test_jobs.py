@@ -219,6 +219,7 @@ def test_jobs_that_delete_are_dry_runs_by_default(name: str) -> None:
     ("job", "config", "message"),
     [
         ("expire_table", {"retain_max": 1, "retain_min": 5}, "retain"),
+        ("expire_table", {"retain_max": 1}, "the table keeps at least 10; pass retain_min too"),
         ("expire_table", {"older_than_hours": -1}, "older_than_hours -1.0: expected 0 or more"),
         ("clean_table", {"older_than_hours": 0, "dry_run": False}, "younger files may belong to an active writer"),
         ("clean_table", {"older_than_hours": -1}, "expected 24 or more, or nobody_else_writes"),
@@ -367,6 +368,11 @@ def test_what_a_run_committed_is_taken_back_and_others_are_spared(items: Project
     assert "also undo later commits of others: snapshots 6; set including_others" in message
     execute(items, "rollback_table", table=TABLE, before_run="bad-run", dry_run=False, including_others=True)
     assert table.latest_snapshot().id == 4  # type: ignore[union-attr]
+
+
+def test_a_rollback_to_a_snapshot_refuses_the_permission_that_only_a_rollback_of_a_run_needs(items: Project) -> None:
+    message = refusal(items, "rollback_table", table=TABLE, snapshot_id=2, including_others=True)
+    assert "including_others has no effect with snapshot_id" in message
 
 
 def test_a_rollback_to_before_a_run_leaves_tables_that_the_run_has_not_written_to(items: Project) -> None:

@@ -30,7 +30,11 @@ pytestmark = pytest.mark.filterwarnings("ignore::dagster.BetaWarning")
 HUSH = canary("hush")
 URI = f"s3://key:{HUSH}@bucket/warehouse"
 CONNECT = f"sc://host:15002/;token={HUSH};user_id=7"
-REQUIRED: dict[type, dict[str, Any]] = {LakehouseCatalog: {"warehouse": "/w"}, LandingZone: {"path": "/w"}}
+REQUIRED: dict[type, dict[str, Any]] = {
+    LakehouseCatalog: {"warehouse": "/w"},
+    LandingZone: {"path": "/w"},
+    SparkResource: {"mode": SparkMode.connect},
+}
 
 
 def kinds(of: type[Guarded] = Guarded) -> Iterator[type[Guarded]]:

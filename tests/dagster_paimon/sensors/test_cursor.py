@@ -9,10 +9,11 @@ from table_format.model.snapshot import CommitKind, Snapshot
 
 
 class History:
-    """Snapshots of a table: ``marks`` by id."""
+    """Snapshots of a table: ``marks`` by id. The time of each is its id, or later by ``later``."""
 
-    def __init__(self, marks: dict[int, str]) -> None:
+    def __init__(self, marks: dict[int, str], later: dict[int, int] | None = None) -> None:
         self._marks = marks
+        self._later = later or {}
 
     def latest_id(self) -> int | None:
         return max(self._marks, default=None)
@@ -32,7 +33,7 @@ class History:
             commit_user="u",
             commit_identifier=1,
             commit_kind=CommitKind.APPEND,
-            time_millis=snapshot_id,
+            time_millis=snapshot_id + self._later.get(snapshot_id, 0),
             uuid=mark,
         )
 
@@ -93,3 +94,31 @@ def test_a_long_history_is_reported_in_parts_and_in_order() -> None:
 def test_a_cursor_preserves_its_trails() -> None:
     assert decode_cursor(encode_cursor({"a.b": SEEN, "c.d": ()})) == {"a.b": SEEN, "c.d": ()}
     assert decode_cursor(None) == decode_cursor("") == {}
+
+
+LONG = {number: f"m{number}" for number in range(1, 51)}
+
+
+@pytest.mark.parametrize(
+    ("now", "times", "reported"),
+    [
+        ({n: LONG[n] for n in range(1, 11)}, 0, [10]),
+        ({n: LONG[n] for n in range(4, 11)}, 0, [10]),
+        ({**{n: LONG[n] for n in range(1, 11)}, 11: "other", 12: "another"}, 100, [11, 12]),
+        ({n: f"of a new table {n}" for n in range(1, 4)}, 100, [1, 2, 3]),
+    ],
+)
+def test_after_a_rollback_beyond_the_trail_only_new_snapshots_are_reported(
+    now: dict[int, str], times: int, reported: list[int]
+) -> None:
+    seen = follow((), History(LONG), limit=100).trail
+    assert seen[0].id == 31
+    seen = decode_cursor(encode_cursor({"a.b": seen}))["a.b"]
+    found = History(now, later={number: times for number, mark in now.items() if mark not in LONG.values()})
+    news = follow(seen, found, limit=100)
+    assert ([s.id for s in news.snapshots], news.rolled_back_from) == (reported, 50)
+    assert follow(news.trail, found, limit=100).snapshots == ()
+
+
+def test_a_cursor_of_an_earlier_version_has_no_times() -> None:
+    assert decode_cursor('{"a.b": [[3, "a"], [4, "b"]]}')["a.b"] == trail(s3="a", s4="b")

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import Callable
 
 import pytest
 
-from table_format.errors import CorruptionError, InvalidOption, SnapshotExpired
+from table_format.errors import CorruptionError, InvalidInputError, InvalidOption, SnapshotExpired
+from table_format.metastore.expiry.expire_changelogs import expire_changelogs
+from table_format.metastore.expiry.expire_snapshots import expire_snapshots
 from table_format.metastore.expiry.tag_deletion import delete_tag
 from table_format.metastore.references.tag_store import TagStore
 from tests.support.metastore_table import HOUR, a_table, committable, failing, once
@@ -322,6 +325,38 @@ def test_contradicting_bounds_are_refused():
     table.append()
     with pytest.raises(InvalidOption, match="retain_min"):
         table.expire(retain_min=5, retain_max=2)
+
+
+@pytest.mark.parametrize("expire", [expire_snapshots, expire_changelogs])
+@pytest.mark.parametrize(
+    ("given", "options", "message"),
+    [
+        ({"retain_max": 1}, {}, "retain_max is 1, but the table keeps at least 10; pass retain_min too, at most 1"),
+        (
+            {"retain_min": 12},
+            {"snapshot.num-retained.max": "11"},
+            "retain_min is 12, but the table keeps at most 11; pass retain_max too, at least 12",
+        ),
+    ],
+)
+def test_a_bound_that_contradicts_the_table_is_refused_and_the_message_says_what_to_pass(
+    expire: Callable[..., object], given: dict[str, int], options: dict[str, str], message: str
+) -> None:
+    table = a_table(options=options)
+    table.append()
+    with pytest.raises(InvalidOption, match=message):
+        expire(table.store, table.options, **given)
+
+
+@pytest.mark.parametrize("name", ["retain_max", "retain_min", "limit"])
+def test_nothing_can_be_kept_less_than_once(name: str) -> None:
+    with pytest.raises(InvalidInputError, match=f"{name}: expected an integer from 1"):
+        a_table().expire(**{name: 0})
+
+
+def test_a_negative_floor_is_refused() -> None:
+    with pytest.raises(InvalidInputError, match="retain_floor_ms: expected an integer from 0"):
+        a_table().expire(retain_floor_ms=-1)
 
 
 def test_a_table_without_snapshots_has_nothing_to_expire():

@@ -491,7 +491,7 @@ def test_a_rollback_deletes_later_tags(shop: TestLake) -> None:
 
 def test_retain_max_below_the_minimum_of_the_table_requires_retain_min(shop: TestLake) -> None:
     shop.lake.sql("CREATE TABLE t (a INT); INSERT INTO t VALUES (1); INSERT INTO t VALUES (2)")
-    with pytest.raises(InvalidInputError, match="retain"):
+    with pytest.raises(InvalidInputError, match="the table keeps at least 10; pass retain_min too"):
         shop.lake.sql("CALL sys.expire_snapshots(table => 't', retain_max => 1)")
 
 

@@ -150,6 +150,13 @@ def test_a_stream_of_no_columns_is_refused_because_it_would_have_no_rows(lake: T
         lake.lake.read_stream("s.s", columns=[])
 
 
+def test_a_stream_takes_one_name_like_a_table_and_refuses_other_values(lake: TestLake) -> None:
+    lake.create("s")
+    assert lake.lake.read_stream("s.s", columns="id").columns == lake.lake.table("s.s", columns="id").columns == ["id"]
+    with pytest.raises(InvalidInputError, match="columns: expected a name or a sequence of names, found int 5"):
+        lake.lake.read_stream("s.s", columns=5)  # type: ignore[arg-type]
+
+
 def test_complete_output_replaces_the_table_and_update_output_requires_lake_write_stream(
     lake: TestLake, tmp_path: Path
 ) -> None:

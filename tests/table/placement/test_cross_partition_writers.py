@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from table_format import Table
 from table_format.errors import ConflictError, KeyPlacesChanged
+from table_format.model.commit import CommitMessage
 from table_format.model.snapshot import CommitKind
 from table_format.runtime import Runtime
+from table_format.table.rows.input import Rows
+from table_format.table.write.table_write import TableWrite
 from tests.support.moving_keys import (
     index_content,
     moving,
@@ -52,20 +53,18 @@ def test_append_gives_rows_their_places_again(warehouse: Warehouse, monkeypatch:
     table = moving(warehouse)
     table.append(rows((1, "p1", 1)))
     other = warehouse.reopened(table)
-    real, overtaken = Table.new_write, []
+    real, overtaken = TableWrite.write, []
+    mine = rows((1, "p2", 2))
 
-    def slow(self: Table, commit_user: str | None = None) -> Any:
-        write = real(self, commit_user)
-        if self is table and len(overtaken) < 2:
-            overtaken.append(write)
-            messages = write.write
-            monkeypatch.setattr(
-                write, "write", lambda data: (messages(data), other.append(rows((1, f"o{len(overtaken)}", 5))))[0]
-            )
-        return write
+    def slow(self: TableWrite, data: Rows) -> tuple[CommitMessage, ...]:
+        messages = real(self, data)
+        if data is mine and len(overtaken) < 2:
+            overtaken.append(self)
+            other.append(rows((1, f"o{len(overtaken)}", 5)))
+        return messages
 
-    monkeypatch.setattr(Table, "new_write", slow)
-    table.append(rows((1, "p2", 2)))
+    monkeypatch.setattr(TableWrite, "write", slow)
+    table.append(mine)
     assert len(overtaken) == 2
     assert rows_of(table) == [(1, "p2", 2)]
     assert index_content(table) == places_of(table)

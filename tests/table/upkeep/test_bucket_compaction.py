@@ -7,7 +7,7 @@ import logging
 import pytest
 
 from table_format import Schema, load_catalog
-from table_format.errors import ConflictError
+from table_format.errors import ConflictError, InvalidInputError
 from table_format.io.memory import MemoryFileIO
 from table_format.model.snapshot import CommitKind
 from table_format.runtime import Runtime, SystemClock
@@ -29,6 +29,13 @@ def test_full_compaction_keeps_the_rows_and_reads_fewer_files(warehouse: Warehou
     assert rows_of(table) == before
     assert table.scan().plan().file_count == 1
     assert table.compact(full=True) == ()
+
+
+def test_a_bucket_that_no_table_has_is_refused(warehouse: Warehouse) -> None:
+    table = warehouse.table(primary_keys=["id"], options={"bucket": "1", "write-only": "true"})
+    table.append(keyed([(1, "a", 1)]))
+    with pytest.raises(InvalidInputError, match=r"buckets\[0\]: expected an integer from 0"):
+        table.compact(full=True, buckets=[-1])
 
 
 def test_small_files_of_an_append_table_are_joined_in_order(warehouse: Warehouse) -> None:

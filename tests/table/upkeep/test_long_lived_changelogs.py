@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from table_format import Table
-from table_format.errors import InvalidOption, SnapshotExpired
+from table_format.errors import InvalidInputError, InvalidOption, SnapshotExpired
 from table_format.metastore.snapshot.changelog_store import ChangelogStore
 from table_format.table.system.audit_log import AuditLogTable
 from table_format.table.system.binlog import BinlogTable
@@ -129,6 +129,15 @@ def test_a_changelog_is_the_file_of_its_snapshot() -> None:
     assert hints(table) == (None, b"3")
     assert forget(table, 3) == (1, 2)
     assert hints(table) == (b"3", b"3")
+
+
+@pytest.mark.parametrize("bound", ["retain_max", "retain_min", "older_than_ms", "limit"])
+def test_a_bound_is_refused_if_all_changelogs_are_deleted(bound: str) -> None:
+    table = four_commits()
+    expire(table, 1)
+    with pytest.raises(InvalidInputError, match=f"{bound}: no effect if all changelogs are deleted"):
+        table.expire_changelogs(everything=True, **{bound: 10})
+    assert ids(table)
 
 
 def test_the_last_changelog_stays_unless_everything_goes() -> None:

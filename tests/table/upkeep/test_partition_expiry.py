@@ -181,6 +181,8 @@ def test_what_is_no_partition_with_rows_is_not_marked() -> None:
         table.mark_partitions_done([{"dt": "2026-01-01"}, {"dt": "2026-01-02"}])
     with pytest.raises(InvalidInputError, match=r"expected a value for each of the partition columns \(dt\)"):
         table.mark_partitions_done([{}])
+    with pytest.raises(InvalidInputError, match="partitions is empty; name the partitions to mark as done"):
+        table.mark_partitions_done([])
     assert warehouse.files(table) == files
     assert len(table.mark_partitions_done([{"dt": "2026-01-02"}], allow_empty=True)) == 1
 

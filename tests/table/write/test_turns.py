@@ -6,13 +6,15 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Barrier, Event, Thread, get_ident
-from typing import Any
 
 import pytest
 
 from table_format import Table, load_catalog
+from table_format.model.commit import CommitMessage
 from table_format.runtime import Runtime
+from table_format.table.rows.input import Rows
 from table_format.table.write import turns
+from table_format.table.write.table_write import TableWrite
 from table_format.table.write.turns import WriterTurns
 from tests.support.compaction import MovableClock
 from tests.support.moving_keys import index_content, moving, places_of, rows, with_runtime
@@ -104,13 +106,13 @@ def test_eight_writers_that_move_the_same_keys_all_get_ahead(tmp_path: Path, mon
     moving(warehouse)
     attempts: Counter[int] = Counter()
     numbers: dict[int, int] = {}
-    new_write = Table.new_write
+    write_rows = TableWrite.write
 
-    def counted(self: Table, commit_user: str | None = None, **more: Any) -> Any:
+    def counted(self: TableWrite, data: Rows) -> tuple[CommitMessage, ...]:
         attempts[numbers[get_ident()]] += 1
-        return new_write(self, commit_user, **more)
+        return write_rows(self, data)
 
-    monkeypatch.setattr(Table, "new_write", counted)
+    monkeypatch.setattr(TableWrite, "write", counted)
     begin = Barrier(WRITERS)
     acknowledged: list[tuple[int, list[tuple[int, str, int]]]] = []
 
