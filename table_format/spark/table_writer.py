@@ -116,9 +116,10 @@ class TableWriter:
         self._check_existing()
         if DYNAMIC_PARTITION_OVERWRITE.key in self.options:
             message = (
-                "has no effect here: overwrite_partitions replaces the partitions of the rows, and overwrite those "
+                "has no effect here, leave it out: overwrite_partitions() replaces the partitions of the rows, and "
+                "overwrite() those of its condition"
             )
-            raise InvalidOption(DYNAMIC_PARTITION_OVERWRITE.key, f"{message}of its condition; leave the option out")
+            raise InvalidOption(DYNAMIC_PARTITION_OVERWRITE.key, message)
         options = {**self.options, DYNAMIC_PARTITION_OVERWRITE.key: str(dynamic).lower()}
         self.lake.write(self.frame, self.name, "overwrite", where=condition, options=options)
 
