@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from table_format import errors
     from table_format.catalog.load import load_catalog
     from table_format.catalog.protocol import Catalog
+    from table_format.catalog.repairable import Repairable
     from table_format.errors import TableFormatError
     from table_format.metastore.expiry.expire_changelogs import ChangelogExpiryReport
     from table_format.metastore.expiry.expire_snapshots import ExpiryReport
@@ -76,6 +77,7 @@ else:
             "AlterColumnType": "table_format.model.schema_change:AlterColumnType",
             "Branch": "table_format.metastore.history.branches:Branch",
             "Catalog": "table_format.catalog.protocol:Catalog",
+            "Repairable": "table_format.catalog.repairable:Repairable",
             "ChangelogExpiryReport": "table_format.metastore.expiry.expire_changelogs:ChangelogExpiryReport",
             "Column": "table_format.model.condition:Column",
             "CommitKind": "table_format.model.snapshot:CommitKind",
@@ -144,6 +146,7 @@ __all__ = [
     "AlterColumnType",
     "Branch",
     "Catalog",
+    "Repairable",
     "ChangelogExpiryReport",
     "Column",
     "CommitKind",

@@ -36,6 +36,7 @@ from table_format.procedures.history import (
     TRIGGER_TAG_AUTOMATIC_CREATION,
 )
 from table_format.procedures.partitions import EXPIRE_PARTITIONS, MARK_PARTITION_DONE
+from table_format.procedures.repair import REPAIR
 from table_format.procedures.verification import VERIFY
 from table_format.registry import Registry
 
@@ -71,6 +72,7 @@ PROCEDURES: Final = Registry(
         RESET_CONSUMER,
         CLEAR_CONSUMERS,
         VERIFY,
+        REPAIR,
     ),
     name_of=lambda procedure: procedure.name,
 )

@@ -6,7 +6,14 @@ import pyarrow as pa
 import pytest
 
 from table_format import Table
-from table_format.errors import BranchNotFound, ConflictError, InvalidInputError, SnapshotNotFound, TagNotFound
+from table_format.errors import (
+    BranchNotFound,
+    ConflictError,
+    InvalidInputError,
+    SnapshotNotFound,
+    TagNotFound,
+    UnsupportedFeature,
+)
 from table_format.model.schema_change import SetOption
 from table_format.procedures.operations import InProcess
 from table_format.procedures.registry import PROCEDURES
@@ -346,6 +353,11 @@ def test_consumers_are_set_back_and_forgotten(shop: Shop) -> None:
     assert shop.call("reset_consumer", consumer_id="other") == DONE
     assert shop.call("clear_consumers") == DONE
     assert table.consumers() == {}
+
+
+def test_a_catalog_of_directories_has_nothing_to_repair(shop: Shop) -> None:
+    with pytest.raises(UnsupportedFeature, match="'repair': this catalog lists the directories of the warehouse"):
+        run_procedure(InProcess(shop.warehouse.catalog), "repair", positional=["db"])
 
 
 def test_a_system_table_has_no_procedures(shop: Shop) -> None:

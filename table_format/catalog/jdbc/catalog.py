@@ -80,10 +80,7 @@ class JdbcCatalog(NamedCatalog):
     def repair_table(self, name: str) -> Table:
         """List a table whose directory exists, and its database, if they are not listed; load it.
 
-        An interrupted creation, rename or drop can leave such a directory, and so do tables of a file-system catalog.
-
-        Raises:
-            TableNotFound: the directory has no schema.
+        See ``Repairable``.
         """
         identifier = Identifier.parse(name)
         try:
@@ -92,6 +89,20 @@ class JdbcCatalog(NamedCatalog):
             message = f"table '{name}' cannot be repaired: {error} has no schema"
             raise TableNotFound(message) from error
         return self._open(identifier)
+
+    def repair_database(self, name: str) -> tuple[str, ...]:
+        """List all tables of a database whose directories exist, and the database; see ``Repairable``."""
+        directories = self.names.directories
+        if directories.has_database(name):
+            self.names.add_database(name)
+        self._require_database(name)
+        found = (TableName(name, table) for table in sorted(directories.tables(name)))
+        return tuple(str(table) for table in found if self.names.list_table(table))
+
+    def repair_catalog(self) -> tuple[str, ...]:
+        """List all tables and databases whose directories exist; see ``Repairable``."""
+        databases = sorted(self.names.directories.databases())
+        return tuple(table for database in databases for table in self.repair_database(database))
 
 
 def open_jdbc(arguments: CatalogArguments) -> JdbcCatalog:

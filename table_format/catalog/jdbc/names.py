@@ -185,8 +185,8 @@ class JdbcNames:
         with self._rows() as (rows, connection):
             self._sync_properties(rows, connection, name)
 
-    def list_table(self, name: TableName) -> None:
-        """List the table in a directory, and its database, unless they are listed.
+    def list_table(self, name: TableName) -> bool:
+        """List the table in a directory, and its database, unless they are listed. Return whether the table was not.
 
         Raises:
             FileNotFoundError: the directory has no schema.
@@ -195,9 +195,11 @@ class JdbcNames:
             raise FileNotFoundError(self.directories.root_of(name))
         self.add_database(name.database)
         with self._rows() as (rows, connection):
-            if not rows.has_table(connection, name):
+            is_listed = rows.has_table(connection, name)
+            if not is_listed:
                 rows.insert_table(connection, name)
             self._sync_properties(rows, connection, name)
+        return not is_listed
 
     @contextmanager
     def _rows(self) -> Iterator[tuple[CatalogRows, Connection]]:

@@ -17,6 +17,7 @@ from table_format.catalog.table_names import TableName
 from table_format.errors import (
     AlreadyExistsError,
     ConflictError,
+    DatabaseNotFound,
     InvalidInputError,
     InvalidOption,
     MetastoreUnavailable,
@@ -27,11 +28,23 @@ from table_format.errors import (
 from table_format.io.local import LocalFileIO
 from table_format.io.memory import MemoryFileIO
 from table_format.model.schema_change import SetOption
+from table_format.procedures.operations import InProcess
+from table_format.procedures.run import run_procedure
 from tests.support.jdbc_catalogs import jdbc_catalog, jdbc_warehouse, locks, sql, sqlite_options
 from tests.support.metastore_table import HookedFileIO, failing
 from tests.support.tables import KEYED, keyed, rows_of
 
 SCHEMA = Schema.from_arrow(KEYED)
+NAMES = ["db.t", "db.u", "other.t"]
+
+
+def tables_of_files(warehouse: Path) -> None:
+    """Create tables in a catalog of directories, which no database lists."""
+    files = load_catalog({"warehouse": str(warehouse)})
+    for name in NAMES:
+        files.create_database(name.partition(".")[0], ignore_if_exists=True)
+        files.create_table(name, SCHEMA)
+    files.create_database("empty")
 
 
 def listed(directory: Path) -> list[tuple[str, ...]]:
@@ -202,6 +215,30 @@ def test_a_table_that_a_killed_creation_left_is_listed_again_or_named_in_the_err
     assert rows_of(warehouse.catalog.repair_table("db.t")) == [(1, "a", 1)]
     with pytest.raises(TableNotFound, match=r"cannot be repaired: .*db\.db/u has no schema"):
         warehouse.catalog.repair_table("db.u")
+
+
+def test_the_tables_of_a_database_or_of_all_are_taken_over_at_once(tmp_path: Path) -> None:
+    tables_of_files(tmp_path / "warehouse")
+    catalog = jdbc_catalog(tmp_path)
+    catalog.repair_table("db.u")
+    assert catalog.repair_database("db") == ("db.t",)
+    assert catalog.repair_catalog() == ("other.t",)
+    assert catalog.repair_catalog() == ()
+    assert catalog.list_databases() == ("db", "empty", "other")
+    with pytest.raises(DatabaseNotFound, match="nope"):
+        catalog.repair_database("nope")
+
+
+@pytest.mark.parametrize(
+    ("given", "listed_then"),
+    [("db.t", ["db.t"]), ("db", ["db.t", "db.u"]), ("db.u, other", ["db.u", "other.t"]), ("", NAMES)],
+)
+def test_the_procedure_repairs_tables_databases_or_all(tmp_path: Path, given: str, listed_then: list[str]) -> None:
+    tables_of_files(tmp_path / "warehouse")
+    catalog = jdbc_catalog(tmp_path)
+    run_procedure(InProcess(catalog), "repair", positional=[given])
+    found = sql(tmp_path, "SELECT database_name || '.' || table_name FROM paimon_tables ORDER BY 1")
+    assert [name for (name,) in found] == listed_then
 
 
 def test_tables_of_a_catalog_of_files_are_taken_over_one_by_one(tmp_path: Path) -> None:
