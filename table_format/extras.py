@@ -18,6 +18,7 @@ EXTRAS: Final = {
     "pandas": "pandas",
     "polars": "polars",
     "psycopg": "jdbc",
+    "pymysql": "jdbc",
     "pyspark": "spark",
     "rich": "cli",
     "sqlalchemy": "jdbc",

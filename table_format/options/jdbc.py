@@ -12,8 +12,8 @@ URI = Option(
     "uri",
     optional(text),
     None,
-    "Address of the database, as for Java: 'jdbc:sqlite:<path>' or 'jdbc:postgresql://<host>:<port>/<database>'. "
-    "Required.",
+    "Address of the database, as for Java: 'jdbc:sqlite:<path>', 'jdbc:postgresql://<host>:<port>/<database>' or "
+    "'jdbc:mysql://<host>:<port>/<database>', which is also for MariaDB. Required.",
 )
 USER = Option("jdbc.user", optional(text), None, "User of the database. A file of SQLite has none.")
 PASSWORD = Option("jdbc.password", optional(secret), None, "Password of the user.")

@@ -26,6 +26,7 @@ S3 = f"org.apache.paimon:paimon-s3:{S3_VERSION}"
 """The real Paimon's access to S3, which brings its own Hadoop."""
 SQLITE_DRIVER = "org.xerial:sqlite-jdbc:3.46.1.3"
 POSTGRESQL_DRIVER = "org.postgresql:postgresql:42.7.4"
+MYSQL_DRIVER = "com.mysql:mysql-connector-j:8.4.0"
 SPARK_CONNECTOR = "org.apache.paimon:paimon-spark-3.5:0.9.0"
 SPARK = "pyspark==3.5.9"
 PYPAIMON = "pypaimon==2.1.0"
@@ -47,6 +48,7 @@ LIBRARIES = (
     "com.ververica:frocksdbjni:6.20.3-ververica-2.0",
     SQLITE_DRIVER,
     POSTGRESQL_DRIVER,
+    MYSQL_DRIVER,
 )
 UNREACHABLE = 3
 DEFAULT_DIRECTORY = Path(__file__).parent.parent.parent / ".oracle"

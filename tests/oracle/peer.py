@@ -25,7 +25,7 @@ class PaimonPeer(JsonProcess):
         """``catalog`` has options of the catalogs that it opens, such as the keys of a store; ours take the same."""
         path = ":".join(map(str, [DIRECTORY / "classes" / version, *class_path(DIRECTORY, version)]))
         opens = [f"--add-opens={module}=ALL-UNNAMED" for module in _OPENED]
-        options = ["-Xmx1g", *QUICK.split(), "-Duser.timezone=UTC"]
+        options = ["-Xmx2g", *QUICK.split(), "-Duser.timezone=UTC"]
         self.version = version
         self.catalog_options = dict(catalog or {})
         super().__init__(f"the Java process of Paimon {version}", ["java", *options, *opens, "-cp", path, "PaimonPeer"])

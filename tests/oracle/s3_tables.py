@@ -17,15 +17,15 @@ KEYS = ["k", "pt"]
 Row = tuple[int, str, int]
 
 
-def make(lake: SharedLake, options: dict[str, str], *, by_us: bool, keys: list[str] = KEYS) -> None:
-    """Create ``db.t``, partitioned by ``pt``; Paimon creates the database with it."""
+def make(lake: SharedLake, options: dict[str, str], *, by_us: bool, keys: list[str] = KEYS, name: str = "db.t") -> None:
+    """Create a table of ``db``, partitioned by ``pt``; Paimon creates the database with it."""
     if by_us:
         if "db" not in lake.ours.list_databases():
             lake.ours.create_database("db")
-        lake.ours.create_table("db.t", Schema.from_arrow(SCHEMA, keys, ["pt"], options))
+        lake.ours.create_table(name, Schema.from_arrow(SCHEMA, keys, ["pt"], options))
     else:
         lake.theirs.create_table(
-            lake.uri, "db.t", columns=COLUMNS, primary_keys=keys, partition_keys=["pt"], options=options
+            lake.uri, name, columns=COLUMNS, primary_keys=keys, partition_keys=["pt"], options=options
         )
 
 

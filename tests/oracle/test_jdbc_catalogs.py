@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import count
 from pathlib import Path
 from threading import Event, Thread
@@ -14,15 +14,22 @@ import pytest
 
 from table_format import load_catalog
 from table_format.catalog.jdbc.catalog import JdbcCatalog
-from table_format.errors import AlreadyExistsError, LockTimeout, MetastoreUnavailable, TableFormatError
+from table_format.errors import (
+    AlreadyExistsError,
+    InvalidInputError,
+    LockTimeout,
+    MetastoreUnavailable,
+    TableFormatError,
+)
 from table_format.model.schema_change import SetOption
 from table_format.runtime import Runtime, SystemClock
 from tests.oracle.conftest import SharedLake
-from tests.oracle.install import POSTGRESQL_DRIVER, SQLITE_DRIVER, VERSIONS, jar_name
+from tests.oracle.install import MYSQL_DRIVER, POSTGRESQL_DRIVER, SQLITE_DRIVER, VERSIONS, jar_name
 from tests.oracle.peer import DIRECTORY, PaimonPeer, PeerError
 from tests.oracle.s3_tables import make, opened, read, write
 from tests.oracle.test_s3_races import acting_before_snapshot
 from tests.support.jdbc_catalogs import sqlite_options
+from tests.support.mysql_server import EMPTY, OF_JAVA, MySqlServer, running_mysql
 from tests.support.postgres_server import PostgresServer, running_postgres
 from tests.support.s3_server import S3Server
 
@@ -37,7 +44,7 @@ BOTH = pytest.mark.parametrize("by_us", [True, False], ids=["ours", "theirs"])
 
 @pytest.fixture(scope="module", autouse=True)
 def drivers() -> None:
-    for driver in (SQLITE_DRIVER, POSTGRESQL_DRIVER):
+    for driver in (SQLITE_DRIVER, POSTGRESQL_DRIVER, MYSQL_DRIVER):
         if not (DIRECTORY / "jars" / jar_name(driver)).exists():
             pytest.skip(f"!!!!! {driver} is not set up, nothing is checked: python -m tests.oracle.install !!!!!")
 
@@ -166,7 +173,7 @@ def test_a_table_that_one_has_created_is_there_for_the_other_that_creates_it(lak
         make(lake, {"bucket": "1"}, by_us=True)
     lake.ours.drop_table("db.t")
     make(lake, {"bucket": "1"}, by_us=True)
-    with pytest.raises(PeerError, match="TableAlreadyExistException"):
+    with pytest.raises(PeerError, match=r"TableAlreadyExistException"):
         make(lake, {"bucket": "1"}, by_us=False)
 
 
@@ -307,10 +314,15 @@ def test_both_share_the_names_and_the_lock_in_postgresql(
     options = server.options | {"lock.enabled": "true", "catalog-key": f"key-{by_us}", **HASTY}
     uri = str(tmp_path / "w")
     lake = SharedLake(uri, load_catalog({"warehouse": uri, **options}), paimon.with_catalog(options))
+    share(lake, options, by_us)
+
+
+def share(lake: SharedLake, options: Mapping[str, str], by_us: bool) -> None:
+    """Let both use one catalog on a server: one creates a table, and each waits for the lock that another holds."""
     make(lake, {"bucket": "1", **ONCE}, by_us=by_us)
     write(lake, [(1, "a", 1)], by_us=not by_us)
     assert names(lake) == {"db": ["t"]}
-    longer = load_catalog({"warehouse": uri, **options, "lock-acquire-timeout": "1 h"})
+    longer = load_catalog({"warehouse": lake.uri, **options, "lock-acquire-timeout": "1 h"})
     lock = longer.load_table("db.t").store.lock
     assert lock is not None
     with lock.held(SystemClock()), pytest.raises((PeerError, LockTimeout)):
@@ -318,5 +330,51 @@ def test_both_share_the_names_and_the_lock_in_postgresql(
     write(lake, [(3, "a", 3)], by_us=by_us)
     assert read(lake) == [(1, "a", 1), (3, "a", 3)]
     lake.ours.rename_table("db.t", "db.u")
-    lake.theirs.catalog(uri, "drop_table", "db.u")
+    lake.theirs.catalog(lake.uri, "drop_table", "db.u")
     assert names(lake) == {"db": []}
+
+
+# --- MySQL ------------------------------------------------------------------------------------------------------------
+
+
+_ONE_DATABASE = "?nullDatabaseMeansCurrent=true"
+"""Without it, the real Paimon creates no tables if any other database of the server has them."""
+
+
+@pytest.fixture(scope="module")
+def mariadb() -> Iterator[MySqlServer]:
+    with running_mysql() as running:
+        yield running
+
+
+@BOTH
+def test_both_share_the_names_and_the_lock_in_mysql(
+    tmp_path: Path, paimon: PaimonPeer, mariadb: MySqlServer, by_us: bool
+) -> None:
+    # Who opens the catalog first creates the tables.
+    own = {"uri": mariadb.uri if by_us else f"{mariadb.uri_of(OF_JAVA)}{_ONE_DATABASE}", "lock.enabled": "true"}
+    options, uri = mariadb.options | own | HASTY, str(tmp_path / "w")
+    theirs = paimon.with_catalog(options)
+    if not by_us:
+        assert theirs.catalog(uri, "databases") == []
+    lake = SharedLake(uri, load_catalog({"warehouse": uri, **options}), theirs)
+    share(lake, options, by_us)
+    if not by_us:
+        make(lake, {"bucket": "1"}, by_us=False, name="db.Orders")
+        with pytest.raises(InvalidInputError, match=r"that of 'jdbc'\.'db'\.'Orders'"):
+            make(lake, {"bucket": "1"}, by_us=True, name="db.orders")
+        with pytest.raises(PeerError, match="There is no paimon table in"):
+            make(lake, {"bucket": "1"}, by_us=False, name="db.orders")
+
+
+def test_paimon_cannot_create_its_tables_in_a_database_of_mysql_with_letters_of_four_bytes(
+    tmp_path: Path, paimon: PaimonPeer, mariadb: MySqlServer
+) -> None:
+    # When this fails: change the documents.
+    options = mariadb.options | {"uri": f"{mariadb.uri_of(EMPTY)}{_ONE_DATABASE}"}
+    theirs = paimon.with_catalog(options)
+    with pytest.raises(PeerError, match=r"Cannot initialize JDBC catalog|Specified key was too long"):
+        theirs.catalog(str(tmp_path), "databases")
+    ours = load_catalog({"warehouse": str(tmp_path), **options})
+    ours.create_database("db")
+    assert theirs.catalog(str(tmp_path), "databases") == ["db"]

@@ -1,4 +1,4 @@
-"""Catalogs in a file of SQLite."""
+"""Catalogs in a relational database: in a file of SQLite, or on a server."""
 
 from __future__ import annotations
 
@@ -50,3 +50,20 @@ def sql(directory: Path, statement: str, *values: object) -> list[tuple[Any, ...
 def locks(directory: Path) -> Sequence[str]:
     """The ids of the locks that are held."""
     return [lock_id for (lock_id,) in sql(directory, "SELECT lock_id FROM paimon_distributed_locks")]
+
+
+def same_names(warehouse: Warehouse) -> JdbcCatalog:
+    """A catalog with the same names, whose files are others."""
+    catalog = warehouse.catalog
+    assert isinstance(catalog, JdbcCatalog)
+    return JdbcCatalog("/warehouse", MemoryFileIO(), database=catalog.database, settings=catalog.settings)
+
+
+def run_sql(warehouse: Warehouse, statement: str) -> object:
+    """The first value that a statement on the database of the catalog returns."""
+    from sqlalchemy import text
+
+    assert isinstance(warehouse.catalog, JdbcCatalog)
+    with warehouse.catalog.database.transaction() as connection:
+        found = connection.execute(text(statement))
+        return found.scalar() if found.returns_rows else None

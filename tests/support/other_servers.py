@@ -46,7 +46,7 @@ def running_gateway(directory: Path) -> Iterator[S3Server]:
     port = free_port()
     command: list[str | Path] = [_DIRECTORY / GATEWAY_PROGRAM, "--quiet", "--port", f"127.0.0.1:{port}"]
     command += ["posix", directory]
-    with _running(command, port, {"ROOT_ACCESS_KEY": KEY, "ROOT_SECRET_KEY": SECRET}):
+    with running_program(command, port, {"ROOT_ACCESS_KEY": KEY, "ROOT_SECRET_KEY": SECRET}):
         yield S3Server(port)
 
 
@@ -76,12 +76,13 @@ def running_azurite(directory: Path) -> Iterator[AzuriteServer]:
     port = free_port()
     command = ["node", _DIRECTORY / AZURITE_PROGRAM, "--silent", "--skipApiVersionCheck", "--disableTelemetry"]
     command += ["--blobHost", "127.0.0.1", "--blobPort", str(port), "--location", directory]
-    with _running(command, port, {"AZURITE_ACCOUNTS": f"{_ACCOUNT}:{_ACCOUNT_KEY}"}):
+    with running_program(command, port, {"AZURITE_ACCOUNTS": f"{_ACCOUNT}:{_ACCOUNT_KEY}"}):
         yield AzuriteServer(port)
 
 
 @contextmanager
-def _running(command: Sequence[str | Path], port: int, environment: Mapping[str, str]) -> Iterator[None]:
+def running_program(command: Sequence[str | Path], port: int, environment: Mapping[str, str]) -> Iterator[None]:
+    """Run a program until the end of the block, from when it listens on a port."""
     process = subprocess.Popen(command, env={**os.environ, **environment}, stdout=subprocess.DEVNULL)
     try:
         _wait(process, port)

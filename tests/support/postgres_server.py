@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import tempfile
@@ -14,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.other_servers import free_port
+from tests.support.other_users import as_other_user
 
 USER, PASSWORD, DATABASE = "lake", "hush-hush-lake", "catalogs"
 _ACCOUNTS = ("postgres", "nobody")
@@ -44,7 +44,7 @@ def running_postgres() -> Iterator[PostgresServer]:
     # Not in a directory of pytest: those of root are closed to the user who runs the server.
     directory = Path(tempfile.mkdtemp(prefix="postgres-"))
     try:
-        as_user = _as_user(directory)
+        as_user = as_other_user(directory, _ACCOUNTS, "PostgreSQL")
         data, port = directory / "data", free_port()
         (directory / "password").write_text(PASSWORD)
         (directory / "password").chmod(0o644)
@@ -60,21 +60,6 @@ def running_postgres() -> Iterator[PostgresServer]:
             _run(as_user, ["pg_ctl", "-D", data, "-m", "immediate", "stop"], directory)
     finally:
         shutil.rmtree(directory)
-
-
-def _as_user(directory: Path) -> Sequence[str]:
-    """What runs a command as somebody else than root, who gets the directory."""
-    if os.geteuid() != 0:
-        return []
-    account = next((name for name in _ACCOUNTS if _exists(name)), None)
-    if account is None or shutil.which("setpriv") is None:
-        pytest.skip("!!!!! PostgreSQL does not run as root, nothing is checked on it: install setpriv !!!!!")
-    shutil.chown(directory, account)
-    return ["setpriv", f"--reuid={account}", "--clear-groups"]
-
-
-def _exists(account: str) -> bool:
-    return subprocess.run(["id", account], capture_output=True, check=False).returncode == 0
 
 
 def _run(as_user: Sequence[str], command: Sequence[object], directory: Path) -> None:

@@ -78,7 +78,7 @@ USES: Final[Mapping[str, tuple[Use, ...]]] = {
     ),
     "jdbc": (
         Use(
-            "import os, sqlalchemy, psycopg\n"
+            "import os, sqlalchemy, psycopg, pymysql\n"
             "own = {'metastore': 'jdbc', 'uri': f'jdbc:sqlite:names-{os.getpid()}.db'}\n"
             "named = load_catalog({'warehouse': f'named-{os.getpid()}', **own})\n"
             "named.create_database('shop')\n"

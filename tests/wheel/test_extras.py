@@ -19,7 +19,7 @@ BROUGHT = {
     "connect": frozenset({"pyspark", "pandas", "grpc"}),
     "dagster": frozenset({"dagster", "click", "rich", "grpc", "sqlalchemy"}),
     "duckdb": frozenset({"duckdb"}),
-    "jdbc": frozenset({"psycopg", "sqlalchemy"}),
+    "jdbc": frozenset({"psycopg", "pymysql", "sqlalchemy"}),
     "pandas": frozenset({"pandas"}),
     "polars": frozenset({"polars"}),
     "s3": frozenset({"obstore"}),

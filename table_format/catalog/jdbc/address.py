@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import unquote, urlsplit
 
+from table_format.catalog.jdbc.mysql import read_parameters
+from table_format.catalog.jdbc.parameters import given_parameters
 from table_format.errors import InvalidOption, UnsupportedFeature
-from table_format.nearest_names import did_you_mean
 from table_format.options.jdbc import URI
 
 SQLITE: Final = "sqlite"
 POSTGRESQL: Final = "postgresql"
+MYSQL: Final = "mysql"
+"""MySQL and MariaDB, which have the same protocol."""
 _PREFIX: Final = "jdbc:"
 _PARAMETERS: Final[Mapping[str, str]] = {
     "ApplicationName": "application_name",
@@ -59,10 +62,12 @@ def parse_address(uri: str) -> Address:
         return _sqlite(uri, rest)
     if kind == POSTGRESQL:
         return _postgresql(uri, rest)
+    if kind == MYSQL:
+        return _mysql(uri, rest)
     feature = f"{URI.key}={_PREFIX}{kind}"
     message = (
         f"catalog option '{URI.key}': databases of the kind '{kind}' are not supported by this version; it has "
-        f"{SQLITE} and {POSTGRESQL}"
+        f"{SQLITE}, {POSTGRESQL} and {MYSQL}, which is also for MariaDB"
     )
     raise UnsupportedFeature(feature, message)
 
@@ -78,14 +83,25 @@ def _postgresql(uri: str, rest: str) -> Address:
     if not rest.startswith("//"):
         database, _, query = rest.partition("?")
         return Address(POSTGRESQL, _name(database), parameters=_parameters(query))
+    return _on_server(uri, POSTGRESQL, rest, _parameters)
+
+
+def _mysql(uri: str, rest: str) -> Address:
+    address = _on_server(uri, MYSQL, rest, read_parameters) if rest.startswith("//") else None
+    if address is None or address.database is None:
+        raise _malformed(uri, "an address such as 'jdbc:mysql://host/lake'")
+    return address
+
+
+def _on_server(uri: str, kind: str, rest: str, parameters_of: Callable[[str], tuple[tuple[str, str], ...]]) -> Address:
     try:
-        parts = urlsplit(f"{POSTGRESQL}:{rest}")
+        parts = urlsplit(f"{kind}:{rest}")
         host, port = parts.hostname, parts.port
     except ValueError as error:
         raise _malformed(uri, f"one host and one port ({error})") from error
     if "," in parts.netloc or "@" in parts.netloc:
         raise _malformed(uri, "one host and one port; give the user in 'jdbc.user'")
-    return Address(POSTGRESQL, _name(parts.path), host, port, _parameters(parts.query))
+    return Address(kind, _name(parts.path), host, port, parameters_of(parts.query))
 
 
 def _name(path: str) -> str | None:
@@ -93,13 +109,7 @@ def _name(path: str) -> str | None:
 
 
 def _parameters(query: str) -> tuple[tuple[str, str], ...]:
-    given = parse_qsl(query, keep_blank_values=True)
-    for name, _ in given:
-        if name not in _PARAMETERS:
-            known = f"; those of {', '.join(_PARAMETERS)} are"
-            message = f"the parameter {name!r} is not supported{did_you_mean(name, _PARAMETERS) or known}"
-            raise InvalidOption(URI.key, message)
-    return tuple((_PARAMETERS[name], value) for name, value in given)
+    return tuple((_PARAMETERS[name], value) for name, value in given_parameters(query, _PARAMETERS))
 
 
 def _malformed(uri: str, expected: str) -> InvalidOption:

@@ -13,7 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from table_format.catalog.jdbc.address import POSTGRESQL, SQLITE, Address
+from table_format.catalog.jdbc import mysql
+from table_format.catalog.jdbc.address import MYSQL, POSTGRESQL, SQLITE, Address
 from table_format.errors import MetastoreUnavailable
 from table_format.extras import require, require_installed
 from table_format.secrets import Secret, redact
@@ -25,10 +26,12 @@ _BUSY_SECONDS: Final = 10
 """The longest wait for other writers of a file of SQLite, which has one writer at a time."""
 _LOCKED_FILE: Final = (
     "; another process does not release the file. Apache Paimon in Java before 2.0 keeps it locked until it ends: use "
-    "PostgreSQL to share a catalog with it"
+    "PostgreSQL or MySQL to share a catalog with it"
 )
-_CONNECT_SECONDS: Final = "10"
-_DRIVERS: Final = {SQLITE: "sqlite", POSTGRESQL: "postgresql+psycopg"}
+_CONNECT_SECONDS: Final = 10
+_DRIVERS: Final = {SQLITE: "sqlite", POSTGRESQL: "postgresql+psycopg", MYSQL: "mysql+pymysql"}
+_PACKAGES: Final = {POSTGRESQL: "psycopg", MYSQL: "pymysql"}
+"""The packages of the drivers; that of SQLite is a part of Python."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -66,7 +69,9 @@ class Database:
     def _failed(self, error: Exception) -> MetastoreUnavailable:
         reason = " ".join(str(getattr(error, "orig", None) or error).split())
         secrets = [] if self.password is None else [self.password]
-        advice = _LOCKED_FILE if self.address.kind == SQLITE and "database is locked" in reason else ""
+        advice = mysql.advice_on(error) if self.address.kind == MYSQL else ""
+        if self.address.kind == SQLITE and "database is locked" in reason:
+            advice = _LOCKED_FILE
         return MetastoreUnavailable(f"the database of the catalog, {self.address}: {redact(reason, secrets)}{advice}")
 
 
@@ -77,8 +82,8 @@ def require_driver(kind: str) -> None:
         PackageMissing: they are not; the message names the extra.
     """
     require_installed("sqlalchemy")
-    if kind == POSTGRESQL:
-        require_installed("psycopg")
+    if kind in _PACKAGES:
+        require_installed(_PACKAGES[kind])
 
 
 def _restored(address: Address, user: str | None, password: str | None, connections: int) -> Database:
@@ -112,12 +117,26 @@ def _open(database: Database) -> Engine:
     url = sqlalchemy.URL.create(
         _DRIVERS[address.kind], database.user, password, address.host, address.port, address.database
     )
-    arguments = {"connect_timeout": _CONNECT_SECONDS, **dict(address.parameters)}
+    # By default, MySQL locks the gaps between rows, so that creators of different tables may block each other.
     engine = sqlalchemy.create_engine(
-        url, connect_args=arguments, pool_size=database.connections, pool_pre_ping=True, hide_parameters=True
+        url,
+        connect_args=_arguments(address),
+        pool_size=database.connections,
+        pool_pre_ping=True,
+        hide_parameters=True,
+        isolation_level="READ COMMITTED",
     )
-    sqlalchemy.event.listen(engine, "connect", _use_local_time)
+    if address.kind == MYSQL:
+        sqlalchemy.event.listen(engine, "do_connect", mysql.connect)
+    begin_session = mysql.begin_session if address.kind == MYSQL else _use_local_time
+    sqlalchemy.event.listen(engine, "connect", begin_session)
     return engine
+
+
+def _arguments(address: Address) -> dict[str, Any]:
+    if address.kind == MYSQL:
+        return mysql.connection_arguments(address.parameters, _CONNECT_SECONDS)
+    return {"connect_timeout": str(_CONNECT_SECONDS), **dict(address.parameters)}
 
 
 def _use_local_time(connection: Any, _: object) -> None:  # noqa: ANN401 - a connection of the driver

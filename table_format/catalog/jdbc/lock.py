@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from table_format.catalog.jdbc.database import Database
+from table_format.catalog.jdbc.mysql import is_deadlock
 from table_format.errors import AlreadyExistsError, LockTimeout, MetastoreUnavailable
 from table_format.runtime import Clock
 
@@ -66,12 +67,17 @@ class JdbcLock:
         """Insert the row, and return its time; ``None`` if another writer holds the lock."""
         from table_format.catalog.jdbc.lock_rows import delete_expired, insert_lock
 
-        with self.database.transaction() as connection:
-            delete_expired(connection, self.lock_id, self.database.address.kind)
         try:
+            with self.database.transaction() as connection:
+                delete_expired(connection, self.lock_id, self.database.address.kind)
             with self.database.transaction() as connection:
                 return insert_lock(connection, self.lock_id, self._expire_seconds)
         except AlreadyExistsError:
+            return None
+        except MetastoreUnavailable as error:
+            # MySQL lets several wait for the row that is being deleted, and then gives up all of them but one.
+            if not is_deadlock(error.__cause__):
+                raise
             return None
 
     def _release(self, acquired_at: str) -> None:

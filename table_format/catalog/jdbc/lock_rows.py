@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, Double, String, cast, delete, func, insert, select
+from sqlalchemy import ColumnElement, Connection, Double, String, cast, delete, func, insert, select, text
 from sqlalchemy.exc import IntegrityError
 
-from table_format.catalog.jdbc.address import POSTGRESQL, SQLITE
+from table_format.catalog.jdbc.address import MYSQL, POSTGRESQL, SQLITE
 from table_format.catalog.jdbc.tables import LOCKS
 from table_format.errors import AlreadyExistsError
 
@@ -19,6 +19,7 @@ _ACQUIRED_AT: Final = LOCKS.c.acquired_at
 _AGES: Final[Mapping[str, ColumnElement[Any]]] = {
     SQLITE: func.strftime("%s", "now") - func.strftime("%s", _ACQUIRED_AT),
     POSTGRESQL: cast(func.extract("epoch", func.age(func.now(), _ACQUIRED_AT)), Double),
+    MYSQL: func.timestampdiff(text("SECOND"), _ACQUIRED_AT, func.now()),
 }
 """The age of a lock in seconds."""
 

@@ -207,7 +207,7 @@ class JdbcNames:
         from table_format.catalog.jdbc.rows import CatalogRows
 
         with self.database.transaction() as connection:
-            yield CatalogRows(self.settings.catalog_key), connection
+            yield CatalogRows(self.settings.catalog_key, self.database.address.kind), connection
 
     def _sync_properties(self, rows: CatalogRows, connection: Connection, name: TableName) -> None:
         if self.settings.syncs_properties:

@@ -5,16 +5,30 @@ Each function runs in the transaction of the connection that it gets.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, Table, and_, delete, insert, select, union, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Table,
+    and_,
+    collate,
+    delete,
+    insert,
+    literal,
+    or_,
+    select,
+    union_all,
+    update,
+)
 from sqlalchemy.exc import IntegrityError
 
+from table_format.catalog.jdbc.address import MYSQL
 from table_format.catalog.jdbc.tables import DATABASE_PROPERTIES, TABLE_PROPERTIES, TABLES
 from table_format.catalog.table_names import TableName
-from table_format.errors import AlreadyExistsError
+from table_format.errors import AlreadyExistsError, InvalidInputError
 
 _OF_DATABASES: Final = (TABLES, DATABASE_PROPERTIES, TABLE_PROPERTIES)
 _OF_TABLES: Final = (TABLES, TABLE_PROPERTIES)
@@ -22,14 +36,15 @@ _OF_TABLES: Final = (TABLES, TABLE_PROPERTIES)
 
 @dataclass(frozen=True, slots=True)
 class CatalogRows:
-    """The rows of the catalog with this key."""
+    """The rows of the catalog with this key. ``kind`` is that of the database."""
 
     catalog_key: str
+    kind: str
 
     def databases(self, connection: Connection) -> Sequence[str]:
         """Return the databases that have a table or a property."""
-        found = (select(t.c.database_name).where(t.c.catalog_key == self.catalog_key) for t in _OF_DATABASES[:2])
-        return [name for (name,) in connection.execute(union(*found))]
+        of_catalog = (select(t.c.database_name).where(self._in_catalog(t)).distinct() for t in _OF_DATABASES[:2])
+        return list(dict.fromkeys(name for (name,) in connection.execute(union_all(*of_catalog))))
 
     def has_database(self, connection: Connection, database: str) -> bool:
         """Return whether a database has a table or a property."""
@@ -59,12 +74,13 @@ class CatalogRows:
         """
         names = {"catalog_key": self.catalog_key, "database_name": database}
         rows = [{**names, "property_key": key, "property_value": value} for key, value in properties.items()]
-        _insert(connection, DATABASE_PROPERTIES, rows, f"database '{database}'")
+        self._insert(connection, DATABASE_PROPERTIES, rows, f"database '{database}'")
 
     def delete_database_properties(self, connection: Connection, database: str, keys: Collection[str]) -> None:
         """Delete properties of a database."""
         t = DATABASE_PROPERTIES
-        connection.execute(delete(t).where(self._in_database(t, database), t.c.property_key.in_(keys)))
+        is_one = or_(False, *(self._equal(t.c.property_key, key) for key in keys))
+        connection.execute(delete(t).where(self._in_database(t, database), is_one))
 
     def tables(self, connection: Connection, database: str) -> Sequence[str]:
         """Return the names of the tables of a database."""
@@ -81,7 +97,7 @@ class CatalogRows:
         Raises:
             AlreadyExistsError: it is listed; the transaction has failed.
         """
-        _insert(connection, TABLES, [self._columns(name)], f"table '{name}'")
+        self._insert(connection, TABLES, [self._columns(name)], f"table '{name}'")
 
     def delete_table(self, connection: Connection, name: TableName) -> bool:
         """Delete a table with its properties. Return whether it was listed."""
@@ -102,8 +118,7 @@ class CatalogRows:
                 for t in _OF_TABLES
             )
         except IntegrityError as error:
-            message = f"table '{target}' already exists"
-            raise AlreadyExistsError(message) from error
+            raise self._taken(connection, TABLES, [self._columns(target)], f"table '{target}'") from error
         return renamed > 0
 
     def table_properties(self, connection: Connection, name: TableName) -> Mapping[str, str]:
@@ -117,23 +132,57 @@ class CatalogRows:
         connection.execute(delete(TABLE_PROPERTIES).where(self._of_table(TABLE_PROPERTIES, name)))
         names = self._columns(name)
         rows = [{**names, "property_key": key, "property_value": value} for key, value in properties.items()]
-        _insert(connection, TABLE_PROPERTIES, rows, f"table '{name}'")
+        self._insert(connection, TABLE_PROPERTIES, rows, f"table '{name}'")
 
     def _columns(self, name: TableName) -> dict[str, str]:
         return {"catalog_key": self.catalog_key, "database_name": name.database, "table_name": name.table}
 
+    def _in_catalog(self, table: Table) -> ColumnElement[bool]:
+        return self._equal(table.c.catalog_key, self.catalog_key)
+
     def _in_database(self, table: Table, database: str) -> ColumnElement[bool]:
-        return and_(table.c.catalog_key == self.catalog_key, table.c.database_name == database)
+        return and_(self._in_catalog(table), self._equal(table.c.database_name, database))
 
     def _of_table(self, table: Table, name: TableName) -> ColumnElement[bool]:
-        return and_(self._in_database(table, name.database), table.c.table_name == name.table)
+        return and_(self._in_database(table, name.database), self._equal(table.c.table_name, name.table))
+
+    def _equal(self, column: ColumnElement[str], text: str) -> ColumnElement[bool]:
+        """Compare letter by letter. In tables that Java has created, MySQL does not tell ``T`` from ``t``."""
+        if self.kind != MYSQL:
+            return column == text
+        # The first comparison uses the index.
+        return and_(column == text, column == collate(literal(text), "utf8mb4_bin"))
+
+    def _insert(self, connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]], what: str) -> None:
+        if not rows:
+            return
+        try:
+            connection.execute(insert(table), rows)
+        except IntegrityError as error:
+            raise self._taken(connection, table, rows, what) from error
+
+    def _taken(
+        self, connection: Connection, table: Table, rows: Iterable[Mapping[str, Any]], what: str
+    ) -> AlreadyExistsError | InvalidInputError:
+        """Say which row has the primary key of a new one."""
+        # After an error, a transaction goes on in MySQL only.
+        namesake = _namesake(connection, table, rows) if self.kind == MYSQL else None
+        if namesake is None:
+            return AlreadyExistsError(f"{what} already exists")
+        return InvalidInputError(
+            f"{what}: the database takes its name for that of {namesake}, which is listed, because the columns of "
+            f"{table.name} have a collation that does not tell them apart. Choose another name, or give its columns "
+            "the collation utf8mb3_bin"
+        )
 
 
-def _insert(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]], what: str) -> None:
-    if not rows:
-        return
-    try:
-        connection.execute(insert(table), rows)
-    except IntegrityError as error:
-        message = f"{what} already exists"
-        raise AlreadyExistsError(message) from error
+def _namesake(connection: Connection, table: Table, rows: Iterable[Mapping[str, Any]]) -> str | None:
+    """Return the key of a row that differs from a new one, and that the database takes for the same."""
+    columns = list(table.primary_key)
+    for row in rows:
+        key = tuple(row[column.name] for column in columns)
+        equal = (column == text for column, text in zip(columns, key, strict=True))
+        for found in connection.execute(select(*columns).where(*equal)):
+            if tuple(found) != key:
+                return ".".join(f"'{text}'" for text in found)
+    return None

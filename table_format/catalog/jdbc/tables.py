@@ -5,12 +5,14 @@ This module imports SQLAlchemy; only code that talks to a database imports it.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from sqlalchemy import BigInteger, Column, MetaData, String, Table, func, inspect, text
+from sqlalchemy.dialects.mysql import VARCHAR
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.types import TIMESTAMP
 
+from table_format.catalog.jdbc.address import MYSQL
 from table_format.catalog.jdbc.database import Database
 from table_format.catalog.jdbc.table_properties import KEY_LENGTH, VALUE_LENGTH
 from table_format.errors import MetastoreUnavailable
@@ -19,22 +21,34 @@ from table_format.options.jdbc import LOCK_KEY_MAX_LENGTH
 _NAMES: Final = MetaData()
 
 
+def _letters(length: int) -> String:
+    """Return the type of a name.
+
+    In MySQL, names are compared letter by letter, as those of directories are. A key has at most 3072 bytes: four names
+    of 255 letters with up to three bytes each fit, with four they do not.
+    """
+    return String(length).with_variant(VARCHAR(length, charset="utf8mb3", collation="utf8mb3_bin"), MYSQL)
+
+
 def _name(name: str) -> Column[str]:
-    return Column(name, String(KEY_LENGTH), nullable=False, primary_key=True)
+    return Column(name, _letters(KEY_LENGTH), nullable=False, primary_key=True)
 
 
-TABLES: Final = Table("paimon_tables", _NAMES, _name("catalog_key"), _name("database_name"), _name("table_name"))
-DATABASE_PROPERTIES: Final = Table(
+def _table(name: str, *columns: Column[Any], of: MetaData = _NAMES) -> Table:
+    # In MySQL, InnoDB has transactions.
+    return Table(name, of, *columns, mysql_engine="InnoDB", mysql_default_charset="utf8mb4")
+
+
+TABLES: Final = _table("paimon_tables", _name("catalog_key"), _name("database_name"), _name("table_name"))
+DATABASE_PROPERTIES: Final = _table(
     "paimon_database_properties",
-    _NAMES,
     _name("catalog_key"),
     _name("database_name"),
     _name("property_key"),
     Column("property_value", String(VALUE_LENGTH)),
 )
-TABLE_PROPERTIES: Final = Table(
+TABLE_PROPERTIES: Final = _table(
     "paimon_table_properties",
-    _NAMES,
     _name("catalog_key"),
     _name("database_name"),
     _name("table_name"),
@@ -44,12 +58,12 @@ TABLE_PROPERTIES: Final = Table(
 
 
 def _locks(id_length: int) -> Table:
-    return Table(
+    return _table(
         "paimon_distributed_locks",
-        MetaData(),
-        Column("lock_id", String(id_length), nullable=False, primary_key=True),
+        Column("lock_id", _letters(id_length), nullable=False, primary_key=True),
         Column("acquired_at", TIMESTAMP, nullable=False, server_default=func.current_timestamp()),
         Column("expire_time_seconds", BigInteger, nullable=False, server_default=text("0")),
+        of=MetaData(),
     )
 
 

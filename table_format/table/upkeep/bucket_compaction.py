@@ -14,6 +14,7 @@ from typing import TypeAlias
 from table_format.append.compact import compact_append_files
 from table_format.errors import BucketLost, ConflictError
 from table_format.formats.bucket_files import BucketFiles
+from table_format.io.paths import POSTPONE_BUCKET
 from table_format.lsm.bucket_deletion_vectors import BucketDeletions
 from table_format.lsm.compact import compact_bucket
 from table_format.metastore.references.expired_reads import on_latest
@@ -24,7 +25,7 @@ from table_format.model.commit import CommitMessage, Committable
 from table_format.model.data_file import DataFileMeta
 from table_format.model.manifest import IndexFileMeta, ManifestEntry
 from table_format.model.snapshot import BATCH_COMMIT_IDENTIFIER, Snapshot
-from table_format.options.bucket import POSTPONED
+from table_format.options.bucket_mode import Postponed
 from table_format.options.declare import Operation
 from table_format.table.facts import TableFacts
 from table_format.table.rows.partition_values import partition_filter
@@ -226,7 +227,7 @@ def _live(
     buckets: Sequence[int] | None,
 ) -> Sequence[ManifestEntry]:
     # Postponed rows are in a bucket with a negative number.
-    least = POSTPONED if facts.options.bucket.count == POSTPONED else 0
+    least = POSTPONE_BUCKET if isinstance(facts.bucket_mode, Postponed) else 0
     numbers = None if buckets is None else arguments.whole_numbers(buckets, "buckets", minimum=least)
     wanted = replace(
         partition_filter(facts.schema, facts.partitions, partitions),

@@ -366,13 +366,14 @@ def test_a_catalog_in_a_directory_that_does_not_exist_is_an_error_that_names_it(
         jdbc_catalog(tmp_path / "nowhere")
 
 
-def test_a_missing_driver_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("kind", "driver"), [("postgresql", "psycopg"), ("mysql", "pymysql")])
+def test_a_missing_driver_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, driver: str) -> None:
     # SQLAlchemy may be there without it, because other packages bring it.
-    monkeypatch.setitem(sys.modules, "psycopg", None)
+    monkeypatch.setitem(sys.modules, driver, None)
     monkeypatch.setattr("table_format.extras.find_spec", lambda _: None)
-    monkeypatch.delitem(sys.modules, "psycopg")
-    options = {"metastore": "jdbc", "warehouse": str(tmp_path), "uri": "jdbc:postgresql://127.0.0.1:1/names"}
-    with pytest.raises(PackageMissing, match=r"^psycopg is not installed: pip install 'paimon-lakehouse\[jdbc\]'$"):
+    monkeypatch.delitem(sys.modules, driver)
+    options = {"metastore": "jdbc", "warehouse": str(tmp_path), "uri": f"jdbc:{kind}://127.0.0.1:1/names"}
+    with pytest.raises(PackageMissing, match=rf"^{driver} is not installed: pip install 'paimon-lakehouse\[jdbc\]'$"):
         load_catalog(options)
 
 

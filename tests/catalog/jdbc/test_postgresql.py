@@ -17,6 +17,7 @@ from table_format.io.memory import MemoryFileIO
 from table_format.runtime import Runtime
 from tests.catalog import test_all_catalogs
 from tests.catalog.jdbc.test_jdbc_catalog import FORKING
+from tests.support.jdbc_catalogs import run_sql, same_names
 from tests.support.metastore_table import ManualClock
 from tests.support.postgres_server import PASSWORD, PostgresServer, running_postgres
 from tests.support.tables import DATABASE, KEYED, Warehouse, keyed, rows_of
@@ -57,23 +58,23 @@ def test_a_lock_excludes_others_until_it_is_released_or_too_old(warehouse: Wareh
         mine.append(keyed([(1, "a", 1)]))
     mine.append(keyed([(2, "a", 2)]))
     with lock.held(clock):
-        _run(warehouse, "UPDATE paimon_distributed_locks SET acquired_at = acquired_at - INTERVAL '481 seconds'")
+        run_sql(warehouse, "UPDATE paimon_distributed_locks SET acquired_at = acquired_at - INTERVAL '481 seconds'")
         mine.append(keyed([(3, "a", 3)]))
     assert [row[0] for row in rows_of(mine)] == [2, 3]
-    assert _run(warehouse, "SELECT count(*) FROM paimon_distributed_locks") == 0
+    assert run_sql(warehouse, "SELECT count(*) FROM paimon_distributed_locks") == 0
 
 
 def test_the_age_of_a_lock_is_that_of_the_time_zone_of_this_machine(warehouse: Warehouse) -> None:
     # Java's driver sets it for its sessions, whatever that of the server is, and the time of a lock has no zone.
     import time
 
-    minutes = _run(warehouse, "SELECT EXTRACT(TIMEZONE_MINUTE FROM now()) + 60 * EXTRACT(TIMEZONE_HOUR FROM now())")
+    minutes = run_sql(warehouse, "SELECT EXTRACT(TIMEZONE_MINUTE FROM now()) + 60 * EXTRACT(TIMEZONE_HOUR FROM now())")
     assert int(minutes) * 60 == time.localtime().tm_gmtoff
 
 
 def test_the_row_decides_who_creates_a_table(warehouse: Warehouse) -> None:
     warehouse.table("t")
-    other = Warehouse(_same_names(warehouse), MemoryFileIO())
+    other = Warehouse(same_names(warehouse), MemoryFileIO())
     with pytest.raises(AlreadyExistsError):
         other.table("t")
     assert other.io.list("/warehouse") == []
@@ -93,7 +94,7 @@ def test_a_server_that_is_not_there_is_one_line_that_names_it(server: PostgresSe
 
 def test_a_connection_that_the_server_has_closed_is_opened_again(warehouse: Warehouse) -> None:
     warehouse.table("t")
-    _run(warehouse, "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE pid <> pg_backend_pid()")
+    run_sql(warehouse, "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE pid <> pg_backend_pid()")
     assert warehouse.catalog.list_tables("db") == ("t",)
 
 
@@ -103,18 +104,3 @@ def test_a_forked_process_leaves_the_connections_to_its_parent(server: PostgresS
         [sys.executable, "-c", FORKING.format(options=options)], capture_output=True, text=True, check=False
     )
     assert answer.stdout == "('after', 'before', 'child')\n", answer.stderr
-
-
-def _same_names(warehouse: Warehouse) -> JdbcCatalog:
-    catalog = warehouse.catalog
-    assert isinstance(catalog, JdbcCatalog)
-    return JdbcCatalog("/warehouse", MemoryFileIO(), database=catalog.database, settings=catalog.settings)
-
-
-def _run(warehouse: Warehouse, statement: str) -> object:
-    from sqlalchemy import text
-
-    assert isinstance(warehouse.catalog, JdbcCatalog)
-    with warehouse.catalog.database.transaction() as connection:
-        found = connection.execute(text(statement))
-        return found.scalar() if found.returns_rows else None
