@@ -85,11 +85,17 @@ class Scenario:
         return ranges
 
     def _terminate_one(self) -> None:
-        run, worker = self.server.wait_for("a run is at work", self._at_work, seconds=600)
-        self.say(f"terminating run {run[:8]}")
-        self.server.terminate(run)
-        self.server.wait_for("the run is canceled", lambda: self.server.status(run) == "CANCELED", seconds=300)
-        self.server.wait_for("its process ends", lambda: not is_alive(worker), seconds=180)
+        """Terminate a run at work; another one, if it ends by itself before it gets the signal."""
+        while True:
+            run, worker = self.server.wait_for("a run is at work", self._at_work, seconds=600)
+            self.say(f"terminating run {run[:8]}")
+            self.server.terminate(run)
+            self.server.wait_for("the run ends", lambda run=run: self.server.status(run) in _DONE, seconds=300)
+            self.server.wait_for("its process ends", lambda worker=worker: not is_alive(worker), seconds=180)
+            if self.server.status(run) == "CANCELED":
+                return
+            assert self.server.status(run) == "SUCCESS"
+            self.say(f"run {run[:8]} had ended by itself")
 
     def _kill_a_worker(self) -> None:
         run, worker = self.server.wait_for("another run is at work", self._at_work, seconds=600)
