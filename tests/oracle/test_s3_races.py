@@ -39,7 +39,7 @@ def test_our_commit_goes_on_behind_a_snapshot_that_paimon_publishes_first(
 def test_a_snapshot_that_paimon_publishes_at_the_same_moment_replaces_ours(
     moto: S3Server, lake_on_moto: SharedLake
 ) -> None:
-    # This is why, without a lock, only one engine at a time may write. When this fails, Paimon has learned better:
+    # This is why, without a lock, only one engine at a time may write. If this fails, Paimon has changed:
     # change the documents.
     make(lake_on_moto, {"bucket": "1", "write-only": "true"}, by_us=True)
     write(lake_on_moto, [(1, "a", 1)], by_us=True)

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -46,6 +47,8 @@ class MySqlServer:
 
     port: int
     certificate: Path
+    kind: ClassVar = "mysql"
+    refusal: ClassVar = "Access denied for user 'lake'"
 
     @property
     def uri(self) -> str:

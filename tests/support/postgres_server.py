@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -24,6 +25,8 @@ class PostgresServer:
     """A running server with an empty database."""
 
     port: int
+    kind: ClassVar = "postgresql"
+    refusal: ClassVar = 'password authentication failed for user "lake"'
 
     @property
     def uri(self) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
-from table_format.catalog.jdbc.mysql import read_parameters
-from table_format.catalog.jdbc.parameters import given_parameters
+from table_format.catalog.jdbc import mysql, postgresql
 from table_format.errors import InvalidOption, UnsupportedFeature
 from table_format.options.jdbc import URI
 
@@ -18,13 +17,6 @@ POSTGRESQL: Final = "postgresql"
 MYSQL: Final = "mysql"
 """MySQL and MariaDB, which have the same protocol."""
 _PREFIX: Final = "jdbc:"
-_PARAMETERS: Final[Mapping[str, str]] = {
-    "ApplicationName": "application_name",
-    "connectTimeout": "connect_timeout",
-    "sslmode": "sslmode",
-    "sslrootcert": "sslrootcert",
-}
-"""Parameters of Java's driver for PostgreSQL, and their names here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +74,12 @@ def _sqlite(uri: str, rest: str) -> Address:
 def _postgresql(uri: str, rest: str) -> Address:
     if not rest.startswith("//"):
         database, _, query = rest.partition("?")
-        return Address(POSTGRESQL, _name(database), parameters=_parameters(query))
-    return _on_server(uri, POSTGRESQL, rest, _parameters)
+        return Address(POSTGRESQL, _name(database), parameters=postgresql.read_parameters(query))
+    return _on_server(uri, POSTGRESQL, rest, postgresql.read_parameters)
 
 
 def _mysql(uri: str, rest: str) -> Address:
-    address = _on_server(uri, MYSQL, rest, read_parameters) if rest.startswith("//") else None
+    address = _on_server(uri, MYSQL, rest, mysql.read_parameters) if rest.startswith("//") else None
     if address is None or address.database is None:
         raise _malformed(uri, "an address such as 'jdbc:mysql://host/lake'")
     return address
@@ -106,10 +98,6 @@ def _on_server(uri: str, kind: str, rest: str, parameters_of: Callable[[str], tu
 
 def _name(path: str) -> str | None:
     return unquote(path.strip("/")) or None
-
-
-def _parameters(query: str) -> tuple[tuple[str, str], ...]:
-    return tuple((_PARAMETERS[name], value) for name, value in given_parameters(query, _PARAMETERS))
 
 
 def _malformed(uri: str, expected: str) -> InvalidOption:

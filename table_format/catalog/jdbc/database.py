@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import os
 import threading
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from table_format.catalog.jdbc import mysql
+from table_format.catalog.jdbc import mysql, postgresql
 from table_format.catalog.jdbc.address import MYSQL, POSTGRESQL, SQLITE, Address
 from table_format.errors import MetastoreUnavailable
 from table_format.extras import require, require_installed
@@ -29,9 +28,22 @@ _LOCKED_FILE: Final = (
     "PostgreSQL or MySQL to share a catalog with it"
 )
 _CONNECT_SECONDS: Final = 10
-_DRIVERS: Final = {SQLITE: "sqlite", POSTGRESQL: "postgresql+psycopg", MYSQL: "mysql+pymysql"}
-_PACKAGES: Final = {POSTGRESQL: "psycopg", MYSQL: "pymysql"}
-"""The packages of the drivers; that of SQLite is a part of Python."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Server:
+    """How a kind of server is reached: the driver in SQLAlchemy, its package, its arguments, and its sessions."""
+
+    driver: str
+    package: str
+    arguments: Callable[[Sequence[tuple[str, str]], int], dict[str, Any]]
+    begin_session: Callable[[Any, object], None]
+
+
+_SERVERS: Final = {
+    POSTGRESQL: _Server("postgresql+psycopg", "psycopg", postgresql.connection_arguments, postgresql.begin_session),
+    MYSQL: _Server("mysql+pymysql", "pymysql", mysql.connection_arguments, mysql.begin_session),
+}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -82,8 +94,8 @@ def require_driver(kind: str) -> None:
         PackageMissing: they are not; the message names the extra.
     """
     require_installed("sqlalchemy")
-    if kind in _PACKAGES:
-        require_installed(_PACKAGES[kind])
+    if kind in _SERVERS:
+        require_installed(_SERVERS[kind].package)
 
 
 def _restored(address: Address, user: str | None, password: str | None, connections: int) -> Database:
@@ -110,17 +122,16 @@ def _open(database: Database) -> Engine:
     address = database.address
     if address.kind == SQLITE:
         # A file has no users; Java's driver ignores them as well.
-        url = sqlalchemy.URL.create(_DRIVERS[SQLITE], database=address.database)
+        url = sqlalchemy.URL.create(SQLITE, database=address.database)
         engine: Engine = sqlalchemy.create_engine(url, connect_args={"timeout": _BUSY_SECONDS}, hide_parameters=True)
         return engine
+    server = _SERVERS[address.kind]
     password = None if database.password is None else database.password.reveal()
-    url = sqlalchemy.URL.create(
-        _DRIVERS[address.kind], database.user, password, address.host, address.port, address.database
-    )
+    url = sqlalchemy.URL.create(server.driver, database.user, password, address.host, address.port, address.database)
     # By default, MySQL locks the gaps between rows, so that creators of different tables may block each other.
     engine = sqlalchemy.create_engine(
         url,
-        connect_args=_arguments(address),
+        connect_args=server.arguments(address.parameters, _CONNECT_SECONDS),
         pool_size=database.connections,
         pool_pre_ping=True,
         hide_parameters=True,
@@ -128,27 +139,8 @@ def _open(database: Database) -> Engine:
     )
     if address.kind == MYSQL:
         sqlalchemy.event.listen(engine, "do_connect", mysql.connect)
-    begin_session = mysql.begin_session if address.kind == MYSQL else _use_local_time
-    sqlalchemy.event.listen(engine, "connect", begin_session)
+    sqlalchemy.event.listen(engine, "connect", server.begin_session)
     return engine
-
-
-def _arguments(address: Address) -> dict[str, Any]:
-    if address.kind == MYSQL:
-        return mysql.connection_arguments(address.parameters, _CONNECT_SECONDS)
-    return {"connect_timeout": str(_CONNECT_SECONDS), **dict(address.parameters)}
-
-
-def _use_local_time(connection: Any, _: object) -> None:  # noqa: ANN401 - a connection of the driver
-    """Let the session have the time zone of this machine, as Java's driver does.
-
-    The time of a lock is stored without a zone, so all who read it must have the same one.
-    """
-    seconds = time.localtime().tm_gmtoff
-    sign, minutes = "-" if seconds < 0 else "+", abs(seconds) // 60
-    with connection.cursor() as cursor:
-        cursor.execute(f"SET TIME ZONE INTERVAL '{sign}{minutes // 60:02d}:{minutes % 60:02d}' HOUR TO MINUTE")
-    connection.commit()
 
 
 def _forget_connections() -> None:

@@ -13,7 +13,7 @@ is listed without a directory: dropping it deletes the row.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
@@ -33,8 +33,6 @@ from table_format.metastore.schema.schema_store import SchemaStore
 from table_format.runtime import Clock
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from sqlalchemy import Connection
 
     from table_format.catalog.jdbc.rows import CatalogRows

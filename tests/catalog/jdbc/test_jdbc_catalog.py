@@ -56,6 +56,15 @@ def properties(directory: Path, table: str) -> dict[str, str]:
     return dict(sql(directory, query, table))
 
 
+def with_a_table(directory: Path) -> tuple[HookedFileIO, JdbcCatalog]:
+    """A catalog with the table ``db.t``, on files that can fail."""
+    io = HookedFileIO(MemoryFileIO())
+    catalog = jdbc_catalog(directory, io)
+    catalog.create_database("db")
+    catalog.create_table("db.t", SCHEMA)
+    return io, catalog
+
+
 # --- what is in the database ------------------------------------------------------------------------------------------
 
 
@@ -289,10 +298,7 @@ def test_a_table_is_not_renamed_over_files_that_are_not_listed(tmp_path: Path) -
 
 
 def test_a_drop_whose_files_stay_is_finished_by_the_next_one(tmp_path: Path) -> None:
-    io = HookedFileIO(MemoryFileIO())
-    catalog = jdbc_catalog(tmp_path, io)
-    catalog.create_database("db")
-    catalog.create_table("db.t", SCHEMA)
+    io, catalog = with_a_table(tmp_path)
     io.before("delete_tree", "/", failing(PermissionError(13, "no")))
     with pytest.raises(OSError, match="drop it again to delete the rest"):
         catalog.drop_table("db.t")
@@ -305,10 +311,7 @@ def test_a_drop_whose_files_stay_is_finished_by_the_next_one(tmp_path: Path) -> 
 
 
 def test_a_drop_whose_directory_stays_says_how_it_is_listed_again(tmp_path: Path) -> None:
-    io = HookedFileIO(MemoryFileIO())
-    catalog = jdbc_catalog(tmp_path, io)
-    catalog.create_database("db")
-    catalog.create_table("db.t", SCHEMA)
+    io, catalog = with_a_table(tmp_path)
     io.before("rename_directory", "/t", failing(PermissionError(13, "no")))
     with pytest.raises(OSError, match=r"no longer listed, .* list it again with repair_table, and drop it again"):
         catalog.drop_table("db.t")

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from itertools import count
-from pathlib import Path
 from threading import Barrier
 
 import pytest
 
-from table_format import load_catalog
 from table_format.catalog.jdbc.catalog import JdbcCatalog
 from table_format.catalog.jdbc.rows import CatalogRows
 from table_format.catalog.table_names import TableName
@@ -23,16 +19,12 @@ from table_format.errors import (
     MetastoreUnavailable,
     TableNotFound,
 )
-from table_format.io.memory import MemoryFileIO
-from table_format.runtime import Runtime, SystemClock
-from tests.catalog import test_all_catalogs
-from tests.catalog.jdbc.test_jdbc_catalog import FORKING
-from tests.support.jdbc_catalogs import run_sql, same_names
-from tests.support.metastore_table import ManualClock
+from table_format.runtime import SystemClock
+from tests.catalog.jdbc.server_laws import LAWS, catalog_on
+from tests.support.jdbc_catalogs import run_sql
 from tests.support.mysql_server import OF_JAVA, PASSWORD, MySqlServer, running_mysql
 from tests.support.tables import DATABASE, Warehouse, keyed, rows_of
 
-_KEYS = count()
 _NAME = "VARCHAR(255) NOT NULL"
 TABLES_OF_JAVA = (
     f"CREATE TABLE paimon_tables (catalog_key {_NAME}, database_name {_NAME}, table_name {_NAME}, "
@@ -44,7 +36,7 @@ TABLES_OF_JAVA = (
     "PRIMARY KEY (catalog_key, database_name, table_name, property_key))",
 )
 
-globals().update({name: law for name, law in vars(test_all_catalogs).items() if name.startswith("test_")})
+globals().update(LAWS)
 
 
 @pytest.fixture(scope="module")
@@ -53,37 +45,7 @@ def server() -> Iterator[MySqlServer]:
         yield running
 
 
-def catalog_on(server: MySqlServer, **more: str) -> JdbcCatalog:
-    options = server.options | {"warehouse": "/warehouse", "lock.enabled": "true"} | more
-    catalog = load_catalog(options, file_io=MemoryFileIO(), runtime=Runtime(clock=ManualClock()))
-    assert isinstance(catalog, JdbcCatalog)
-    return catalog
-
-
-@pytest.fixture
-def warehouse(server: MySqlServer) -> Warehouse:
-    """A catalog of its own key in the database of all."""
-    catalog = catalog_on(server, **{"catalog-key": f"key-{next(_KEYS)}"})
-    catalog.create_database(DATABASE)
-    return Warehouse(catalog, catalog.io)
-
-
 # --- the lock ---------------------------------------------------------------------------------------------------------
-
-
-def test_a_lock_excludes_others_until_it_is_released_or_too_old(warehouse: Warehouse) -> None:
-    warehouse.table("t")
-    mine = warehouse.catalog.load_table("db.t")
-    lock, clock = mine.store.lock, ManualClock()
-    assert lock is not None
-    with lock.held(clock), pytest.raises(LockTimeout):
-        mine.append(keyed([(1, "a", 1)]))
-    mine.append(keyed([(2, "a", 2)]))
-    with lock.held(clock):
-        run_sql(warehouse, "UPDATE paimon_distributed_locks SET acquired_at = acquired_at - INTERVAL 481 SECOND")
-        mine.append(keyed([(3, "a", 3)]))
-    assert [row[0] for row in rows_of(mine)] == [2, 3]
-    assert run_sql(warehouse, "SELECT count(*) FROM paimon_distributed_locks") == 0
 
 
 @pytest.mark.parametrize(("age", "is_free"), [(50, False), (70, True)])
@@ -203,14 +165,6 @@ def test_the_same_catalog_key_in_another_case_is_another_catalog(server: MySqlSe
     assert other.list_databases() == ()
 
 
-def test_the_row_decides_who_creates_a_table(warehouse: Warehouse) -> None:
-    warehouse.table("t")
-    other = Warehouse(same_names(warehouse), MemoryFileIO())
-    with pytest.raises(AlreadyExistsError):
-        other.table("t")
-    assert other.io.list("/warehouse") == []
-
-
 def test_those_who_create_different_tables_do_not_wait_for_each_other(warehouse: Warehouse) -> None:
     database = catalog_of(warehouse).database
     rows = CatalogRows("others", "mysql")
@@ -242,18 +196,6 @@ def test_a_name_with_letters_that_the_tables_cannot_hold_is_refused(warehouse: W
 # --- connections ------------------------------------------------------------------------------------------------------
 
 
-def test_a_wrong_password_is_one_line_without_it(server: MySqlServer, caplog: pytest.LogCaptureFixture) -> None:
-    with pytest.raises(MetastoreUnavailable, match="Access denied for user 'lake'") as refusal:
-        catalog_on(server, **{"jdbc.password": f"{PASSWORD}-wrong"})
-    for shown in (str(refusal.value), repr(refusal.value), repr(refusal.value.__cause__), caplog.text):
-        assert PASSWORD not in shown
-
-
-def test_a_server_that_is_not_there_is_one_line_that_names_it(server: MySqlServer) -> None:
-    with pytest.raises(MetastoreUnavailable, match=r"^the database of the catalog, jdbc:mysql://127\.0\.0\.1:1/catal"):
-        catalog_on(server, uri="jdbc:mysql://127.0.0.1:1/catalogs")
-
-
 def test_a_connection_that_the_server_has_closed_is_opened_again(warehouse: Warehouse) -> None:
     warehouse.table("t")
     with catalog_of(warehouse).database.transaction() as connection:
@@ -261,14 +203,6 @@ def test_a_connection_that_the_server_has_closed_is_opened_again(warehouse: Ware
         for (number,) in connection.exec_driver_sql(others).all():
             connection.exec_driver_sql(f"KILL {number}")
     assert warehouse.catalog.list_tables("db") == ("t",)
-
-
-def test_a_forked_process_leaves_the_connections_to_its_parent(server: MySqlServer, tmp_path: Path) -> None:
-    options = server.options | {"warehouse": str(tmp_path), "catalog-key": "forked"}
-    answer = subprocess.run(
-        [sys.executable, "-c", FORKING.format(options=options)], capture_output=True, text=True, check=False
-    )
-    assert answer.stdout == "('after', 'before', 'child')\n", answer.stderr
 
 
 @pytest.mark.parametrize(
