@@ -1,8 +1,9 @@
 """``python -m tests.versions``: a part of the tests with the lowest and the highest declared versions of all packages.
 
 For each Python that is found, for the lowest and the highest versions that pyproject.toml allows, and for the library,
-Spark and Dagster: make an environment from the package index, and run tests that touch each dependency.
-``uv python install 3.12`` brings a Python that is not found. The exit code is 1 when an environment fails.
+object stores and catalogs in databases, Spark, and Dagster: make an environment from the package index, and run tests
+that touch each dependency. ``uv python install 3.12`` brings a Python that is not found. The exit code is 1 when an
+environment fails.
 """
 
 from __future__ import annotations
@@ -23,7 +24,10 @@ from typing import Final
 from uv import find_uv_bin
 
 ROOT: Final = Path(__file__).parents[2]
-TOOLS: Final = ("pytest>=9", "pytest-xdist>=3.6", "hypothesis>=6.130", "greenlet>=3.1")
+TOOLS: Final = (
+    *("pytest>=9", "pytest-xdist>=3.6", "hypothesis>=6.130", "greenlet>=3.1"),
+    *("moto[s3]>=5.1", "flask>=3", "flask-cors>=5"),  # an S3 server
+)
 PREFIX: Final = "Programming Language :: Python :: "
 
 
@@ -56,6 +60,17 @@ PARTS: Final[Mapping[str, Part]] = {
             "tests/test_duckdb_sql.py",
             "tests/test_extras.py",
             "tests/test_readme.py",
+        ],
+    ),
+    "stores": Part(
+        ["s3", "azure", "jdbc", "cli"],
+        [
+            "tests/catalog/jdbc",
+            "tests/catalog/test_all_catalogs.py",
+            "tests/catalog/test_load_catalog.py",
+            "tests/cli/test_object_stores.py",
+            "tests/io",
+            "tests/table/test_object_stores.py",
         ],
     ),
     "spark": Part(

@@ -63,7 +63,7 @@ def test_a_lock_excludes_others_until_it_is_released_or_too_old(warehouse: Wareh
         mine.append(keyed([(1, "a", 1)]))
     mine.append(keyed([(2, "a", 2)]))
     with lock.held(clock):
-        run_sql(warehouse, "UPDATE paimon_distributed_locks SET acquired_at = acquired_at - INTERVAL '481' SECOND")
+        run_sql(warehouse, "UPDATE paimon_distributed_locks SET acquired_at = acquired_at - INTERVAL '600' SECOND")
         mine.append(keyed([(3, "a", 3)]))
     assert [row[0] for row in rows_of(mine)] == [2, 3]
     assert run_sql(warehouse, "SELECT count(*) FROM paimon_distributed_locks") == 0
