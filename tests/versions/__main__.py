@@ -24,19 +24,18 @@ from typing import Final
 from uv import find_uv_bin
 
 ROOT: Final = Path(__file__).parents[2]
-TOOLS: Final = (
-    *("pytest>=9", "pytest-xdist>=3.6", "hypothesis>=6.130", "greenlet>=3.1"),
-    *("moto[s3]>=5.1", "flask>=3", "flask-cors>=5"),  # an S3 server
-)
+TOOLS: Final = ("pytest>=9", "pytest-xdist>=3.6", "hypothesis>=6.130", "greenlet>=3.1")
+S3_SERVER: Final = ("moto[s3]>=5.1", "flask>=3", "flask-cors>=5")
 PREFIX: Final = "Programming Language :: Python :: "
 
 
 @dataclass(frozen=True)
 class Part:
-    """Extras that are resolved together, and the tests that run with them."""
+    """Extras that are resolved together, the tests that run with them, and what else these tests need."""
 
     extras: Sequence[str]
     tests: Sequence[str]
+    tools: Sequence[str] = ()
 
 
 PARTS: Final[Mapping[str, Part]] = {
@@ -72,6 +71,7 @@ PARTS: Final[Mapping[str, Part]] = {
             "tests/io",
             "tests/table/test_object_stores.py",
         ],
+        S3_SERVER,
     ),
     "spark": Part(
         ["spark", "connect", "duckdb", "pandas", "polars"],
@@ -162,7 +162,7 @@ def make(root: Path, python: str, resolution: str, part: Part) -> None:
     for step in (
         ["venv", "--python", python, str(root)],
         [*resolve, "pyproject.toml", "--output-file", str(chosen)],
-        ["pip", "install", "--requirement", str(chosen), *TOOLS],
+        ["pip", "install", "--requirement", str(chosen), *TOOLS, *part.tools],
     ):
         subprocess.run([uv, *step, "--quiet"], cwd=ROOT, env=made, check=True, capture_output=True, text=True)
 
