@@ -246,7 +246,7 @@ class NamedCatalog(ABC):
         if dropped:
             self._forget_key_indexes(root)
             delete_uncommitted(self.io, outside)
-        elif not ignore_if_not_exists:
+        elif not ignore_if_not_exists or self._has_view(identifier):
             raise self._no_table(identifier)
 
     # --- the database of the catalog's own tables -------------------------------------------------------------------

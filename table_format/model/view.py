@@ -139,7 +139,8 @@ def view_name(name: str) -> Identifier:
 
 
 def _changed(view: View, change: ViewChange) -> View:
-    match change:
+    given: object = change
+    match given:
         case SetViewOption(key, value):
             return replace(view, options={**view.options, key: value})
         case RemoveViewOption(key):
