@@ -29,7 +29,6 @@ CATALOG_NAME: Final = "paimon"
 _DEFAULT_DATABASE: Final = "default"
 
 _DIALECT: Final = "duckdb"
-_ADVICE: Final = f"the dialect '{_DIALECT}' with CALL sys.alter_view_dialect"
 
 _QUERIES: Final = ("SELECT", "EXPLAIN", "MULTI")
 """The kinds of statements that only read, in the terms of DuckDB 2. PIVOT is a MULTI."""
@@ -45,7 +44,7 @@ def query(
     ``"orders$files"``. ``VERSION AS OF``, ``TIMESTAMP AS OF`` and ``/*+ OPTIONS(...) */`` follow a name as in
     ``lake.sql``; versions and times are literals or parameters, and times are in local time. ``parameters`` holds the
     values of ``$name``. Everything else is DuckDB's: functions, files and errors. The query reads the current latest
-    snapshot of each table. A view of the catalog runs the text that it has in the dialect ``duckdb``, or else ``spark``.
+    snapshot of each table. Of a view of the catalog, it runs the text in the dialect ``duckdb``, or else ``spark``.
 
     >>> query(catalog, "SELECT state, sum(price) FROM shop.orders GROUP BY ALL").fetchall()  # doctest: +SKIP
 
@@ -238,9 +237,8 @@ class _Views:
         name = str(view.identifier)
         text = view.text_in(_DIALECT) or text_for(view, SPARK_DIALECT)
         if name in self._within:
-            message = (
-                f"view '{name}' refers to itself: {' -> '.join((*self._within[self._within.index(name) :], name))}"
-            )
+            circle = " -> ".join((*self._within[self._within.index(name) :], name))
+            message = f"view '{name}' refers to itself: {circle}"
             raise InvalidInputError(message)
         self._within.append(name)
         try:
@@ -252,21 +250,20 @@ class _Views:
         except (InvalidSql, require("duckdb").Error) as error:
             reason = " ".join(str(error).split())
             message = (
-                f"view '{name}': DuckDB cannot run its text ({reason}); query it with Spark, or add a text in {_ADVICE}"
+                f"view '{name}': DuckDB cannot run its text ({reason}); query the view with Spark, or add a text in "
+                f"the dialect '{_DIALECT}' with CALL sys.alter_view_dialect"
             )
             raise InvalidInputError(message) from error
         self._within.pop()
         if len(found) < len(view.fields):
             message = f"view '{name}' has {counted(len(view.fields), 'column')}, but its query now has {len(found)}"
             raise InvalidInputError(message)
-        columns = [f"c{number} AS {in_double_quotes(field.name)}" for number, field in enumerate(view.fields)]
+        shown = ", ".join(f"c{number} AS {in_double_quotes(field.name)}" for number, field in enumerate(view.fields))
         numbered = ", ".join(f"c{number}" for number in range(len(found)))
         schema = f"{CATALOG_NAME}.{in_double_quotes(view.identifier.database)}"
+        query = f"SELECT {shown} FROM ({plain}\n) AS q({numbered})"  # noqa: S608
         self.connection.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
-        self.connection.execute(
-            f"CREATE VIEW {schema}.{in_double_quotes(view.identifier.table)} AS "
-            f"SELECT {', '.join(columns)} FROM ({plain}\n) AS q({numbered})"
-        )
+        self.connection.execute(f"CREATE VIEW {schema}.{in_double_quotes(view.identifier.table)} AS {query}")
 
 
 def _travel_options(travel: TimeTravel) -> dict[str, str]:

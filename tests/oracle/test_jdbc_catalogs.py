@@ -146,7 +146,9 @@ def test_both_keep_the_same_rows_in_the_same_tables(tmp_path: Path, paimon: Paim
             lake.theirs.alter_options(lake.uri, "db.t", {"num-levels": "4"})
         rows = [dump(directory, f"SELECT * FROM {table} ORDER BY 1, 2, 3, 4") for table in PROPERTIES]  # noqa: S608
         columns = "SELECT m.name, c.name, c.type, c.dflt_value, c.pk FROM sqlite_master m, pragma_table_info(m.name) c"
-        rows.append(dump(directory, f"{columns} WHERE m.type = 'table' ORDER BY 1, c.cid"))
+        # Paimon has the table of views from 2.0 on.
+        known = f"{columns} WHERE m.type = 'table' AND m.name <> 'paimon_views' ORDER BY 1, c.cid"
+        rows.append(dump(directory, known))
         rows.append(dump(directory, "SELECT * FROM paimon_tables"))
         dumps.append([str(row).replace(str(directory), "") for table in rows for row in table])
     assert dumps[0] == dumps[1]
