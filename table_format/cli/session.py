@@ -11,8 +11,7 @@ from urllib.parse import urlsplit
 
 import click
 
-from table_format import errors
-from table_format.catalog.views import find_view
+from table_format import ViewCatalog, errors
 from table_format.nearest_names import did_you_mean
 from table_format.secrets import Secret
 
@@ -148,14 +147,15 @@ class Session:
         try:
             return self.catalog.load_any(name)
         except errors.TableNotFound as error:
-            is_view = find_view(self.catalog, name) is not None
-            message = f"'{name}' is a view; query it with the command sql" if is_view else self._missing(name)
+            message = self._missing(name)
             raise click.ClickException(message) from error
         except errors.InvalidIdentifier as error:
             message = f"{error}{self._nearest(name)}"
             raise click.ClickException(message) from error
 
     def _missing(self, name: str) -> str:
+        if isinstance(self.catalog, ViewCatalog) and "$" not in name and self.catalog.view_exists(name):
+            return f"'{name}' is a view, not a table; query it with the command sql"
         return f"table '{name}' does not exist{self._nearest(name)}"
 
     def _nearest(self, name: str) -> str:
