@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import click
 
-from table_format import ViewCatalog, errors
+from table_format import errors
 from table_format.nearest_names import did_you_mean
 from table_format.secrets import Secret
 
@@ -154,6 +154,8 @@ class Session:
             raise click.ClickException(message) from error
 
     def _missing(self, name: str) -> str:
+        from table_format import ViewCatalog
+
         if isinstance(self.catalog, ViewCatalog) and "$" not in name and self.catalog.view_exists(name):
             return f"'{name}' is a view, not a table; query it with the command sql"
         return f"table '{name}' does not exist{self._nearest(name)}"

@@ -23,7 +23,8 @@ class View:
     ``fields`` are the columns of its result, ``query`` is its text, ``dialects`` are texts by the name of an SQL
     dialect, such as ``spark`` or ``flink``, and ``options`` are texts by key.
 
-    >>> fields = Schema.from_arrow(pa.schema([("id", pa.int64())])).fields
+    >>> from table_format.types import BigIntType, DataField
+    >>> fields = [DataField(0, "id", BigIntType())]
     >>> View.of("shop.open_orders", fields, "SELECT id FROM shop.orders WHERE state = 'open'").dialects
     {'spark': "SELECT id FROM shop.orders WHERE state = 'open'"}
     """

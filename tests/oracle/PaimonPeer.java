@@ -350,8 +350,10 @@ public class PaimonPeer {
         int files = 0;
         int raw = 0;
         for (Split split : builder.newScan().plan().splits()) {
-            files += ((DataSplit) split).dataFiles().size();
-            raw += ((DataSplit) split).rawConvertible() ? 1 : 0;
+            if (split instanceof DataSplit) { // from 2.0 on, an index may name the rows of a file instead
+                files += ((DataSplit) split).dataFiles().size();
+                raw += ((DataSplit) split).rawConvertible() ? 1 : 0;
+            }
             TableRead read = builder.newRead().withIOManager(SPILL);
             try (RecordReaderIterator<InternalRow> records =
                     new RecordReaderIterator<>((filters ? read.executeFilter() : read).createReader(split))) {
