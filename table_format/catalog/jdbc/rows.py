@@ -158,9 +158,12 @@ class CatalogRows:
         self._claim_table(connection, name)
         self._insert(connection, VIEWS, [self._view_columns(name, text)], f"view '{name}'")
 
-    def update_view(self, connection: Connection, name: TableName, text: str) -> None:
-        """Replace the JSON of a view."""
-        connection.execute(update(VIEWS).where(self._of_view(name)).values(view_schema=text))
+    def update_view(self, connection: Connection, name: TableName, text: str, *, before: str) -> bool:
+        """Replace the JSON of a view. Return whether it was still the one before."""
+        is_same = self._equal(VIEWS.c.view_schema, before)
+        return (
+            connection.execute(update(VIEWS).where(self._of_view(name), is_same).values(view_schema=text)).rowcount > 0
+        )
 
     def rename_view(self, connection: Connection, source: TableName, target: TableName) -> bool:
         """Give a view another name. Return whether it was listed.

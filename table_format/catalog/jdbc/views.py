@@ -52,7 +52,8 @@ class JdbcViews:
         with self._locked(name) as (rows, connection):
             if rows.view(connection, name) is not None:
                 if replace:
-                    rows.update_view(connection, name, encode_view(view))
+                    rows.delete_view(connection, name)
+                    rows.insert_view(connection, name, encode_view(view))
                 elif not ignore_if_exists:
                     message = f"view '{view.identifier}' already exists"
                     raise AlreadyExistsError(message)
@@ -69,13 +70,15 @@ class JdbcViews:
             ViewNotFound: there is no such view.
         """
         name = _name(identifier)
-        with self._locked(name) as (rows, connection):
-            text = rows.view(connection, name)
-            if text is None:
-                raise self._no_view(rows, connection, name)
-            changed = change(decode_view(identifier, text))
-            rows.update_view(connection, name, encode_view(changed))
-        return changed
+        while True:
+            with self._locked(name) as (rows, connection):
+                text = rows.view(connection, name)
+                if text is None:
+                    raise self._no_view(rows, connection, name)
+                changed = change(decode_view(identifier, text))
+                # Without a lock, another process may have changed it in between: begin again with its view.
+                if rows.update_view(connection, name, encode_view(changed), before=text):
+                    return changed
 
     def rename(self, source: Identifier, target: Identifier) -> None:
         """Rename a view.

@@ -141,6 +141,21 @@ def test_of_a_table_and_a_view_that_are_created_at_once_one_exists(warehouse: Wa
     assert not {*names.list_tables("db")} & {*names.list_views("db")}
 
 
+def test_changes_of_a_view_that_are_made_at_once_are_all_kept(warehouse: Warehouse) -> None:
+    names = catalog(warehouse)
+    names.create_view(View.of("db.v", FIELDS, "S"))
+    both = Barrier(2)
+
+    def change(thread: int) -> None:
+        both.wait(30)
+        for number in range(10):
+            names.alter_view("db.v", SetViewOption(f"{thread}.{number}", "set"))
+
+    with ThreadPoolExecutor(2) as threads:
+        list(threads.map(change, range(2)))
+    assert len(names.load_view("db.v").options) == 20
+
+
 def test_a_database_is_dropped_with_its_views_only_on_demand(warehouse: Warehouse) -> None:
     names = catalog(warehouse)
     names.create_database("other")
