@@ -95,7 +95,7 @@ class JdbcCatalog(NamedCatalog):
 
     def view_exists(self, name: str) -> bool:
         """Return whether a view exists; see ``ViewCatalog``."""
-        return self._views.find(view_name(name)) is not None
+        return self._views.has(view_name(name))
 
     def load_view(self, name: str) -> View:
         """Load a view; see ``ViewCatalog``."""
@@ -140,7 +140,7 @@ class JdbcCatalog(NamedCatalog):
         return JdbcViews(self.names)
 
     def _has_view(self, identifier: Identifier) -> bool:
-        return self._views.find(identifier) is not None
+        return self._views.has(identifier)
 
     # --- repair; see ``Repairable`` ---------------------------------------------------------------------------------
 

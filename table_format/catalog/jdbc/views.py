@@ -36,6 +36,11 @@ class JdbcViews:
         with self.names.rows() as (rows, connection):
             return rows.views(connection, database)
 
+    def has(self, identifier: Identifier) -> bool:
+        """Return whether there is a view of this name. It may be one that this version cannot read."""
+        with self.names.rows() as (rows, connection):
+            return rows.view(connection, _name(identifier)) is not None
+
     def find(self, identifier: Identifier) -> View | None:
         """Return a view; ``None`` if there is none of this name."""
         with self.names.rows() as (rows, connection):

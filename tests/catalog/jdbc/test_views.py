@@ -39,6 +39,17 @@ def test_a_row_that_is_no_view_is_refused_by_the_name_of_the_view(warehouse: War
             catalog(warehouse).load_view("db.v")
 
 
+def test_a_view_with_a_type_of_a_later_release_is_there_and_is_refused_by_its_name(
+    warehouse: Warehouse, tmp_path: Path
+) -> None:
+    text = '{"fields": [{"id": 0, "name": "x", "type": "VARIANT"}], "query": "", "dialects": {}, "options": {}}'
+    sql(tmp_path, "INSERT INTO paimon_views VALUES ('jdbc', 'db', 'v', ?)", text)
+    assert catalog(warehouse).list_views("db") == ("v",)
+    with pytest.raises(UnsupportedFeature, match=r"view 'db\.v': .*VARIANT"):
+        find_view(catalog(warehouse), "db.v")
+    catalog(warehouse).drop_view("db.v")
+
+
 def test_a_catalog_from_before_there_were_views_gets_their_table(warehouse: Warehouse, tmp_path: Path) -> None:
     warehouse.table("t")
     sql(tmp_path, "DROP TABLE paimon_views")
