@@ -21,6 +21,7 @@ ROWS ?= 1000000
 RESTARTS ?= 500
 FIRST ?= 1000
 KILLS ?= 60
+VERSION ?= 1.4.2
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -67,9 +68,9 @@ format: setup ## Rewrite the code in the one style
 matrix: setup ## Run every combination of tables, settings and ways on Spark, of which the tests run some
 	MATRIX=1 $(BIN)/python -m pytest tests/spark/read/test_absent_rows.py tests/spark/source/test_data_source.py
 
-interop: setup ## Read and write side by side with the real Apache Paimon (needs a JDK and Maven)
+interop: setup ## Read and write side by side with the real Apache Paimon (needs a JDK and Maven); VERSION=1.4.2 or 2.0.0
 	$(BIN)/python -m tests.oracle.install
-	$(BIN)/python -m pytest -m oracle -n 2 --dist worksteal --durations 20 --durations-min 5 tests/oracle tests/io
+	PAIMON_ORACLE_VERSION=$(VERSION) $(BIN)/python -m pytest -m oracle -n 2 --dist worksteal --durations 20 --durations-min 5 tests/oracle tests/io
 
 options: setup ## Draw tables from the declared options: what CREATE accepts works here and in the real Paimon; SEED=1
 	$(BIN)/python -m tests.oracle.install

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from table_format.catalog.load import load_catalog
     from table_format.catalog.protocol import Catalog
     from table_format.catalog.repairable import Repairable
+    from table_format.catalog.views import ViewCatalog
     from table_format.errors import TableFormatError
     from table_format.metastore.expiry.expire_changelogs import ChangelogExpiryReport
     from table_format.metastore.expiry.expire_snapshots import ExpiryReport
@@ -52,6 +53,16 @@ if TYPE_CHECKING:
     from table_format.model.split import DataSplit
     from table_format.model.split import DataSplit as Split
     from table_format.model.tag import Tag
+    from table_format.model.view import (
+        AddDialect,
+        DropDialect,
+        RemoveViewOption,
+        SetViewComment,
+        SetViewOption,
+        UpdateDialect,
+        View,
+        ViewChange,
+    )
     from table_format.secrets import Secret
     from table_format.table.changes.merge_into import Delete, Insert, Update
     from table_format.table.changes.row_changes import RowChanges
@@ -134,6 +145,15 @@ else:
             "Update": "table_format.table.changes.merge_into:Update",
             "Upkeep": "table_format.table.upkeep.due:Upkeep",
             "VerifyReport": "table_format.table.verify.report:VerifyReport",
+            "AddDialect": "table_format.model.view:AddDialect",
+            "DropDialect": "table_format.model.view:DropDialect",
+            "RemoveViewOption": "table_format.model.view:RemoveViewOption",
+            "SetViewComment": "table_format.model.view:SetViewComment",
+            "SetViewOption": "table_format.model.view:SetViewOption",
+            "UpdateDialect": "table_format.model.view:UpdateDialect",
+            "View": "table_format.model.view:View",
+            "ViewChange": "table_format.model.view:ViewChange",
+            "ViewCatalog": "table_format.catalog.views:ViewCatalog",
             "col": "table_format.model.condition:col",
             "errors": "table_format.errors",
             "load_catalog": "table_format.catalog.load:load_catalog",
@@ -142,6 +162,7 @@ else:
 
 __all__ = [
     "AddColumn",
+    "AddDialect",
     "Aggregates",
     "AlterColumnType",
     "Branch",
@@ -157,6 +178,7 @@ __all__ = [
     "Delete",
     "Depth",
     "DropColumn",
+    "DropDialect",
     "DroppedBucket",
     "DueWork",
     "ExpiredPartition",
@@ -175,6 +197,7 @@ __all__ = [
     "Predicate",
     "Reading",
     "RemoveOption",
+    "RemoveViewOption",
     "RenameColumn",
     "Repairable",
     "RollbackPlan",
@@ -191,6 +214,8 @@ __all__ = [
     "SetComment",
     "SetNullability",
     "SetOption",
+    "SetViewComment",
+    "SetViewOption",
     "Severity",
     "Snapshot",
     "Split",
@@ -201,8 +226,12 @@ __all__ = [
     "TableSchema",
     "Tag",
     "Update",
+    "UpdateDialect",
     "Upkeep",
     "VerifyReport",
+    "View",
+    "ViewCatalog",
+    "ViewChange",
     "col",
     "errors",
     "load_catalog",

@@ -10,8 +10,11 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from table_format.catalog.protocol import Catalog
-from table_format.errors import InvalidInputError, TableNotFound, UnsupportedFeature
+from table_format.catalog.views import find_view, text_for
+from table_format.counted import counted
+from table_format.errors import InvalidInputError, InvalidSql, NotFoundError, TableNotFound, UnsupportedFeature
 from table_format.extras import require
+from table_format.model.view import SPARK_DIALECT, View
 from table_format.sql.duckdb_queries import NamedTable, TimeTravel, column_edits, in_double_quotes, named_tables
 from table_format.sql.qualifiers import Relation
 from table_format.sql.splices import Edit, edited
@@ -24,6 +27,8 @@ CATALOG_NAME: Final = "paimon"
 """The first part of a three-part name."""
 
 _DEFAULT_DATABASE: Final = "default"
+
+_DIALECT: Final = "duckdb"
 
 _QUERIES: Final = ("SELECT", "EXPLAIN", "MULTI")
 """The kinds of statements that only read, in the terms of DuckDB 2. PIVOT is a MULTI."""
@@ -39,7 +44,7 @@ def query(
     ``"orders$files"``. ``VERSION AS OF``, ``TIMESTAMP AS OF`` and ``/*+ OPTIONS(...) */`` follow a name as in
     ``lake.sql``; versions and times are literals or parameters, and times are in local time. ``parameters`` holds the
     values of ``$name``. Everything else is DuckDB's: functions, files and errors. The query reads the current latest
-    snapshot of each table.
+    snapshot of each table. Of a view of the catalog, it runs the text in the dialect ``duckdb``, or else ``spark``.
 
     >>> query(catalog, "SELECT state, sum(price) FROM shop.orders GROUP BY ALL").fetchall()  # doctest: +SKIP
 
@@ -122,6 +127,7 @@ class _Views:
     catalog: Catalog
     database: str
     _made: dict[tuple[str, str, tuple[tuple[str, str], ...]], str] = field(default_factory=dict)
+    _within: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.connection.execute(f"ATTACH ':memory:' AS {CATALOG_NAME}")
@@ -190,6 +196,7 @@ class _Views:
             if not self.catalog.database_exists(database):
                 return None
             is_there = self.catalog.table_exists(f"{database}.{name.partition('$')[0]}")
+            is_there = is_there or find_view(self.catalog, f"{database}.{name}") is not None
         except InvalidInputError:
             return None
         if not is_there and table.is_certain and len(parts) > 1:
@@ -198,7 +205,14 @@ class _Views:
         return (database, name) if is_there else None
 
     def _make(self, database: str, name: str, options: Mapping[str, str]) -> str:
-        """Create a view of one state of a table and return its name."""
+        """Create a view of one state of a table, or of a view of the catalog, and return its name."""
+        stored = find_view(self.catalog, f"{database}.{name}")
+        if stored is not None:
+            if options:
+                message = f"'{stored.identifier}' is a view; write time travel and hints in its query"
+                raise InvalidInputError(message)
+            self._make_stored(stored)
+            return name
         opened = self.catalog.load_any(f"{database}.{name}")
         if isinstance(opened, SystemTable):
             rows: object = opened.scan(options=options).to_arrow()
@@ -212,6 +226,44 @@ class _Views:
         self.connection.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
         self.connection.execute(f"CREATE VIEW {schema}.{in_double_quotes(view)} AS SELECT * FROM temp.main.{given}")  # noqa: S608
         return view
+
+    def _make_stored(self, view: View) -> None:
+        """Create a view of the catalog in DuckDB, with the columns that it declares.
+
+        Raises:
+            InvalidInputError: the view refers to itself, DuckDB cannot run its text, or its columns have changed.
+            TableNotFound: a table in the text does not exist.
+        """
+        name = str(view.identifier)
+        text = view.text_in(_DIALECT) or text_for(view, SPARK_DIALECT)
+        if name in self._within:
+            circle = " -> ".join((*self._within[self._within.index(name) :], name))
+            message = f"view '{name}' refers to itself: {circle}"
+            raise InvalidInputError(message)
+        self._within.append(name)
+        try:
+            plain = edited(text, self.edits(text, named_tables(text), None))
+            found = self.connection.sql(f"SELECT * FROM ({plain}\n) LIMIT 0").columns  # noqa: S608
+        except NotFoundError as error:
+            message = f"view '{name}': {error}"
+            raise TableNotFound(message) from error
+        except (InvalidSql, require("duckdb").Error) as error:
+            reason = " ".join(str(error).split())
+            message = (
+                f"view '{name}': DuckDB cannot run its text ({reason}); query the view with Spark, or add a text in "
+                f"the dialect '{_DIALECT}' with CALL sys.alter_view_dialect"
+            )
+            raise InvalidInputError(message) from error
+        self._within.pop()
+        if len(found) < len(view.fields):
+            message = f"view '{name}' has {counted(len(view.fields), 'column')}, but its query now has {len(found)}"
+            raise InvalidInputError(message)
+        shown = ", ".join(f"c{number} AS {in_double_quotes(field.name)}" for number, field in enumerate(view.fields))
+        numbered = ", ".join(f"c{number}" for number in range(len(found)))
+        schema = f"{CATALOG_NAME}.{in_double_quotes(view.identifier.database)}"
+        query = f"SELECT {shown} FROM ({plain}\n) AS q({numbered})"  # noqa: S608
+        self.connection.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
+        self.connection.execute(f"CREATE VIEW {schema}.{in_double_quotes(view.identifier.table)} AS {query}")
 
 
 def _travel_options(travel: TimeTravel) -> dict[str, str]:

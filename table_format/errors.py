@@ -31,6 +31,10 @@ class TableNotFound(NotFoundError):
     """The table does not exist."""
 
 
+class ViewNotFound(NotFoundError):
+    """The view does not exist."""
+
+
 class SnapshotNotFound(NotFoundError):
     """No snapshot has this id, or none exists at or before this time."""
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date, datetime
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
-from table_format import Schema, Table
+from table_format import Schema, Table, View
+from table_format.catalog.jdbc.catalog import JdbcCatalog
 from table_format.duckdb_sql import query
 from table_format.errors import (
     DatabaseNotFound,
@@ -20,8 +23,10 @@ from table_format.errors import (
     TableNotFound,
     UnsupportedFeature,
 )
+from table_format.model.types import DataField, VarCharType
 from table_format.table.read import scan_dataset
-from tests.support.tables import KEYED, Warehouse, memory_warehouse
+from tests.support.jdbc_catalogs import jdbc_warehouse
+from tests.support.tables import KEYED, Warehouse, keyed, memory_warehouse
 
 
 @pytest.fixture
@@ -182,3 +187,61 @@ def test_a_missing_package_is_named(warehouse: Warehouse, monkeypatch: pytest.Mo
             PackageMissing, match=rf"^{name} is not installed: pip install 'paimon-lakehouse\[{name}\]'$"
         ):
             call()
+
+
+# --- views of the catalog ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def with_views(tmp_path: Path) -> JdbcCatalog:
+    """A catalog with the table ``db.t``, whose second snapshot has one more row."""
+    warehouse = jdbc_warehouse(tmp_path)
+    table = warehouse.table()
+    table.append(keyed([(1, "a", 10), (2, "b", 20)]))
+    table.append(keyed([(3, "c", 30)]))
+    assert isinstance(warehouse.catalog, JdbcCatalog)
+    return warehouse.catalog
+
+
+def store(catalog: JdbcCatalog, name: str, columns: str, text: str, **dialects: str) -> None:
+    fields = [DataField(number, column, VarCharType()) for number, column in enumerate(columns.split())]
+    view = View.of(name, fields, text)
+    catalog.create_view(replace(view, dialects={**view.dialects, **dialects}))
+
+
+def test_a_view_has_the_rows_of_its_text_now(with_views: JdbcCatalog) -> None:
+    with_views.create_database("other")
+    store(with_views, "db.old", "id day", "SELECT * FROM db.t VERSION AS OF 1 -- two columns")
+    store(with_views, "other.w", "n", "SELECT id * 10 FROM db.old")
+    store(with_views, "db.here", "n", "SELECT count(*) FROM t")
+    store(with_views, "db.mine", "n", "SELECT `of spark`", duckdb="SELECT 'of duckdb'")
+    for text, expected in {
+        "SELECT * FROM db.old ORDER BY id": [(1, "a"), (2, "b")],
+        "SELECT old.id, w.n FROM db.old JOIN other.w ON n = id * 10 ORDER BY 1": [(1, 10), (2, 20)],
+        "SELECT sum(n) FROM paimon.other.w x": [(30,)],
+        "SELECT t.id FROM db.t WHERE id NOT IN (SELECT id FROM db.old)": [(3,)],
+        "SELECT * FROM db.mine": [("of duckdb",)],
+    }.items():
+        assert query(with_views, text).fetchall() == expected
+    assert query(with_views, "FROM here", database="db").fetchall() == [(3,)]
+
+
+def test_a_view_that_cannot_be_read_says_why(with_views: JdbcCatalog) -> None:
+    store(with_views, "db.spark", "n", "SELECT `id` FROM db.t LATERAL VIEW explode(array(1)) AS x")
+    store(with_views, "db.gone", "n", "SELECT * FROM db.missing")
+    store(with_views, "db.a", "n", "SELECT * FROM db.b")
+    store(with_views, "db.b", "n", "SELECT * FROM db.a")
+    store(with_views, "db.wide", "n m", "SELECT 1")
+    store(with_views, "db.writes", "n", "DROP TABLE t")
+    with_views.create_view(View.of("db.flink", (), "SELECT 1", dialect="flink"))
+    for text, error, reason in (
+        ("FROM db.spark", InvalidInputError, r"view 'db\.spark': DuckDB cannot run its text .*alter_view_dialect"),
+        ("FROM db.writes", InvalidInputError, r"view 'db\.writes': DuckDB cannot run its text"),
+        ("FROM db.gone", TableNotFound, r"view 'db\.gone': table 'db\.missing' does not exist"),
+        ("FROM db.a", InvalidInputError, r"view 'db\.a' refers to itself: db\.a -> db\.b -> db\.a"),
+        ("FROM db.wide", InvalidInputError, r"view 'db\.wide' has 2 columns, but its query now has 1"),
+        ("FROM db.flink", UnsupportedFeature, r"its dialects are flink"),
+        ("FROM db.wide VERSION AS OF 1", InvalidInputError, r"'db\.wide' is a view"),
+    ):
+        with pytest.raises(error, match=reason):
+            query(with_views, f"SELECT * {text}").fetchall()

@@ -170,6 +170,9 @@ class NamedCatalog(ABC):
         try:
             self.names.add_table(_table_name(identifier), write_first_schema)
         except AlreadyExistsError as error:
+            if self._has_view(identifier):
+                message = f"table '{identifier}' cannot be created: there is a view of this name"
+                raise AlreadyExistsError(message) from error
             if ignore_if_exists:
                 return self._open(identifier)
             raise _table_exists(identifier, self.names.root_of(_table_name(identifier))) from error
@@ -225,6 +228,9 @@ class NamedCatalog(ABC):
             with self.names.locked(_table_name(old)):
                 self.names.rename_table(_table_name(old), _table_name(new))
         except FileExistsError as error:
+            if self._has_view(new):
+                message = f"table '{old}' cannot be renamed to '{new}': there is a view of this name"
+                raise AlreadyExistsError(message) from error
             raise _table_exists(new, self.names.root_of(_table_name(new))) from error
         if self.names.root_of(_table_name(new)) != root:
             self._forget_key_indexes(root)
@@ -240,7 +246,7 @@ class NamedCatalog(ABC):
         if dropped:
             self._forget_key_indexes(root)
             delete_uncommitted(self.io, outside)
-        elif not ignore_if_not_exists:
+        elif not ignore_if_not_exists or self._has_view(identifier):
             raise self._no_table(identifier)
 
     # --- the database of the catalog's own tables -------------------------------------------------------------------
@@ -258,6 +264,12 @@ class NamedCatalog(ABC):
                 except (TableFormatError, OSError) as error:
                     # A table that cannot be loaded does not hide the others.
                     _log.warning("table '%s.%s' is left out, it cannot be loaded: %s", database, name, error)
+
+    # --- views ------------------------------------------------------------------------------------------------------
+
+    def _has_view(self, identifier: Identifier) -> bool:  # noqa: ARG002 - a subclass that keeps views reads it
+        """Return whether the name is that of a view. Tables and views of a database share one namespace."""
+        return False
 
     # --- parts ------------------------------------------------------------------------------------------------------
 
@@ -317,6 +329,9 @@ class NamedCatalog(ABC):
         return DatabaseNotFound(message)
 
     def _no_table(self, identifier: Identifier) -> TableNotFound:
+        if self._has_view(identifier):
+            name = f"{identifier.database}.{identifier.table}"
+            return TableNotFound(f"'{name}' is a view, not a table: query it, or change it with the methods of views")
         root = self.names.root_of(_table_name(identifier))
         databases = self.list_databases()
         if self._lacks_warehouse(databases):

@@ -147,11 +147,18 @@ class Session:
         try:
             return self.catalog.load_any(name)
         except errors.TableNotFound as error:
-            message = f"table '{name}' does not exist{self._nearest(name)}"
+            message = self._missing(name)
             raise click.ClickException(message) from error
         except errors.InvalidIdentifier as error:
             message = f"{error}{self._nearest(name)}"
             raise click.ClickException(message) from error
+
+    def _missing(self, name: str) -> str:
+        from table_format import ViewCatalog
+
+        if isinstance(self.catalog, ViewCatalog) and "$" not in name and self.catalog.view_exists(name):
+            return f"'{name}' is a view, not a table; query it with the command sql"
+        return f"table '{name}' does not exist{self._nearest(name)}"
 
     def _nearest(self, name: str) -> str:
         wanted, dollar, rest = name.partition("$")

@@ -38,6 +38,7 @@ from table_format.procedures.history import (
 from table_format.procedures.partitions import EXPIRE_PARTITIONS, MARK_PARTITION_DONE
 from table_format.procedures.repair import REPAIR
 from table_format.procedures.verification import VERIFY
+from table_format.procedures.views import ALTER_VIEW_DIALECT
 from table_format.registry import Registry
 
 PROCEDURES: Final = Registry(
@@ -73,6 +74,7 @@ PROCEDURES: Final = Registry(
         CLEAR_CONSUMERS,
         VERIFY,
         REPAIR,
+        ALTER_VIEW_DIALECT,
     ),
     name_of=lambda procedure: procedure.name,
 )

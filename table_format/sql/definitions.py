@@ -21,6 +21,7 @@ from table_format.model.types import (
     VarBinaryType,
     VarCharType,
 )
+from table_format.model.view import View
 from table_format.secrets import shown_options
 from table_format.sql.default_values import default_sql
 from table_format.sql.splices import quoted, text_literal
@@ -33,7 +34,7 @@ _PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 def create_table_sql(name: str, schema: TableSchema) -> str:
     """Return the CREATE TABLE statement of a table, ``database.table``."""
     columns = ",\n  ".join(_column(field) for field in schema.fields)
-    shown = ".".join(part if _PLAIN.fullmatch(part) else quoted(part) for part in name.split("."))
+    shown = ".".join(map(_shown_name, name.split(".")))
     parts = [f"CREATE TABLE {shown} (\n  {columns})", "USING paimon"]
     if schema.partition_keys:
         parts.append(f"PARTITIONED BY ({', '.join(map(quoted, schema.partition_keys))})")
@@ -46,6 +47,30 @@ def create_table_sql(name: str, schema: TableSchema) -> str:
         pairs = (f"{text_literal(key)} = {text_literal(value)}" for key, value in sorted(options.items()))
         parts.append("TBLPROPERTIES (\n  " + ",\n  ".join(pairs) + ")")
     return "\n".join(parts) + "\n"
+
+
+def create_view_sql(view: View, text: str) -> str:
+    """Return the CREATE VIEW statement of a view whose query has this text."""
+    shown = ".".join(map(_shown_name, (view.identifier.database, view.identifier.table)))
+    parts = [f"CREATE VIEW {shown}"]
+    if view.fields:
+        parts[0] += " (\n  " + ",\n  ".join(map(_view_column, view.fields)) + ")"
+    if view.comment is not None:
+        parts.append(f"COMMENT {text_literal(view.comment)}")
+    if view.options:
+        options = sorted(shown_options(view.options).items())
+        pairs = (f"{text_literal(key)} = {text_literal(value)}" for key, value in options)
+        parts.append("TBLPROPERTIES (\n  " + ",\n  ".join(pairs) + ")")
+    return "\n".join([*parts, "AS", text]) + "\n"
+
+
+def _view_column(field: DataField) -> str:
+    comment = "" if field.description is None else f" COMMENT {text_literal(field.description)}"
+    return f"{_shown_name(field.name)}{comment}"
+
+
+def _shown_name(name: str) -> str:
+    return name if _PLAIN.fullmatch(name) else quoted(name)
 
 
 def default_literal(field: DataField) -> str:

@@ -28,7 +28,7 @@ class ShowTables:
 
 @dataclass(frozen=True, slots=True)
 class ShowOfTable:
-    """``SHOW PARTITIONS | TAGS | BRANCHES | CREATE TABLE | COLUMNS``; ``what`` is the keyword."""
+    """``SHOW PARTITIONS | TAGS | BRANCHES | CREATE TABLE | CREATE VIEW | COLUMNS``; ``what`` is the keyword."""
 
     what: str
     name: SqlName
@@ -125,6 +125,8 @@ def _show_of_table(reader: Reader) -> ShowStatement:
         if reader.sees("AS", "SERDE"):
             reader.refuse("SHOW CREATE TABLE ... AS SERDE", "leave AS SERDE out")
         return ShowOfTable("CREATE TABLE", name)
+    if reader.take("CREATE", "VIEW"):
+        return ShowOfTable("CREATE VIEW", reader.qualified_name("the name of a view"))
     if reader.take("COLUMNS"):
         if reader.take_any("IN", "FROM") is None:
             reader.expected("IN")
@@ -135,7 +137,9 @@ def _show_of_table(reader: Reader) -> ShowStatement:
         return ShowOfTable("COLUMNS", name)
     what = reader.take_any("PARTITIONS", "TAGS", "BRANCHES")
     if what is None:
-        reader.expected("DATABASES, TABLES, PARTITIONS, TAGS, BRANCHES, COLUMNS, TBLPROPERTIES or CREATE TABLE")
+        reader.expected(
+            "DATABASES, TABLES, PARTITIONS, TAGS, BRANCHES, COLUMNS, TBLPROPERTIES, CREATE TABLE or CREATE VIEW"
+        )
     name = reader.qualified_name()
     partition = read_partition(reader) if what == "PARTITIONS" and reader.take("PARTITION") else None
     return ShowOfTable(what, name, partition)
@@ -170,7 +174,16 @@ GRAMMAR: Final = Grammar(
         *(
             f"SHOW {what}"
             for what in (
-                *("DATABASES", "SCHEMAS", "NAMESPACES", "TABLES", "TBLPROPERTIES", "CREATE TABLE", "COLUMNS"),
+                *(
+                    "DATABASES",
+                    "SCHEMAS",
+                    "NAMESPACES",
+                    "TABLES",
+                    "TBLPROPERTIES",
+                    "CREATE TABLE",
+                    "CREATE VIEW",
+                    "COLUMNS",
+                ),
                 *("PARTITIONS", "TAGS", "BRANCHES", "CURRENT", "TABLE EXTENDED", "VIEWS"),
             )
         ),

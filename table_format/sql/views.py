@@ -1,8 +1,9 @@
-"""Reads CREATE and DROP of temporary views."""
+"""Reads CREATE and DROP of views, which a session has or the catalog keeps."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from table_format.sql.grammar import Grammar, openings
@@ -21,6 +22,21 @@ class CreateView:
 
 
 @dataclass(frozen=True, slots=True)
+class CreateStoredView:
+    """``CREATE [OR REPLACE] VIEW [IF NOT EXISTS] name [(column [COMMENT '...'], ...)] [COMMENT '...']``
+    ``[TBLPROPERTIES (...)] AS query``. ``columns`` are names with comments.
+    """
+
+    name: SqlName
+    query: str
+    columns: tuple[tuple[str, str | None], ...] = ()
+    comment: str | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
+    or_replace: bool = False
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class DropView:
     """``DROP VIEW [IF EXISTS] name``; ``text`` is the whole statement."""
 
@@ -29,7 +45,7 @@ class DropView:
     text: str = ""
 
 
-ViewStatement: TypeAlias = CreateView | DropView
+ViewStatement: TypeAlias = CreateView | CreateStoredView | DropView
 
 
 def read_view_statement(reader: Reader) -> ViewStatement:
@@ -37,7 +53,7 @@ def read_view_statement(reader: Reader) -> ViewStatement:
 
     Raises:
         InvalidSql: the statement cannot be parsed.
-        UnsupportedFeature: the view is not a temporary view of the session.
+        UnsupportedFeature: it has a clause that is not supported.
     """
     if reader.take("DROP", "VIEW"):
         if_exists = reader.take("IF", "EXISTS")
@@ -49,14 +65,12 @@ def read_view_statement(reader: Reader) -> ViewStatement:
     if reader.sees("GLOBAL"):
         reader.refuse("CREATE GLOBAL TEMPORARY VIEW", "use CREATE TEMPORARY VIEW")
     if reader.take_any("TEMPORARY", "TEMP") is None:
-        reader.refuse("CREATE VIEW", "the catalog does not store views; use CREATE TEMPORARY VIEW")
+        return _stored(reader, or_replace=or_replace)
     reader.expect("VIEW")
     if reader.sees("IF"):
-        reader.refuse("CREATE VIEW IF NOT EXISTS", "use CREATE OR REPLACE")
+        reader.refuse("CREATE TEMPORARY VIEW IF NOT EXISTS", "use CREATE OR REPLACE")
     name = reader.qualified_name("the name of a view")
-    columns: tuple[str, ...] = ()
-    if reader.sees("("):
-        columns = tuple(reader.in_parentheses(lambda: _column(reader)))
+    columns = tuple(column for column, _ in _columns(reader))  # whose comments no statement shows
     if reader.take("COMMENT"):
         reader.string()
     if reader.sees("USING"):
@@ -65,11 +79,37 @@ def read_view_statement(reader: Reader) -> ViewStatement:
     return CreateView(name, reader.rest(), columns, or_replace, reader.text)
 
 
-def _column(reader: Reader) -> str:
+def _stored(reader: Reader, *, or_replace: bool) -> CreateStoredView:
+    reader.expect("VIEW")
+    start = reader.offset
+    if_not_exists = reader.take("IF", "NOT", "EXISTS")
+    if if_not_exists and or_replace:
+        reader.fail("CREATE OR REPLACE VIEW cannot have IF NOT EXISTS", start)
+    name = reader.qualified_name("the name of a view")
+    columns = _columns(reader)
+    comment: str | None = None
+    options: dict[str, str] = {}
+    while not reader.take("AS"):
+        if reader.take("COMMENT"):
+            comment = reader.string()
+        elif reader.take("TBLPROPERTIES"):
+            options.update(reader.options())
+        elif reader.sees("WITH", "SCHEMA"):
+            reader.refuse("CREATE VIEW ... WITH SCHEMA", "leave it out: the columns are those of the query now")
+        elif reader.sees("PARTITIONED"):
+            reader.refuse("CREATE VIEW ... PARTITIONED ON", "leave it out: a view has no files")
+        else:
+            reader.expected("COMMENT, TBLPROPERTIES or AS")
+    return CreateStoredView(name, reader.rest(), columns, comment, options, or_replace, if_not_exists)
+
+
+def _columns(reader: Reader) -> tuple[tuple[str, str | None], ...]:
+    return tuple(reader.in_parentheses(lambda: _column(reader))) if reader.sees("(") else ()
+
+
+def _column(reader: Reader) -> tuple[str, str | None]:
     name = reader.name("the name of a column")
-    if reader.take("COMMENT"):
-        reader.string()  # which no statement shows
-    return name
+    return name, reader.string() if reader.take("COMMENT") else None
 
 
 GRAMMAR: Final = Grammar(

@@ -19,6 +19,7 @@ LATE_IMPORTS = {
     "pyarrow.ArrowException": "the help of the command line needs no Arrow",
     "pyspark.daemon": "the archive of PySpark must leave the path before",
     "table_format.Table": "the help of the command line needs no tables",
+    "table_format.ViewCatalog": "the help of the command line needs no catalog",
     "table_format.load_catalog": "the help of the command line needs no catalog",
     "table_format.catalog.jdbc.lock_rows": "SQLAlchemy is an optional extra",
     "table_format.catalog.jdbc.rows": "SQLAlchemy is an optional extra",

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from table_format import View, ViewCatalog, load_catalog
 from table_format.cli.program import lakehouse
+from table_format.model.types import DataField, IntType
 from tests.support.jdbc_catalogs import sql
 
 SETTINGS = """
@@ -62,3 +64,18 @@ def test_a_database_that_is_not_there_is_one_line_without_the_password(tmp_path:
     (line,) = result.stderr.splitlines()
     assert line.startswith("error: the database of the catalog, jdbc:postgresql://127.0.0.1:1/names: ")
     assert "hush-hush" not in result.output
+
+
+def test_a_view_is_queried_and_is_not_a_table(tmp_path: Path) -> None:
+    uri = f"jdbc:sqlite:{tmp_path}/names.db"
+    run(tmp_path, uri, "init", "shop")
+    options = {"metastore": "jdbc", "uri": uri, "warehouse": f"{tmp_path}/warehouse", "catalog-key": "lake"}
+    catalog = load_catalog(options)
+    assert isinstance(catalog, ViewCatalog)
+    catalog.create_view(View.of("shop.v", (DataField(0, "a", IntType()),), "SELECT 42"))
+    found = run(tmp_path, uri, "sql", "--engine", "duckdb", "SELECT a FROM shop.v", "--format", "csv")
+    assert (found.exit_code, found.stdout) == (0, '"a"\n42\n')
+    refused = run(tmp_path, uri, "describe", "shop.v")
+    assert refused.exit_code == 1
+    assert "'shop.v' is a view, not a table; query it with the command sql" in refused.output
+    assert "does not exist" in run(tmp_path, uri, "describe", "shop.w").output

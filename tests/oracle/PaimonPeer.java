@@ -4,6 +4,7 @@ import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.io.UncheckedIOException;
 import java.lang.reflect.Constructor;
+import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.math.BigDecimal;
 import java.nio.charset.StandardCharsets;
@@ -18,6 +19,7 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.function.BiConsumer;
 import java.util.stream.IntStream;
 import org.apache.paimon.catalog.Catalog;
 import org.apache.paimon.catalog.CatalogContext;
@@ -149,6 +151,8 @@ public class PaimonPeer {
                 return kept(request);
             case "catalog":
                 return catalogStep(request);
+            case "views":
+                return viewStep(request);
             default:
                 throw new IllegalArgumentException("unknown operation " + request.get("op"));
         }
@@ -230,6 +234,16 @@ public class PaimonPeer {
         catalog(request).createDatabase(name.getDatabaseName(), true);
         catalog(request).createTable(name, schema.build(), false);
         return NODES.objectNode();
+    }
+
+    /** In a class of its own, which is compiled only for versions whose catalogs in a database keep views. */
+    private static ObjectNode viewStep(JsonNode request) throws Exception {
+        Method perform = Class.forName("PaimonViews").getMethod("perform", Catalog.class, JsonNode.class);
+        try {
+            return (ObjectNode) perform.invoke(null, catalog(request), request);
+        } catch (InvocationTargetException failure) {
+            throw (Exception) failure.getCause();
+        }
     }
 
     private static ObjectNode catalogStep(JsonNode request) throws Exception {
@@ -336,8 +350,10 @@ public class PaimonPeer {
         int files = 0;
         int raw = 0;
         for (Split split : builder.newScan().plan().splits()) {
-            files += ((DataSplit) split).dataFiles().size();
-            raw += ((DataSplit) split).rawConvertible() ? 1 : 0;
+            if (split instanceof DataSplit) { // from 2.0 on, an index may name the rows of a file instead
+                files += ((DataSplit) split).dataFiles().size();
+                raw += ((DataSplit) split).rawConvertible() ? 1 : 0;
+            }
             TableRead read = builder.newRead().withIOManager(SPILL);
             try (RecordReaderIterator<InternalRow> records =
                     new RecordReaderIterator<>((filters ? read.executeFilter() : read).createReader(split))) {
@@ -513,7 +529,7 @@ public class PaimonPeer {
     private static void writeAcrossPartitions(
             FileStoreTable table, JsonNode rows, BatchTableWrite write) throws Exception {
         try (GlobalIndexAssigner assigner = new GlobalIndexAssigner(table)) {
-            assigner.open(1 << 20, SPILL, 1, 0, (row, bucket) -> {
+            open(assigner, (row, bucket) -> {
                 try {
                     write.write(row, bucket);
                 } catch (Exception failure) {
@@ -532,6 +548,20 @@ public class PaimonPeer {
                 GenericRow values = (GenericRow) toValue(row.get(1), table.rowType());
                 values.setRowKind(RowKind.fromShortString(row.get(0).asText()));
                 assigner.processInput(values);
+            }
+        }
+    }
+
+    /** Open the assigner of a job with one task. From 2.0 on it also takes the threads that sort. */
+    private static void open(GlobalIndexAssigner assigner, BiConsumer<InternalRow, Integer> collector) throws Exception {
+        for (Method method : GlobalIndexAssigner.class.getMethods()) {
+            if (method.getName().equals("open")) {
+                List<Object> arguments = new ArrayList<>(List.of(1 << 20, SPILL, 1, 0, collector));
+                if (method.getParameterCount() > arguments.size()) {
+                    arguments.add(1, null);
+                }
+                method.invoke(assigner, arguments.toArray());
+                return;
             }
         }
     }

@@ -3,7 +3,9 @@
 Needs Java 17 with ``javac`` and Maven. The directory (default ``.oracle``) holds the jars, one compiled peer for each
 version, an environment with the older Spark that runs Paimon 0.9.0, one with pypaimon, Paimon's own Python client, an
 S3 server written by others, which Go builds in three minutes, and the emulator of Azure Storage, from npm. Running it
-again does nothing. Without pypaimon, Go or npm, which it says, the tests that need them are skipped.
+again does nothing. Without pypaimon, Go or npm, which it says, the tests that need them are skipped. So are those with
+Paimon 2.0.0 if Maven Central does not have its bundle; a bundle built from the sources of the release may be put among
+the jars. With ``PAIMON_ORACLE_VERSION=2.0.0`` in the environment, all tests run with 2.0.0 in the place of 1.4.2.
 Exits with 3 when Maven Central cannot be reached, so that a caller can skip loudly.
 """
 
@@ -19,9 +21,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from xml.etree import ElementTree
 
-VERSIONS = ("0.9.0", "1.4.2")
-BUNDLES = {version: f"org.apache.paimon:paimon-bundle:{version}" for version in VERSIONS}
-S3_VERSION = VERSIONS[-1]
+STABLE = "1.4.2"
+LATEST = "2.0.0"
+"""The first version whose catalogs in a relational database keep views."""
+VERSIONS = ("0.9.0", os.environ.get("PAIMON_ORACLE_VERSION", STABLE))
+BUNDLES = {version: f"org.apache.paimon:paimon-bundle:{version}" for version in ("0.9.0", STABLE, LATEST)}
+S3_VERSION = STABLE
 S3 = f"org.apache.paimon:paimon-s3:{S3_VERSION}"
 """The real Paimon's access to S3, which brings its own Hadoop."""
 SQLITE_DRIVER = "org.xerial:sqlite-jdbc:3.46.1.3"
@@ -53,6 +58,7 @@ LIBRARIES = (
 UNREACHABLE = 3
 DEFAULT_DIRECTORY = Path(__file__).parent.parent.parent / ".oracle"
 SOURCE = Path(__file__).parent / "PaimonPeer.java"
+VIEWS_SOURCE = Path(__file__).parent / "PaimonViews.java"
 
 
 def jar_name(coordinates: str) -> str:
@@ -69,11 +75,16 @@ def main(directory: Path) -> int:
             return UNREACHABLE
     jars = directory / "jars"
     jars.mkdir(parents=True, exist_ok=True)
-    for coordinates in (*BUNDLES.values(), S3, SPARK_CONNECTOR, *LIBRARIES):
+    for coordinates in (BUNDLES["0.9.0"], BUNDLES[STABLE], S3, SPARK_CONNECTOR, *LIBRARIES):
         if not _fetch(coordinates, jars):
             print(f"{coordinates} could not be fetched from Maven Central", file=sys.stderr)
             return UNREACHABLE
-    for version in VERSIONS:
+    versions = ["0.9.0", STABLE]
+    if _fetch(BUNDLES[LATEST], jars):
+        versions.append(LATEST)
+    else:
+        print(f"!!!!! {BUNDLES[LATEST]} could not be fetched; nothing is checked with it !!!!!", file=sys.stderr)
+    for version in versions:
         _compile(version, jars, directory / "classes" / version)
         _shorten_settings(jars / jar_name(HADOOP), directory / "classes" / version / HADOOP_SETTINGS)
     _spark_environment(directory / "spark")
@@ -100,15 +111,17 @@ def class_path(directory: Path, version: str) -> list[Path]:
 
 
 def _compile(version: str, jars: Path, target: Path) -> None:
-    # By what the source says and not by its age: a checkout may give an old source a new date, and the other way round.
-    source, compiled = SOURCE.read_bytes(), target / "PaimonPeer.java"
-    if compiled.exists() and compiled.read_bytes() == source:
-        return
-    target.mkdir(parents=True, exist_ok=True)
-    path = ":".join(str(jar) for jar in class_path(jars.parent, version))
-    command = ["javac", "-nowarn", "-encoding", "UTF-8", "-cp", path, "-d", str(target), str(SOURCE)]
-    subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
-    compiled.write_bytes(source)
+    for source in [SOURCE, VIEWS_SOURCE] if version == LATEST else [SOURCE]:
+        # By what the source says and not by its age: a checkout may give an old source a new date, and the other way
+        # round.
+        text, compiled = source.read_bytes(), target / source.name
+        if compiled.exists() and compiled.read_bytes() == text:
+            continue
+        target.mkdir(parents=True, exist_ok=True)
+        path = ":".join(str(jar) for jar in class_path(jars.parent, version))
+        command = ["javac", "-nowarn", "-encoding", "UTF-8", "-cp", path, "-d", str(target), str(source)]
+        subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
+        compiled.write_bytes(text)
 
 
 def _shorten_settings(hadoop: Path, target: Path) -> None:

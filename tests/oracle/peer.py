@@ -133,6 +133,10 @@ class PaimonPeer(JsonProcess):
         names: list[str] = self._call("catalog", warehouse, "", step=list(step))["names"]
         return names
 
+    def views(self, warehouse: Path | str, name: str, action: str, **step: Any) -> dict[str, Any]:
+        """A step on a view: ``create``, ``load``, ``set``, ``rename``, ``drop``; ``list`` those of the database."""
+        return self._call("views", warehouse, name, step={"action": action, **step})
+
     def alter_options(self, warehouse: Path | str, table: str, options: dict[str, str]) -> None:
         """Set options of a table."""
         self._call("alter_table", warehouse, table, options=options)

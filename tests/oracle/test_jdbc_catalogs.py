@@ -24,7 +24,7 @@ from table_format.errors import (
 from table_format.model.schema_change import SetOption
 from table_format.runtime import Runtime, SystemClock
 from tests.oracle.conftest import SharedLake
-from tests.oracle.install import MYSQL_DRIVER, POSTGRESQL_DRIVER, SQLITE_DRIVER, VERSIONS, jar_name
+from tests.oracle.install import MYSQL_DRIVER, POSTGRESQL_DRIVER, SQLITE_DRIVER, STABLE, VERSIONS, jar_name
 from tests.oracle.peer import DIRECTORY, PaimonPeer, PeerError
 from tests.oracle.s3_tables import make, opened, read, write
 from tests.oracle.test_s3_races import acting_before_snapshot
@@ -146,20 +146,22 @@ def test_both_keep_the_same_rows_in_the_same_tables(tmp_path: Path, paimon: Paim
             lake.theirs.alter_options(lake.uri, "db.t", {"num-levels": "4"})
         rows = [dump(directory, f"SELECT * FROM {table} ORDER BY 1, 2, 3, 4") for table in PROPERTIES]  # noqa: S608
         columns = "SELECT m.name, c.name, c.type, c.dflt_value, c.pk FROM sqlite_master m, pragma_table_info(m.name) c"
-        rows.append(dump(directory, f"{columns} WHERE m.type = 'table' ORDER BY 1, c.cid"))
+        # Paimon has the table of views from 2.0 on.
+        known = f"{columns} WHERE m.type = 'table' AND m.name <> 'paimon_views' ORDER BY 1, c.cid"
+        rows.append(dump(directory, known))
         rows.append(dump(directory, "SELECT * FROM paimon_tables"))
         dumps.append([str(row).replace(str(directory), "") for table in rows for row in table])
     assert dumps[0] == dumps[1]
 
 
-def test_paimon_locks_a_file_of_sqlite_that_it_did_not_create_until_it_ends(
+def test_paimon_before_2_locks_a_file_of_sqlite_that_it_did_not_create_until_it_ends(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Paimon 1.4.2 does not close what it asks when it opens the catalog. When this fails: change the documents.
     monkeypatch.setattr("table_format.catalog.jdbc.database._BUSY_SECONDS", 0.1)
     options = sqlite_options(tmp_path)
     ours = load_catalog(options)
-    with PaimonPeer(VERSIONS[-1], {key: value for key, value in options.items() if key != "warehouse"}) as theirs:
+    with PaimonPeer(STABLE, {key: value for key, value in options.items() if key != "warehouse"}) as theirs:
         assert theirs.catalog(options["warehouse"], "databases") == []
         with pytest.raises(MetastoreUnavailable, match=r"database is locked; another process .* before 2\.0"):
             ours.create_database("db")
@@ -363,7 +365,7 @@ def test_both_share_the_names_and_the_lock_in_mysql(
         make(lake, {"bucket": "1"}, by_us=False, name="db.Orders")
         with pytest.raises(InvalidInputError, match=r"that of 'jdbc'\.'db'\.'Orders'"):
             make(lake, {"bucket": "1"}, by_us=True, name="db.orders")
-        with pytest.raises(PeerError, match="There is no paimon table in"):
+        with pytest.raises(PeerError, match=r"There is no paimon table in|TableAlreadyExistException"):
             make(lake, {"bucket": "1"}, by_us=False, name="db.orders")
 
 

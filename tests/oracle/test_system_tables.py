@@ -15,6 +15,7 @@ from table_format.model.schema_change import AddColumn
 from table_format.model.types import VarCharType
 from table_format.table.system.registry import SYSTEM_TABLES
 from table_format.table.system.table import SystemTable
+from tests.oracle.install import LATEST
 from tests.oracle.peer import PaimonPeer, PeerError
 from tests.support.json_rows import json_rows, sorted_rows
 from tests.support.system_rows import MODIFIED, differences
@@ -127,6 +128,10 @@ def test_a_system_table_travels_in_time_as_in_paimon(
 def test_a_table_of_sys_is_shown_equal(paimon: PaimonPeer, warehouse: Path, catalog: Catalog, title: str) -> None:
     if paimon.version == "0.9.0" and title in ("tables", "partitions"):
         pytest.skip("0.9.0 does not have it")
+    if paimon.version == LATEST and title == "catalog_options":
+        with pytest.raises(PeerError, match="does not exist"):  # unless an option of the catalog asks for it
+            paimon.system_table(warehouse, f"sys.{title}")
+        return
     theirs = paimon.system_table(warehouse, f"sys.{title}")
     # 1.x counts the place of a table among its options; it is not one that the table holds.
     rows = [row for row in theirs["rows"] if title != "all_table_options" or row[2] != "path"]

@@ -79,6 +79,9 @@ UnsupportedFeature
 [(12, 'a')]
 InvalidInputError
 [(12, 'a')]
+[(20, 2)]
+TableNotFound
+TableNotFound
 """
 
 

@@ -25,7 +25,7 @@ from table_format.sql.show import (
     ShowViews,
 )
 from table_format.sql.values import without_defaults
-from table_format.sql.views import CreateView, DropView
+from table_format.sql.views import CreateStoredView, CreateView, DropView
 
 FAMILIES = (alter, calls, changes, databases, insert, queries, show, tables, views)
 D, T, DT = SqlName(("d",)), SqlName(("t",)), SqlName(("d", "t"))
@@ -73,6 +73,11 @@ STATEMENTS: dict[str, object] = {
     "WITH a AS (SELECT 1) SELECT f(x) delete FROM a": Query("WITH a AS (SELECT 1) SELECT f(x) delete FROM a"),
     "SET a.b = c": OfEngine("SET a.b = c"),
     "SHOW FUNCTIONS": OfEngine("SHOW FUNCTIONS"),
+    "SHOW CREATE VIEW d.t": ShowOfTable("CREATE VIEW", DT),
+    "CREATE VIEW IF NOT EXISTS d.t AS SELECT 1": CreateStoredView(DT, " " * 33 + "SELECT 1", if_not_exists=True),
+    "CREATE OR REPLACE VIEW t (a COMMENT 'x', b) TBLPROPERTIES ('k' = 'v') COMMENT 'c' AS TABLE s": CreateStoredView(
+        T, " " * 85 + "TABLE s", (("a", "x"), ("b", None)), "c", {"k": "v"}, or_replace=True
+    ),
     "DROP VIEW v": DropView(SqlName(("v",)), text="DROP VIEW v"),
     "INSERT INTO TABLE d.t (a, b) VALUES (1, 2)": Insert(
         DT, "                             VALUES (1, 2)", columns=("a", "b")
@@ -124,7 +129,9 @@ REFUSED = {
     "CREATE CATALOG c WITH ('type' = 'paimon')": "CREATE CATALOG",
     "ALTER DATABASE d SET LOCATION '/x'": "ALTER DATABASE",
     "SHOW TABLE EXTENDED LIKE 'x'": "SHOW TABLE EXTENDED",
-    "CREATE VIEW v AS SELECT 1": "CREATE VIEW",
+    "CREATE VIEW v WITH SCHEMA EVOLUTION AS SELECT 1": "CREATE VIEW ... WITH SCHEMA",
+    "CREATE VIEW v PARTITIONED ON (a) AS SELECT 1 AS a": "CREATE VIEW ... PARTITIONED ON",
+    "CREATE TEMPORARY VIEW IF NOT EXISTS v AS SELECT 1": "CREATE TEMPORARY VIEW IF NOT EXISTS",
     "CREATE GLOBAL TEMPORARY VIEW v AS SELECT 1": "CREATE GLOBAL TEMPORARY VIEW",
     "INSERT INTO t REPLACE USING (a) SELECT 1": "INSERT INTO ... REPLACE without WHERE",
     "INSERT OVERWRITE t REPLACE WHERE a = 1 SELECT 1": "REPLACE WHERE with OVERWRITE, PARTITION or columns",

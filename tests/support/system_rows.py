@@ -88,7 +88,7 @@ def _in_form_of(version: str, table: Table, title: str, row: dict[str, Any]) -> 
         if title == "files":
             row["file_path"] = row["file_path"].rsplit("/", 1)[-1]
         return row
-    if title == "partitions" and version == "1.4.2":
+    if title == "partitions" and version in ("1.4.2", "2.0.0"):
         row["partition"] = as_path(fields, row["partition"], table.options.files.partition_default_name)
     else:
         for name in ("partition", "min_partition_stats", "max_partition_stats"):

@@ -66,12 +66,12 @@ class JdbcNames:
 
     def databases(self) -> Iterable[str]:
         """Return the databases that have a row."""
-        with self._rows() as (rows, connection):
+        with self.rows() as (rows, connection):
             return rows.databases(connection)
 
     def has_database(self, database: str) -> bool:
         """Return whether the database has a row."""
-        with self._rows() as (rows, connection):
+        with self.rows() as (rows, connection):
             return rows.has_database(connection, database)
 
     def add_database(self, database: str) -> None:
@@ -79,18 +79,20 @@ class JdbcNames:
         directories = self.directories
         location = uri_in_store(directories.io, database_directory(directories.warehouse, database))
         try:
-            with self._rows() as (rows, connection):
+            with self.rows() as (rows, connection):
                 rows.insert_database(connection, database, {EXISTS: "true", LOCATION: location})
         except AlreadyExistsError:
             return
 
     def drop_database(self, database: str, *, cascade: bool) -> bool:
         """Delete the rows of a database, then its directory; see ``TableNames``."""
-        with self._rows() as (rows, connection):
-            tables, properties = rows.delete_database(connection, database)
-            is_listed = tables + properties > 0
-            if tables and not cascade:
-                message = f"database '{database}' is not empty: a table was created; pass cascade=True to drop it"
+        with self.rows() as (rows, connection):
+            views = rows.views(connection, database)
+            tables, properties, _ = rows.delete_database(connection, database)
+            is_listed = tables + properties + len(views) > 0
+            if (tables or views) and not cascade:
+                found = f"it has the view {', '.join(sorted(views))}" if views else "a table was created"
+                message = f"database '{database}' is not empty: {found}; pass cascade=True to drop it"
                 raise InvalidInputError(message)
             if is_listed and not cascade:
                 # It refuses a directory with other files; then the rows stay.
@@ -102,12 +104,12 @@ class JdbcNames:
 
     def tables(self, database: str) -> Iterable[str]:
         """Return the tables that have a row."""
-        with self._rows() as (rows, connection):
+        with self.rows() as (rows, connection):
             return rows.tables(connection, database)
 
     def root_of(self, name: TableName) -> str | None:
         """Return the directory of a table that has a row."""
-        with self._rows() as (rows, connection):
+        with self.rows() as (rows, connection):
             return self.directories.root_of(name) if rows.has_table(connection, name) else None
 
     def add_table(self, name: TableName, write_first_schema: Callable[[str], None]) -> None:
@@ -116,7 +118,7 @@ class JdbcNames:
         Raises:
             ConflictError: the directory holds a table that is not listed.
         """
-        with self.locked(name), self._rows() as (rows, connection):
+        with self.locked(name), self.rows() as (rows, connection):
             rows.insert_table(connection, name)
             if has_schema(self._store(name)):
                 message = (
@@ -130,7 +132,7 @@ class JdbcNames:
 
     def rename_table(self, source: TableName, target: TableName) -> None:
         """Change the row and move the directory; see ``TableNames``."""
-        with self._rows() as (rows, connection):
+        with self.rows() as (rows, connection):
             try:
                 is_renamed = rows.rename_table(connection, source, target)
             except AlreadyExistsError as error:
@@ -141,7 +143,7 @@ class JdbcNames:
 
     def drop_table(self, name: TableName) -> bool:
         """Delete the row of a table, then its directory, or the remains of an earlier drop; see ``TableNames``."""
-        with self._rows() as (rows, connection):
+        with self.rows() as (rows, connection):
             is_listed = rows.delete_table(connection, name)
         if not is_listed:
             return delete_remains(self.directories.io, self.directories.root_of(name))
@@ -168,19 +170,19 @@ class JdbcNames:
 
     def database_properties(self, database: str) -> Mapping[str, str]:
         """Return all properties of a database, with those that Java adds."""
-        with self._rows() as (rows, connection):
+        with self.rows() as (rows, connection):
             return rows.database_properties(connection, database)
 
     def set_database_properties(self, database: str, changes: Mapping[str, str | None]) -> None:
         """Set properties, and remove those whose value is ``None``, in one step."""
-        with self._rows() as (rows, connection):
+        with self.rows() as (rows, connection):
             rows.delete_database_properties(connection, database, list(changes))
             kept = {key: value for key, value in changes.items() if value is not None}
             rows.insert_database(connection, database, kept)
 
     def sync_properties(self, name: TableName) -> None:
         """Copy the options and keys of a table to the database, if the catalog does so."""
-        with self._rows() as (rows, connection):
+        with self.rows() as (rows, connection):
             self._sync_properties(rows, connection, name)
 
     def list_table(self, name: TableName) -> bool:
@@ -192,7 +194,7 @@ class JdbcNames:
         if not has_schema(self._store(name)):
             raise FileNotFoundError(self.directories.root_of(name))
         self.add_database(name.database)
-        with self._rows() as (rows, connection):
+        with self.rows() as (rows, connection):
             is_listed = rows.has_table(connection, name)
             if not is_listed:
                 rows.insert_table(connection, name)
@@ -200,7 +202,7 @@ class JdbcNames:
         return not is_listed
 
     @contextmanager
-    def _rows(self) -> Iterator[tuple[CatalogRows, Connection]]:
+    def rows(self) -> Iterator[tuple[CatalogRows, Connection]]:
         """Open the rows of this catalog in one transaction."""
         from table_format.catalog.jdbc.rows import CatalogRows
 

@@ -26,11 +26,12 @@ from sqlalchemy import (
 from sqlalchemy.exc import IntegrityError
 
 from table_format.catalog.jdbc.address import MYSQL
-from table_format.catalog.jdbc.tables import DATABASE_PROPERTIES, TABLE_PROPERTIES, TABLES
+from table_format.catalog.jdbc.tables import DATABASE_PROPERTIES, TABLE_PROPERTIES, TABLES, VIEWS
 from table_format.catalog.table_names import TableName
 from table_format.errors import AlreadyExistsError, InvalidInputError
 
-_OF_DATABASES: Final = (TABLES, DATABASE_PROPERTIES, TABLE_PROPERTIES)
+_OF_DATABASES: Final = (TABLES, DATABASE_PROPERTIES, VIEWS, TABLE_PROPERTIES)
+"""The first three show that a database exists."""
 _OF_TABLES: Final = (TABLES, TABLE_PROPERTIES)
 
 
@@ -42,23 +43,23 @@ class CatalogRows:
     kind: str
 
     def databases(self, connection: Connection) -> Sequence[str]:
-        """Return the databases that have a table or a property."""
-        of_catalog = (select(t.c.database_name).where(self._in_catalog(t)).distinct() for t in _OF_DATABASES[:2])
+        """Return the databases that have a table, a property or a view."""
+        of_catalog = (select(t.c.database_name).where(self._in_catalog(t)).distinct() for t in _OF_DATABASES[:3])
         return list(dict.fromkeys(name for (name,) in connection.execute(union_all(*of_catalog))))
 
     def has_database(self, connection: Connection, database: str) -> bool:
-        """Return whether a database has a table or a property."""
+        """Return whether a database has a table, a property or a view."""
         return any(
             connection.execute(select(t.c.database_name).where(self._in_database(t, database)).limit(1)).first()
-            for t in _OF_DATABASES[:2]
+            for t in _OF_DATABASES[:3]
         )
 
-    def delete_database(self, connection: Connection, database: str) -> tuple[int, int]:
-        """Delete all rows of a database. Return how many tables and properties it had."""
-        tables, properties, _ = (
+    def delete_database(self, connection: Connection, database: str) -> tuple[int, int, int]:
+        """Delete all rows of a database. Return how many tables, properties and views it had."""
+        tables, properties, views, _ = (
             connection.execute(delete(t).where(self._in_database(t, database))).rowcount for t in _OF_DATABASES
         )
-        return tables, properties
+        return tables, properties, views
 
     def database_properties(self, connection: Connection, database: str) -> Mapping[str, str]:
         """Return the properties of a database by key."""
@@ -95,9 +96,10 @@ class CatalogRows:
         """List a table.
 
         Raises:
-            AlreadyExistsError: it is listed; the transaction has failed.
+            AlreadyExistsError: it is listed, or a view has the name; the transaction has failed.
         """
         self._insert(connection, TABLES, [self._columns(name)], f"table '{name}'")
+        self._claim_view(connection, name)
 
     def delete_table(self, connection: Connection, name: TableName) -> bool:
         """Delete a table with its properties. Return whether it was listed."""
@@ -119,6 +121,7 @@ class CatalogRows:
             )
         except IntegrityError as error:
             raise self._taken(connection, TABLES, [self._columns(target)], f"table '{target}'") from error
+        self._claim_view(connection, target)
         return renamed > 0
 
     def table_properties(self, connection: Connection, name: TableName) -> Mapping[str, str]:
@@ -133,6 +136,72 @@ class CatalogRows:
         names = self._columns(name)
         rows = [{**names, "property_key": key, "property_value": value} for key, value in properties.items()]
         self._insert(connection, TABLE_PROPERTIES, rows, f"table '{name}'")
+
+    # --- views ------------------------------------------------------------------------------------------------------
+
+    def views(self, connection: Connection, database: str) -> Sequence[str]:
+        """Return the names of the views of a database."""
+        found = connection.execute(select(VIEWS.c.view_name).where(self._in_database(VIEWS, database)))
+        return [name for (name,) in found]
+
+    def view(self, connection: Connection, name: TableName) -> str | None:
+        """Return the JSON of a view; ``None`` if there is no such view."""
+        found = connection.execute(select(VIEWS.c.view_schema).where(self._of_view(name))).first()
+        return None if found is None else str(found.view_schema)
+
+    def insert_view(self, connection: Connection, name: TableName, text: str) -> None:
+        """Store a view.
+
+        Raises:
+            AlreadyExistsError: a view or a table has the name; the transaction has failed.
+        """
+        self._claim_table(connection, name)
+        self._insert(connection, VIEWS, [self._view_columns(name, text)], f"view '{name}'")
+
+    def update_view(self, connection: Connection, name: TableName, text: str, *, before: str) -> bool:
+        """Replace the JSON of a view. Return whether it was still the one before."""
+        is_same = self._equal(VIEWS.c.view_schema, before)
+        return (
+            connection.execute(update(VIEWS).where(self._of_view(name), is_same).values(view_schema=text)).rowcount > 0
+        )
+
+    def rename_view(self, connection: Connection, source: TableName, target: TableName) -> bool:
+        """Give a view another name. Return whether it was listed.
+
+        Raises:
+            AlreadyExistsError: a view or a table has the new name; the transaction has failed.
+        """
+        self._claim_table(connection, target)
+        new = self._view_columns(target)
+        try:
+            return connection.execute(update(VIEWS).where(self._of_view(source)).values(new)).rowcount > 0
+        except IntegrityError as error:
+            raise self._taken(connection, VIEWS, [new], f"view '{target}'") from error
+
+    def delete_view(self, connection: Connection, name: TableName) -> bool:
+        """Delete a view. Return whether it was listed."""
+        return connection.execute(delete(VIEWS).where(self._of_view(name))).rowcount > 0
+
+    # A name is that of a table or of a view. Their rows are in two tables, and the primary key of each decides: who
+    # takes a name writes it into both, first among the tables, and deletes the row that is not meant. So two
+    # transactions at the same moment wait for each other, without a lock, and in one order.
+
+    def _claim_table(self, connection: Connection, name: TableName) -> None:
+        self._insert(connection, TABLES, [self._columns(name)], f"table '{name}'")
+        connection.execute(delete(TABLES).where(self._of_table(TABLES, name)))
+
+    def _claim_view(self, connection: Connection, name: TableName) -> None:
+        self._insert(connection, VIEWS, [self._view_columns(name, "")], f"view '{name}'")
+        connection.execute(delete(VIEWS).where(self._of_view(name)))
+
+    def _of_view(self, name: TableName) -> ColumnElement[bool]:
+        return and_(self._in_database(VIEWS, name.database), self._equal(VIEWS.c.view_name, name.table))
+
+    def _view_columns(self, name: TableName, text: str | None = None) -> dict[str, str]:
+        columns = {"catalog_key": self.catalog_key, "database_name": name.database, "view_name": name.table}
+        return columns if text is None else {**columns, "view_schema": text}
+
+    # --- parts ------------------------------------------------------------------------------------------------------
 
     def _columns(self, name: TableName) -> dict[str, str]:
         return {"catalog_key": self.catalog_key, "database_name": name.database, "table_name": name.table}

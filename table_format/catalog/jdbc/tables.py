@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from sqlalchemy import BigInteger, Column, MetaData, String, Table, func, inspect, text
+from sqlalchemy import BigInteger, Column, MetaData, String, Table, Text, func, inspect, text
 from sqlalchemy.dialects.mysql import VARCHAR
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.types import TIMESTAMP
@@ -55,6 +55,13 @@ TABLE_PROPERTIES: Final = _table(
     _name("property_key"),
     Column("property_value", String(VALUE_LENGTH)),
 )
+VIEWS: Final = _table(
+    "paimon_views",
+    _name("catalog_key"),
+    _name("database_name"),
+    _name("view_name"),
+    Column("view_schema", Text, nullable=False),
+)
 
 
 def _locks(id_length: int) -> Table:
@@ -76,7 +83,7 @@ def create_tables(database: Database, *, lock_id_length: int | None) -> None:
     Raises:
         MetastoreUnavailable: the database cannot be reached, or the user may not create tables.
     """
-    wanted = [TABLES, DATABASE_PROPERTIES, TABLE_PROPERTIES]
+    wanted = [TABLES, DATABASE_PROPERTIES, TABLE_PROPERTIES, VIEWS]
     if lock_id_length is not None:
         wanted.append(_locks(lock_id_length))
     for table in wanted:

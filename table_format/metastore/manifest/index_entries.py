@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import blake2b
 
-from table_format.errors import FileConflict, HashIndexChanged
+from table_format.errors import FileConflict, HashIndexChanged, UnsupportedFeature
 from table_format.metastore.manifest.partitions import Partitions
 from table_format.model.manifest import DELETION_VECTORS, HASH, FileKind, IndexManifestEntry
 
@@ -25,7 +25,9 @@ def combine_index(
 
     Raises:
         FileConflict: an index file to remove does not exist any more, or a data file would have two deletion vectors.
+        UnsupportedFeature: the table has an index of a type that would be lost.
     """
+    _refuse_other_types(base)
     live = {_key(entry, bucketed=bucketed): entry for entry in base}
     for entry in sorted(delta, key=lambda e: e.kind is FileKind.ADD):
         key = _key(entry, bucketed=bucketed)
@@ -81,6 +83,18 @@ def _key(entry: IndexManifestEntry, *, bucketed: bool) -> tuple[object, ...]:
     if file.index_type == DELETION_VECTORS and not bucketed:
         return (file.file_name,)
     return (entry.partition, entry.bucket, file.index_type)
+
+
+def _refuse_other_types(entries: Iterable[IndexManifestEntry]) -> None:
+    """Refuse indexes of later releases, such as ``btree``: a bucket has several, with more members in their entries."""
+    others = sorted({entry.index_file.index_type for entry in entries} - {HASH, DELETION_VECTORS})
+    if others:
+        feature = f"index of the type '{others[0]}'"
+        message = (
+            f"the table has an {feature}, which a commit that changes deletion vectors or hash indexes would lose; "
+            "write it with Apache Paimon. Reading it, and commits that only add rows, are supported"
+        )
+        raise UnsupportedFeature(feature, message)
 
 
 def _refuse_two_vectors(entries: Iterable[IndexManifestEntry]) -> None:

@@ -8,12 +8,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from table_format.errors import InvalidInputError, InvalidSql, UnsupportedFeature
+from table_format.model.view import View
 from table_format.spark.read.metadata_columns import METADATA_COLUMNS
 from table_format.spark.read.queried_frames import queried
 from table_format.spark.sql.error_places import places_before
 from table_format.spark.sql.max_partition import max_partition
 from table_format.spark.sql.pushed import filter_of, limit_arguments, limit_of
 from table_format.spark.sql.session import CATALOG_NAME, SqlSession
+from table_format.spark.sql.stored_views import frame_of_view
 from table_format.sql.conditions import Condition, conditions_of
 from table_format.sql.first_rows import FirstRows, first_rows_of
 from table_format.sql.hidden_columns import hidden_names, star_edits
@@ -53,14 +55,14 @@ def run_query(session: SqlSession, statement: QueryStatement) -> DataFrame:
             return _of_engine(session, text)
 
 
-def frame_of_query(session: SqlSession, text: str) -> DataFrame:
-    """Return the DataFrame of a query.
+def frame_of_query(session: SqlSession, text: str, within: tuple[str, ...] = ()) -> DataFrame:
+    """Return the DataFrame of a query. ``within`` are the views of the catalog whose text it is, the outermost first.
 
     Raises:
         InvalidSql: the query names a table of the catalog and cannot be parsed.
         NotFoundError: a table, snapshot or tag does not exist.
     """
-    splicing = _Splicing(session, _named(session, text))
+    splicing = _Splicing(session, _named(session, text), within=within)
     edits = splicing.edits_of(text, session.state.database)
     if edits is None:
         return session.spark.sql(text, dict(session.parameters) or None)
@@ -156,6 +158,7 @@ class _Splicing:
     session: SqlSession
     named: frozenset[str] | None
     outer: Sequence[Relation] = ()
+    within: tuple[str, ...] = ()
     frames: dict[str, DataFrame] = field(default_factory=dict)
     _places: dict[tuple[str, tuple[tuple[str, str], ...], tuple[str, ...]], str] = field(default_factory=dict)
     _views: list[str] = field(default_factory=list)
@@ -194,6 +197,8 @@ class _Splicing:
         if not session.is_connect or self._views or any(_view_name(use) in session.state.views for use in tables):
             return {}
         names = Counter(session.find(use.name) for use in tables)
+        if any(name is not None and session.view(name) is not None for name in names):
+            return {}
         once = {use.name.start for use in tables if names[session.find(use.name)] == 1}
         conditions = conditions_of(text, session.parameters)
         first = first_rows_of(text, session.parameters) if len(tables) == 1 else None
@@ -206,7 +211,7 @@ class _Splicing:
         found: dict[int, Sequence[str]] = {}
         for use in tables if named else ():
             name = None if _view_name(use) in session.state.views else session.find(use.name)
-            opened = None if name is None else session.catalog.load_any(name)
+            opened = None if name is None or session.view(name) is not None else session.catalog.load_any(name)
             if isinstance(opened, Table):
                 own = opened.schema.field_names
                 found[use.name.start] = [column for column in named if column not in own]
@@ -229,6 +234,11 @@ class _Splicing:
                     text, use.name.start, f"'{use.name}' is not a table of the catalog, so it accepts no OPTIONS hint"
                 )
             return alias if use.alias not in (None, own) else []
+        stored = session.view(name)
+        if stored is not None:
+            if use.travel is not None or use.options:
+                fail_at(text, use.name.end, f"'{name}' is a view; write time travel and hints in its query")
+            return [Edit(use.name.start, use.end, self._place_of_view(session, stored)), *alias]
         travel = _travel_options(session, use.travel)
         for key in use.options.keys() & travel.keys():
             fail_at(
@@ -250,6 +260,13 @@ class _Splicing:
         if view.columns:
             return f"(FROM ({inner}) AS {quoted(name)}({', '.join(map(quoted, view.columns))}) SELECT *)"
         return f"({inner})"
+
+    def _place_of_view(self, session: SqlSession, view: View) -> str:
+        key = (str(view.identifier), (), (session.state.database,))
+        if key not in self._places:
+            self._places[key] = place = f"t{len(self._places)}"
+            self.frames[place] = frame_of_view(session, view, self.within, frame_of_query)
+        return f"{{{self._places[key]}}}"
 
     def _of_function(self, session: SqlSession, text: str, use: FunctionUse) -> Edit:
         table = use.arguments[0] if use.arguments else None

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Protocol
 
 from table_format.catalog.protocol import Catalog
+from table_format.catalog.views import find_view
 from table_format.errors import InvalidInputError
+from table_format.model.view import View
 from table_format.spark.sql.attached_tables import attach, check_free
 from table_format.spark.tasks.code_shipping import is_connect
 from table_format.sql.reader import SqlName
@@ -130,7 +132,7 @@ class SqlSession:
         return ".".join(parts if len(parts) == 2 else (self.state.database, *parts))
 
     def find(self, name: SqlName) -> str | None:
-        """Return ``database.table`` if a name in a query is a table of the catalog; ``None`` if the engine may know it.
+        """Return ``database.table`` for a table or a view of the catalog; ``None`` if the engine may know the name.
 
         A name with a database of the catalog always counts as a table of the catalog, even if the table does not exist.
         """
@@ -154,9 +156,14 @@ class SqlSession:
     def _exists(self, name: str) -> bool:
         table, _, suffix = name.partition("$")
         try:
-            return self.catalog.table_exists(table if suffix else name)
+            is_table = self.catalog.table_exists(table if suffix else name)
         except InvalidInputError:
             return False
+        return is_table or self.view(name) is not None
+
+    def view(self, name: str) -> View | None:
+        """Return the view of the catalog with the name ``database.view``; ``None`` if there is none."""
+        return find_view(self.catalog, name)
 
     def prepare_database(self, table: str) -> None:
         """Create the database ``default`` for its first table, like the catalogs of Paimon."""

@@ -6,9 +6,11 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from table_format.catalog.views import require_views, text_for, views_in
 from table_format.errors import ColumnNotFound, UnsupportedFeature
 from table_format.model.column_names import no_such_column
 from table_format.model.types import DataField
+from table_format.model.view import SPARK_DIALECT, View
 from table_format.secrets import shown_options
 from table_format.spark.names import quoted
 from table_format.spark.sql.databases import require_database
@@ -17,7 +19,7 @@ from table_format.spark.sql.results import rows_of
 from table_format.spark.sql.session import SqlSession
 from table_format.spark.sql.tables import spelled, table_partition
 from table_format.spark.types import spark_type
-from table_format.sql.definitions import create_table_sql, type_sql
+from table_format.sql.definitions import create_table_sql, create_view_sql, type_sql
 from table_format.sql.reader import SqlName
 from table_format.sql.show import (
     DescribeQuery,
@@ -83,11 +85,13 @@ def _tables(session: SqlSession, statement: ShowTables) -> DataFrame:
 
 
 def _views(session: SqlSession, statement: ShowViews) -> DataFrame:
-    """Return the temporary views of the lake and of the session. The catalog stores no views."""
-    if statement.database is not None:
-        require_database(session, session.database_name(statement.database))
+    """Return the views of a database, then the temporary views of the lake and of the session."""
+    database = session.state.database if statement.database is None else session.database_name(statement.database)
+    require_database(session, database)
+    stored = views_in(session.catalog, database) if session.has_database(database) else ()
     known = {row["viewName"] for row in session.spark.sql("SHOW VIEWS").collect() if row["isTemporary"]}
-    found = [("", name, True) for name in _fitting(sorted(known | session.state.views.keys()), statement.pattern)]
+    found = [(database, name, False) for name in _fitting(stored, statement.pattern)]
+    found += [("", name, True) for name in _fitting(sorted(known | session.state.views.keys()), statement.pattern)]
     return rows_of(session.spark, "namespace string, viewName string, isTemporary boolean", found)
 
 
@@ -107,6 +111,12 @@ def _of_table(session: SqlSession, statement: ShowOfTable) -> DataFrame:
         names = [f.name for f in _fields(session, session.table_name(statement.name))] if view is None else view.columns
         return rows_of(session.spark, "col_name string", [(name,) for name in names])
     name = session.table_name(statement.name)
+    stored = session.view(name)
+    if statement.what == "CREATE VIEW" and stored is None:
+        stored = require_views(session.catalog).load_view(name)  # raises the error
+    if stored is not None and statement.what in ("CREATE VIEW", "CREATE TABLE"):
+        text = create_view_sql(stored, text_for(stored, SPARK_DIALECT))
+        return rows_of(session.spark, "createtab_stmt string", [(text,)])
     table = session.data_table(name)
     match statement.what:
         case "TAGS":
@@ -130,6 +140,9 @@ def _partitions(table: Table, wanted: dict[str, object] | None) -> list[str]:
 
 
 def _fields(session: SqlSession, name: str) -> Sequence[DataField]:
+    view = session.view(name)
+    if view is not None:
+        return view.fields
     opened = session.catalog.load_any(name)
     return opened.fields if isinstance(opened, SystemTable) else opened.schema.fields
 
@@ -153,13 +166,16 @@ def _described(session: SqlSession, statement: DescribeTable) -> DataFrame:
     if view is not None and statement.column is None:
         return _described_frame(session, view)
     name = session.table_name(statement.name)
-    opened = session.catalog.load_any(name)
     fields = _fields(session, name)
     if statement.column is not None:
         return _described_column(session, fields, statement.column)
     rows = [_row(field) for field in fields]
+    stored = session.view(name)
+    opened = session.catalog.load_any(name) if stored is None else None
     if isinstance(opened, Table):
         rows += _details(opened, extended=statement.extended)
+    if stored is not None and statement.extended:
+        rows += _view_details(stored)
     return rows_of(session.spark, _COLUMNS, rows)
 
 
@@ -180,6 +196,17 @@ def _row(field: DataField) -> tuple[str, str, str | None]:
     except UnsupportedFeature:
         data_type = type_sql(field.type.with_nullable(True)).lower()
     return field.name, data_type, field.description
+
+
+def _view_details(view: View) -> Iterator[tuple[str, str, str | None]]:
+    options = shown_options(view.options)
+    yield "", "", ""
+    yield "# Detailed View Information", "", ""
+    yield "Name", str(view.identifier), ""
+    yield "Comment", view.comment or "", ""
+    yield "View Text", view.text_in(SPARK_DIALECT) or view.query, ""
+    yield "View Query Output Columns", f"[{', '.join(field.name for field in view.fields)}]", ""
+    yield "View Properties", f"[{', '.join(f'{key}={value}' for key, value in sorted(options.items()))}]", ""
 
 
 def _details(table: Table, *, extended: bool) -> Iterator[tuple[str, str, str | None]]:

@@ -1,32 +1,43 @@
-"""Executes statements about temporary views. The text of a view becomes part of the queries that name it."""
+"""Executes statements about views.
+
+The text of a temporary view becomes part of the queries that name it. The catalog keeps all other views.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from table_format.catalog.views import require_views
 from table_format.counted import counted
-from table_format.errors import AlreadyExistsError, InvalidInputError
+from table_format.errors import AlreadyExistsError, InvalidInputError, ViewNotFound
+from table_format.model.types import DataField
+from table_format.model.view import View
 from table_format.spark.sql.queries import frame_of_query, names_known_table
 from table_format.spark.sql.results import nothing
 from table_format.spark.sql.session import SqlSession
+from table_format.spark.types import fields_of_spark
 from table_format.sql.parameters import with_parameters
-from table_format.sql.views import CreateView, DropView, ViewStatement
+from table_format.sql.references import names_in
+from table_format.sql.views import CreateStoredView, CreateView, DropView, ViewStatement
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
 def run_view_statement(session: SqlSession, statement: ViewStatement) -> DataFrame:
-    """Create or drop a temporary view. Spark manages views that read no table of the catalog.
+    """Create or drop a view. Spark manages temporary views that read no table of the catalog.
 
     Raises:
-        AlreadyExistsError: the view exists.
+        AlreadyExistsError: the view exists. ViewNotFound: it does not.
+        UnsupportedFeature: the catalog keeps no views.
     """
     key = str(statement.name).lower()
     match statement:
+        case CreateStoredView():
+            _store(session, statement)
         case DropView():
-            if session.state.views.pop(key, None) is None:
+            if session.state.views.pop(key, None) is None and not _drop_stored(session, statement):
                 return session.spark.sql(statement.text)
         case CreateView(or_replace=or_replace):
             if key in session.state.views and not or_replace:
@@ -54,3 +65,53 @@ def _create(session: SqlSession, key: str, statement: CreateView) -> None:
         message = f"view '{key}' names {counted(len(statement.columns), 'column')}, but its query has {found}"
         raise InvalidInputError(message)
     session.state.views[key] = (statement, session.state.database)
+
+
+def _drop_stored(session: SqlSession, statement: DropView) -> bool:
+    """Drop a view of the catalog. Return ``False`` if Spark may know the name."""
+    name = session.find(statement.name)
+    if name is None:
+        return False
+    is_there = session.view(name) is not None
+    if not is_there and session.catalog.table_exists(name):
+        message = f"view '{name}' does not exist: '{name}' is a table; use DROP TABLE"
+        raise ViewNotFound(message)
+    if is_there or not statement.if_exists:
+        require_views(session.catalog).drop_view(name, ignore_if_not_exists=statement.if_exists)
+    return True
+
+
+def _store(session: SqlSession, statement: CreateStoredView) -> None:
+    catalog = require_views(session.catalog)
+    name = session.table_name(statement.name)
+    session.prepare_database(name)
+    if statement.if_not_exists and catalog.view_exists(name):
+        return
+    temporary = [str(used) for used in names_in(statement.query) if str(used).lower() in session.state.views]
+    if temporary:
+        message = f"view '{name}' cannot read '{temporary[0]}', a temporary view, which ends with the session"
+        raise InvalidInputError(message)
+    # A later query of the view has other parameters.
+    text = with_parameters(statement.query, session.parameters)
+    found = fields_of_spark(frame_of_query(session, text, (name,)).schema)
+    view = View.of(
+        name, _named(name, statement, found), text.strip(), comment=statement.comment, options=statement.options
+    )
+    catalog.create_view(view, ignore_if_exists=statement.if_not_exists, replace=statement.or_replace)
+
+
+def _named(name: str, statement: CreateStoredView, found: tuple[DataField, ...]) -> list[DataField]:
+    """Return the columns of a query under the names, and with the comments, of the statement."""
+    columns = statement.columns or tuple((field.name, field.description) for field in found)
+    if len(columns) != len(found):
+        message = f"view '{name}' names {counted(len(columns), 'column')}, but its query has {len(found)}"
+        raise InvalidInputError(message)
+    names = [column.lower() for column, _ in columns]
+    repeated = next((column for column in names if names.count(column) > 1), None)
+    if repeated is not None:
+        message = f"view '{name}' has two columns '{repeated}'; name its columns: CREATE VIEW {name} (a, b, ...) AS ..."
+        raise InvalidInputError(message)
+    return [
+        replace(field, id=number, name=column, description=comment, default_value=None)
+        for number, (field, (column, comment)) in enumerate(zip(found, columns, strict=True))
+    ]

@@ -20,6 +20,7 @@ from table_format.io.memory import MemoryFileIO
 from table_format.runtime import Runtime
 from tests.catalog import test_all_catalogs
 from tests.catalog.jdbc.test_jdbc_catalog import FORKING
+from tests.catalog.jdbc.view_laws import VIEW_LAWS
 from tests.support.jdbc_catalogs import run_sql, same_names
 from tests.support.metastore_table import ManualClock
 from tests.support.tables import DATABASE, Warehouse, keyed, rows_of
@@ -100,6 +101,7 @@ def test_a_forked_process_leaves_the_connections_to_its_parent(server: Server, t
     assert answer.stdout == "('after', 'before', 'child')\n", answer.stderr
 
 
-LAWS = {name: law for name, law in {**vars(test_all_catalogs), **globals()}.items() if name.startswith("test_")}
+_ALL = {**vars(test_all_catalogs), **VIEW_LAWS, **globals()}
+LAWS = {name: law for name, law in _ALL.items() if name.startswith("test_")}
 """Those of all catalogs and those of this module, with the fixture that they need."""
 LAWS["warehouse"] = warehouse

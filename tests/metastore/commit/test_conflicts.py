@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from table_format.errors import BucketCountChanged, FileConflict, LsmConflict
+from table_format.errors import BucketCountChanged, FileConflict, LsmConflict, UnsupportedFeature
 from table_format.lsm.keys import key_ranges
 from table_format.metastore.commit.conflicts import CommitFacts, find_conflict
 from table_format.metastore.manifest.index_entries import combine_index, removals
@@ -145,6 +147,13 @@ def test_index_files_are_combined_by_bucket_or_by_name(base, delta, bucketed, af
             combine_index(live, changes, bucketed=bucketed)
     else:
         assert names(combine_index(live, changes, bucketed=bucketed)) == after
+
+
+def test_an_index_of_another_release_is_not_lost():
+    later = index("+x")
+    later = replace(later, index_file=replace(later.index_file, index_type="btree"))
+    with pytest.raises(UnsupportedFeature, match=r"the table has an index of the type 'btree'.*write it with Apache"):
+        combine_index([later], [index("+i:a")], bucketed=True)
 
 
 def test_buckets_and_partitions_have_index_files_of_their_own():

@@ -83,3 +83,20 @@ def run_statements(spark: Any, warehouse: Path) -> None:
         except TableFormatError as error:
             print(type(error).__name__)
         print(sorted(tuple(row) for row in lake.table("s.c", filter="v = 'a'").collect()))
+    _use_views(spark, warehouse)
+
+
+def _use_views(spark: Any, warehouse: Path) -> None:
+    names = f"jdbc:sqlite:{warehouse.parent}/names.db"
+    lake = paimon(spark, {"warehouse": f"{warehouse}-of-views", "metastore": "jdbc", "uri": names})
+    lake.sql(
+        "CREATE DATABASE s; USE s; CREATE TABLE t (k INT, v STRING); INSERT INTO t VALUES (1, 'a'), (2, 'b');"
+        "CREATE VIEW w AS SELECT k * 10 AS n, v FROM s.t WHERE k > 1; CREATE VIEW x AS SELECT k FROM t"
+    )
+    print(list(map(tuple, lake.sql("SELECT w.n, t.k FROM w JOIN t ON w.v = t.v WHERE t.k < 3").collect())))
+    lake.sql("DROP TABLE t")
+    for view in ("w", "x"):
+        try:
+            lake.sql(f"TABLE {view}").collect()
+        except TableFormatError as error:
+            print(type(error).__name__)
