@@ -182,9 +182,9 @@ class CatalogRows:
         """Delete a view. Return whether it was listed."""
         return connection.execute(delete(VIEWS).where(self._of_view(name))).rowcount > 0
 
-    # A name is that of a table or of a view. Their rows are in two tables, and the primary key of each decides: who
-    # takes a name writes it into both, first among the tables, and deletes the row that is not meant. So two
-    # transactions at the same moment wait for each other, without a lock, and in one order.
+    # A name belongs to a table or to a view. Their rows are in two database tables. A transaction that takes a name
+    # inserts it into both, first among the tables, and then deletes the row that it does not need. The primary keys
+    # make two transactions that take one name wait for each other, without a lock and always in the same order.
 
     def _claim_table(self, connection: Connection, name: TableName) -> None:
         self._insert(connection, TABLES, [self._columns(name)], f"table '{name}'")

@@ -1,7 +1,7 @@
 """The views of a catalog in a relational database: a row with JSON for each (Java ``JdbcCatalog``, from 2.0 on).
 
-Who creates or renames a view holds the lock of its name, if the catalog has locks, as Java does. Without locks the
-primary keys decide between a table and a view of one name.
+A creation or a rename holds the lock of the name, if the catalog has locks, as in Java. Without locks, the primary keys
+decide between a table and a view of the same name.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ class JdbcViews:
 
     @contextmanager
     def _locked(self, *names: TableName) -> Iterator[tuple[CatalogRows, Connection]]:
-        """Open a transaction under the locks of names, which everybody takes in one order."""
+        """Open a transaction under the locks of some names. All processes take locks in the same order."""
         with ExitStack() as held:
             for name in sorted(set(names), key=str):
                 held.enter_context(self.names.locked(name))
