@@ -1,9 +1,10 @@
-"""The real Hive metastore, whose jars PySpark brings, on a database of Derby in memory."""
+"""The real Hive metastore, whose jars PySpark brings, on a database of Derby."""
 
 from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,19 +25,47 @@ from table_format.io.memory import MemoryFileIO
 from table_format.java import default_launchers, find_java
 from table_format.runtime import Clock, Runtime
 from tests.support.other_servers import free_port, running_program
+from tests.support.shared_classes import QUICK
 from tests.support.tables import DATABASE, Warehouse
 
+JARS = Path(pyspark.__file__).parent / "jars"
+_WAREHOUSE = "hive.metastore.warehouse.dir"
 _SETTINGS = {
     "javax.jdo.option.ConnectionDriverName": "org.apache.derby.jdbc.EmbeddedDriver",
-    "javax.jdo.option.ConnectionURL": "jdbc:derby:memory:metastore;create=true",
     "datanucleus.schema.autoCreateAll": "true",
+    "datanucleus.connectionPoolingType": "none",  # PySpark brings no pool
     "hive.metastore.schema.verification": "false",
-    # PySpark brings no pool.
-    "datanucleus.connectionPoolingType": "none",
-    # Creates the tables of the locks.
-    "hive.in.test": "true",
-    "hive.txn.timeout": "300s",
+    "hive.async.log.enabled": "false",
+    "derby.stream.error.file": "/dev/null",
+    "derby.system.durability": "test",  # does not wait for the disk
 }
+# The metastore creates its tables by itself, but not those of transactions and locks.
+_NAME, _OBJECT = "VARCHAR(128) NOT NULL", "VARCHAR(128) NOT NULL, {0}_TABLE VARCHAR(128), {0}_PARTITION VARCHAR(767)"
+_COMPACTION = (
+    "{0}_ID BIGINT PRIMARY KEY, {0}_DATABASE VARCHAR(128) NOT NULL, {0}_TABLE VARCHAR(128) NOT NULL, "
+    "{0}_PARTITION VARCHAR(767), {0}_STATE CHAR(1) NOT NULL, {0}_TYPE CHAR(1) NOT NULL, "
+    "{0}_TBLPROPERTIES VARCHAR(2048), {0}_WORKER_ID VARCHAR(128), {0}_START BIGINT, {0}_RUN_AS VARCHAR(128), "
+    "{0}_HIGHEST_TXN_ID BIGINT, {0}_META_INFO VARCHAR(2048) FOR BIT DATA, {0}_HADOOP_JOB_ID VARCHAR(32)"
+)
+_LOCK_TABLES = {
+    "TXNS": "TXN_ID BIGINT PRIMARY KEY, TXN_STATE CHAR(1) NOT NULL, TXN_STARTED BIGINT NOT NULL, "
+    f"TXN_LAST_HEARTBEAT BIGINT NOT NULL, TXN_USER {_NAME}, TXN_HOST {_NAME}",
+    "TXN_COMPONENTS": f"TC_TXNID BIGINT, TC_DATABASE {_OBJECT.format('TC')}, TC_OPERATION_TYPE CHAR(1) NOT NULL",
+    "COMPLETED_TXN_COMPONENTS": f"CTC_TXNID BIGINT, CTC_DATABASE {_OBJECT.format('CTC')}",
+    "NEXT_TXN_ID": "NTXN_NEXT BIGINT NOT NULL",
+    "NEXT_LOCK_ID": "NL_NEXT BIGINT NOT NULL",
+    "HIVE_LOCKS": "HL_LOCK_EXT_ID BIGINT NOT NULL, HL_LOCK_INT_ID BIGINT NOT NULL, HL_TXNID BIGINT, "
+    f"HL_DB {_OBJECT.format('HL')}, HL_LOCK_STATE CHAR(1) NOT NULL, HL_LOCK_TYPE CHAR(1) NOT NULL, "
+    f"HL_LAST_HEARTBEAT BIGINT NOT NULL, HL_ACQUIRED_AT BIGINT, HL_USER {_NAME}, HL_HOST {_NAME}, "
+    "HL_HEARTBEAT_COUNT INTEGER, HL_AGENT_INFO VARCHAR(128), HL_BLOCKEDBY_EXT_ID BIGINT, HL_BLOCKEDBY_INT_ID BIGINT, "
+    "PRIMARY KEY (HL_LOCK_EXT_ID, HL_LOCK_INT_ID)",
+    "COMPACTION_QUEUE": _COMPACTION.format("CQ"),
+    "COMPLETED_COMPACTIONS": f"{_COMPACTION.format('CC')}, CC_END BIGINT",
+    "AUX_TABLE": f"MT_KEY1 {_NAME}, MT_KEY2 BIGINT NOT NULL, MT_COMMENT VARCHAR(255), PRIMARY KEY (MT_KEY1, MT_KEY2)",
+    "WRITE_SET": f"WS_DATABASE {_OBJECT.format('WS')}, WS_TXNID BIGINT NOT NULL, WS_COMMIT_ID BIGINT NOT NULL, "
+    "WS_OPERATION_TYPE CHAR(1) NOT NULL",
+}
+_COUNTERS = ("NEXT_TXN_ID", "NEXT_LOCK_ID")
 
 
 @dataclass(frozen=True)
@@ -65,16 +94,29 @@ def running_metastore() -> Iterator[HiveMetastore]:
         pytest.skip(f"!!!!! nothing is checked on a Hive metastore: {error} !!!!!")
     directory = Path(tempfile.mkdtemp(prefix="hive-"))
     try:
-        port, jars = free_port(), Path(pyspark.__file__).parent / "jars"
-        warehouse = directory / "warehouse"
-        places = {"hive.metastore.warehouse.dir": warehouse, "hive.log.dir": directory}
-        settings = {**_SETTINGS, **places, "derby.stream.error.file": "/dev/null", "hive.async.log.enabled": "false"}
-        command: list[str | Path] = [java, "-Xmx512m", *(f"-D{key}={value}" for key, value in settings.items())]
-        command += ["-cp", f"{jars}/*", "org.apache.hadoop.hive.metastore.HiveMetaStore", "-p", str(port)]
+        database, port, warehouse = f"jdbc:derby:{directory}/database;create=true", free_port(), directory / "warehouse"
+        _create_lock_tables(java, directory, database)
+        places = {"javax.jdo.option.ConnectionURL": database, "hive.log.dir": directory, _WAREHOUSE: warehouse}
+        command: list[str | Path] = [java, "-Xmx512m", *QUICK.split(), "-cp", f"{JARS}/*"]
+        command += [f"-D{key}={value}" for key, value in {**_SETTINGS, **places}.items()]
+        command += ["org.apache.hadoop.hive.metastore.HiveMetaStore", "-p", str(port)]
         with running_program(command, port, {}):
             yield HiveMetastore(port, warehouse)
     finally:
         shutil.rmtree(directory)
+
+
+def _create_lock_tables(java: Path, directory: Path, database: str) -> None:
+    """Run statements with Derby's own tool."""
+    statements = [f"CONNECT '{database}'", *(f"CREATE TABLE {table} ({c})" for table, c in _LOCK_TABLES.items())]
+    statements += [f"INSERT INTO {table} VALUES (1)" for table in _COUNTERS]
+    script = directory / "locks.sql"
+    script.write_text("".join(f"{statement};\n" for statement in statements))
+    command = [java, *QUICK.split(), "-Dderby.stream.error.file=/dev/null", "-cp", f"{JARS}/*"]
+    done = subprocess.run(
+        [*command, "org.apache.derby.tools.ij", script], cwd=directory, capture_output=True, text=True, check=False
+    )
+    assert "ERROR" not in done.stdout, done.stdout
 
 
 def hive_catalog(
