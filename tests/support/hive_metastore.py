@@ -109,7 +109,7 @@ def running_metastore() -> Iterator[HiveMetastore]:
 def _create_lock_tables(java: Path, directory: Path, database: str) -> None:
     """Run statements with Derby's own tool."""
     statements = [f"CONNECT '{database}'", *(f"CREATE TABLE {table} ({c})" for table, c in _LOCK_TABLES.items())]
-    statements += [f"INSERT INTO {table} VALUES (1)" for table in _COUNTERS]
+    statements += [f"INSERT INTO {table} VALUES (1)" for table in _COUNTERS]  # noqa: S608
     script = directory / "locks.sql"
     script.write_text("".join(f"{statement};\n" for statement in statements))
     command = [java, *QUICK.split(), "-Dderby.stream.error.file=/dev/null", "-cp", f"{JARS}/*"]
@@ -117,6 +117,12 @@ def _create_lock_tables(java: Path, directory: Path, database: str) -> None:
         [*command, "org.apache.derby.tools.ij", script], cwd=directory, capture_output=True, text=True, check=False
     )
     assert "ERROR" not in done.stdout, done.stdout
+
+
+def client_jars() -> list[Path]:
+    """The jars of Hive's own client, which PySpark brings as well."""
+    names = ("hive-*", "libthrift-*", "libfb303-*", "commons-lang-2*", "guava-*", "failureaccess-*", "log4j-*")
+    return [jar for name in names for jar in sorted(JARS.glob(f"{name}.jar"))]
 
 
 def hive_catalog(
@@ -153,3 +159,10 @@ def listed(metastore: HiveMetastore, name: str) -> Any:
         return client.read("get_table_req", thrift().GetTableRequest(database, table)).table
     except Refused:
         return None
+
+
+def listed_partitions(metastore: HiveMetastore, name: str) -> dict[tuple[str, ...], str]:
+    """The locations of the partitions that the metastore lists, by their values."""
+    database, _, table = name.partition(".")
+    found = Metastore(parse_addresses(metastore.uri)).read("get_partitions", database, table, -1)
+    return {tuple(partition.values): partition.sd.location for partition in found}

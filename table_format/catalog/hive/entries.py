@@ -9,13 +9,19 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from table_format.catalog.hive.database_properties import set_properties
+from table_format.catalog.hive.database_properties import properties_of, set_properties
 from table_format.catalog.hive.hive_table import is_paimon, new_table, set_schema, shows
 from table_format.catalog.hive.locations import Locations
 from table_format.catalog.hive.metastore import Metastore, Refused, thrift, user_name
 from table_format.catalog.hive.settings import HiveSettings
 from table_format.catalog.table_names import TableName
-from table_format.errors import AlreadyExistsError, InvalidIdentifier, MetastoreUnavailable
+from table_format.errors import (
+    AlreadyExistsError,
+    InvalidIdentifier,
+    InvalidInputError,
+    MetastoreUnavailable,
+    UnsupportedFeature,
+)
 from table_format.metastore.schema.schema_store import SchemaStore
 from table_format.options.files import PATH_DIRECTORY
 
@@ -79,10 +85,20 @@ class Entries:
                 raise
 
     def change_database(self, name: str, changes: Mapping[str, str | None]) -> None:
-        """Set properties of a database, and remove those whose value is ``None``."""
+        """Set properties of a database, and remove those whose value is ``None``.
+
+        Raises:
+            UnsupportedFeature: the metastore has kept some. Hive 2 does not change a comment.
+        """
         database = self.metastore.read("get_database", name)
         set_properties(database, changes)
         self.metastore.change("alter_database", name, database)
+        found = properties_of(self.metastore.read("get_database", name))
+        kept = sorted(key for key in changes if found.get(key) != (changes[key] or None))
+        if kept:
+            feature = f"change of {', '.join(map(repr, kept))} of a database"
+            message = f"the Hive metastore, {self.metastore}, does not change {', '.join(kept)} of database '{name}'"
+            raise UnsupportedFeature(feature, message)
 
     def delete_database(self, name: str, *, cascade: bool) -> None:
         """Delete a database, with ``cascade`` including its tables."""
@@ -92,7 +108,8 @@ class Entries:
         """Create a table with the latest schema. ``seconds`` is the time since 1970.
 
         Raises:
-            AlreadyExistsError: there is another one of that name.
+            AlreadyExistsError: there is another one of that name. InvalidInputError: its name or a column is not legal
+            in Hive.
         """
         external = self.settings.creates_external
         table = new_table(name.database, name.table, owner=user_name(), seconds=seconds, external=external)
@@ -101,6 +118,9 @@ class Entries:
         try:
             self._change("create_table", table, done=lambda: self.root_of(name) == root)
         except Refused as refused:
+            if refused.kind == "InvalidObjectException":
+                message = f"table '{name}' cannot be in a Hive metastore: {refused}"
+                raise InvalidInputError(message) from refused
             if refused.kind != "AlreadyExistsException":
                 raise
             # Another process may have repaired this one.

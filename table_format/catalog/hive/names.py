@@ -135,7 +135,7 @@ class HiveNames:
             write_first_schema(root)
             try:
                 self._list(name, root)
-            except (Refused, AlreadyExistsError):
+            except (Refused, AlreadyExistsError, InvalidInputError):
                 drop_directory(self.io, root, self.runtime.ids)
                 raise
 
