@@ -121,7 +121,7 @@ def _create_lock_tables(java: Path, directory: Path, database: str) -> None:
 
 def client_jars() -> list[Path]:
     """The jars of Hive's own client, which PySpark brings as well."""
-    names = ("hive-*", "libthrift-*", "libfb303-*", "commons-lang-2*", "guava-*", "failureaccess-*", "log4j-*")
+    names = ("hive-*", "libthrift-*", "libfb303-*", "commons-*", "guava-*", "failureaccess-*", "log4j-*")
     return [jar for name in names for jar in sorted(JARS.glob(f"{name}.jar"))]
 
 

@@ -22,6 +22,7 @@ from table_format.errors import (
     MetastoreUnavailable,
     UnsupportedFeature,
 )
+from table_format.io.partition_path import escape
 from table_format.metastore.schema.schema_store import SchemaStore
 from table_format.options.files import PATH_DIRECTORY
 
@@ -167,10 +168,8 @@ class Entries:
         Nothing is done if the metastore does not know the table, or not as a partitioned one.
         """
         table = self.paimon_table(name)
-        root = None if table is None else self.locations.of_table(table)
-        if root is None or not table.partitionKeys:
+        if table is None or not table.partitionKeys:
             return
-        below = (table.parameters or {}).get(PATH_DIRECTORY.key, "").strip("/")
         api, added = thrift(), []
         for directory, values in partitions.items():
             partition = api.Partition(
@@ -182,10 +181,27 @@ class Entries:
                 sd=api.StorageDescriptor(**vars(table.sd)),
                 parameters={},
             )
-            self.locations.set_table(partition, "/".join(part for part in (root, below, directory) if part))
+            self.locations.set_table(partition, self._partition_path(table, directory))
             added.append(partition)
         request = api.AddPartitionsRequest(name.database, name.table, added, ifNotExists=True, needResult=False)
         self.metastore.read("add_partitions_req", request)
+
+    def relocate_partitions(self, name: TableName) -> None:
+        """Give the partitions of a table the locations in its directory, which may have been moved."""
+        table = self.paimon_table(name)
+        if table is None or not table.partitionKeys:
+            return
+        keys = [key.name for key in table.partitionKeys]
+        moved = []
+        for partition in self.metastore.read("get_partitions", name.database, name.table, -1):
+            parts = zip(keys, partition.values, strict=True)
+            directory = "/".join(f"{escape(key)}={escape(value)}" for key, value in parts)
+            path = self._partition_path(table, directory)
+            if self.locations.of_table(partition) != path:
+                self.locations.set_table(partition, path)
+                moved.append(partition)
+        if moved:
+            self.metastore.read("alter_partitions", name.database, name.table, moved)
 
     def delete_partition(self, name: TableName, values: list[str]) -> None:
         """Delete a partition, if it exists."""
@@ -194,6 +210,10 @@ class Entries:
         except Refused as refused:
             if refused.kind != "NoSuchObjectException":
                 raise
+
+    def _partition_path(self, table: Any, directory: str) -> str:  # noqa: ANN401 - a structure of Thrift
+        below = (table.parameters or {}).get(PATH_DIRECTORY.key, "").strip("/")
+        return "/".join(part for part in (self.locations.of_table(table), below, directory) if part)
 
     def _found(self, method: str, argument: object) -> Any:  # noqa: ANN401 - what the method returns
         try:

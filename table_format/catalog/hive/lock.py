@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Final
 
-from table_format.catalog.hive.metastore import Metastore, Refused, thrift, user_name
+from table_format.catalog.hive.metastore import Metastore, thrift, user_name
 from table_format.errors import LockTimeout, MetastoreUnavailable
 from table_format.runtime import Clock
 
@@ -45,6 +45,9 @@ class HiveLock:
         try:
             yield end_ms
         finally:
+            if clock.monotonic_ms() >= end_ms:
+                name = f"{self.database}.{self.table}"
+                _log.warning("the lock of '%s' may have ended before its work did: raise '%s' of Hive", name, _TIMEOUT)
             self._release(lock_id)
 
     def _acquire(self, clock: Clock) -> tuple[int, int]:
@@ -81,14 +84,6 @@ class HiveLock:
     def _release(self, lock_id: int) -> None:
         try:
             self.metastore.change("unlock", thrift().UnlockRequest(lock_id))
-        except Refused as refused:
-            _log.warning(
-                "the lock of '%s.%s' ended before its work did: raise '%s' of the metastore (%s)",
-                self.database,
-                self.table,
-                _TIMEOUT,
-                refused,
-            )
         except MetastoreUnavailable as error:
             # What was done under the lock is done.
             _log.warning(

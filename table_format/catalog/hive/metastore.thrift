@@ -179,6 +179,8 @@ service ThriftHiveMetastore {
     throws (1: InvalidObjectException o1, 2: AlreadyExistsException o2, 3: MetaException o3)
   list<Partition> get_partitions(1: string db_name, 2: string tbl_name, 3: i16 max_parts)
     throws (1: NoSuchObjectException o1, 2: MetaException o2)
+  void alter_partitions(1: string db_name, 2: string tbl_name, 3: list<Partition> new_parts)
+    throws (1: InvalidOperationException o1, 2: MetaException o2)
   bool drop_partition(1: string db_name, 2: string tbl_name, 3: list<string> part_vals, 4: bool deleteData)
     throws (1: NoSuchObjectException o1, 2: MetaException o2)
 

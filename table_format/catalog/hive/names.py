@@ -13,6 +13,7 @@ is listed without a directory: dropping it deletes the entry.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
@@ -33,7 +34,13 @@ from table_format.catalog.hive.metastore import Metastore, Refused
 from table_format.catalog.hive.settings import HiveSettings
 from table_format.catalog.table_directory import drop_table_directory, holds_table, move_table
 from table_format.catalog.table_names import TableName
-from table_format.errors import AlreadyExistsError, ConflictError, InvalidIdentifier, InvalidInputError
+from table_format.errors import (
+    AlreadyExistsError,
+    ConflictError,
+    InvalidIdentifier,
+    InvalidInputError,
+    MetastoreUnavailable,
+)
 from table_format.io.file_io import FileIO
 from table_format.io.paths import TablePaths, database_directory
 from table_format.io.stores import uri_in_store
@@ -41,6 +48,8 @@ from table_format.io.table_store import TableStore
 from table_format.metastore.schema.schema_store import SchemaStore
 from table_format.model.identifier import SYSTEM_DATABASE, check_name
 from table_format.runtime import Runtime
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +169,10 @@ class HiveNames:
         except (Refused, FileExistsError):
             move_table(self.io, str(target), new, old)
             raise
+        try:
+            entries.relocate_partitions(target)
+        except MetastoreUnavailable as error:
+            _log.warning("the locations of the partitions of '%s' are not up to date; repair it: %s", target, error)
 
     def drop_table(self, name: TableName) -> bool:
         """Delete the entry of a table, then its directory, or the remains of an earlier drop; see ``TableNames``."""
@@ -240,6 +253,7 @@ class HiveNames:
             raise FileNotFoundError(root)
         if table is not None:
             self.entries.update_table(name, table, root, self._schemas(root))
+            self.entries.relocate_partitions(name)
             return False
         self.add_database(name.database)
         self._list(name, root)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 import pyarrow as pa
@@ -20,7 +19,6 @@ from tests.support.hive_metastore import HiveMetastore, listed, listed_partition
 from tests.support.tables import KEYED, Warehouse, keyed, rows_of
 
 PARTITIONED = {"metastore.partitioned-table": "true"}
-Places = Mapping[tuple[str, ...], str]
 
 
 def test_partitions_are_listed_after_commits_and_forgotten_when_they_are_dropped(
@@ -101,7 +99,7 @@ def test_a_branch_lists_no_partitions(metastore: HiveMetastore, warehouse: Wareh
 
 def test_whether_partitions_are_listed_is_decided_when_a_table_is_created(warehouse: Warehouse) -> None:
     warehouse.table("t", partition_keys=["dt"])
-    with pytest.raises(InvalidOption, match=r"'metastore\.partitioned-table' cannot change"):
+    with pytest.raises(InvalidOption, match=r"'metastore\.partitioned-table': cannot change"):
         warehouse.catalog.alter_table("db.t", SetOption("metastore.partitioned-table", "true"))
 
 
