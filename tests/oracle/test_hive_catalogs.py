@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
@@ -168,3 +171,43 @@ def test_a_table_that_paimon_left_in_its_directory_when_it_was_renamed_is_read_a
     assert read(lake, "db.v") == [(1, "a", 1)]
     lake.ours.drop_table("db.v")
     assert names(lake) == {"db": []}
+
+
+SPARK = """
+import json, sys
+from pyspark.sql import SparkSession
+from table_format.spark import paimon
+options = json.loads(sys.argv[1])
+builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").enableHiveSupport()
+spark = builder.config("spark.hadoop.hive.metastore.uris", options["uri"]).getOrCreate()
+lake = paimon(spark, options)
+lake.sql("CREATE TABLE db.t (id BIGINT, v STRING, dt STRING) PARTITIONED BY (dt) "
+         "TBLPROPERTIES ('metastore.partitioned-table' = 'true')")
+lake.sql("INSERT INTO db.t VALUES (1, 'a', '2026-01-01'), (2, 'b', '2026-01-02')")
+seen = {
+    "rows": [list(row) for row in lake.sql("SELECT * FROM db.t ORDER BY id").collect()],
+    "tables": [row.tableName for row in spark.sql("SHOW TABLES IN spark_catalog.db").collect()],
+    "columns": [[c.name, c.dataType, c.isPartition] for c in spark.catalog.listColumns("spark_catalog.db.t")],
+    "partitions": [row.partition for row in spark.sql("SHOW PARTITIONS spark_catalog.db.t").collect()],
+}
+print("SEEN", json.dumps(seen))
+spark.stop()
+"""
+
+
+def test_the_hive_client_of_spark_sees_the_columns_and_partitions_of_a_table_that_spark_writes_here(
+    metastore: HiveMetastore, lake: SharedLake
+) -> None:
+    lake.ours.create_database("db")
+    options = {**metastore.options, "warehouse": lake.uri, "lock.enabled": "true"}
+    command = [sys.executable, "-c", SPARK, json.dumps(options)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=Path(lake.uri).parent)
+    seen = [line for line in done.stdout.splitlines() if line.startswith("SEEN ")]
+    assert seen, done.stderr
+    assert json.loads(seen[0].removeprefix("SEEN ")) == {
+        "rows": [[1, "a", "2026-01-01"], [2, "b", "2026-01-02"]],
+        "tables": ["t"],
+        "columns": [["id", "bigint", False], ["v", "string", False], ["dt", "string", True]],
+        "partitions": ["dt=2026-01-01", "dt=2026-01-02"],
+    }
+    assert [row[:2] for row in read(lake)] == [(1, "a"), (2, "b")]

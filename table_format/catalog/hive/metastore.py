@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,25 +26,38 @@ _CONNECT_SECONDS: Final = 10
 _ANSWER_SECONDS: Final = 600
 """As Java's client: a metastore may have to create or look for a directory in a slow store."""
 _LONGEST_MESSAGE: Final = 500
+_MODULE: Final = "metastore_thrift"
+_THRIFT_LOCK = threading.Lock()
+"""The parser of Thrift is not made for threads."""
 
 
 class Refused(MetastoreUnavailable):
     """The metastore has answered with an error, and has done nothing. ``kind`` is the name of the Thrift exception."""
 
-    def __init__(self, message: str, kind: str) -> None:
+    def __init__(self, message: str, kind: str = "") -> None:
         super().__init__(message)
         self.kind = kind
 
 
-@cache
 def thrift() -> Any:  # noqa: ANN401 - a module that Thrift makes
     """Return the structures and the service of a metastore.
 
     Raises:
         PackageMissing: the package is missing; the message names the extra.
     """
+    with _THRIFT_LOCK:
+        return _loaded()
+
+
+@cache
+def _loaded() -> Any:  # noqa: ANN401 - a module that Thrift makes
     path = Path(__file__).with_name("metastore.thrift")
-    return require("thriftpy2").load(str(path), module_name="metastore_thrift")
+    return require("thriftpy2").load(str(path), module_name=_MODULE)
+
+
+def _part_of_thrift(name: str) -> Any:  # noqa: ANN401 - a module
+    require("thriftpy2")
+    return import_module(f"thriftpy2.{name}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +97,7 @@ class Metastore:
     def _call(self, method: str, arguments: Sequence[object], client: Any) -> Any:  # noqa: ANN401
         if client is None:
             client = self._connect()
-        errors = require("thriftpy2.thrift")
+        errors = _part_of_thrift("thrift")
         try:
             answer = getattr(client, method)(*arguments)
         except errors.TApplicationException as error:
@@ -91,7 +105,7 @@ class Metastore:
             message = f"the Hive metastore, {self}: '{method}' failed: {_text(error)}"
             raise Refused(message, type(error).__name__) from error
         except errors.TException as error:
-            if not type(error).__module__.startswith("metastore_thrift"):
+            if not type(error).__module__.startswith(_MODULE):
                 client.close()
                 raise _Broken from error
             self._pool().give_back(client)
@@ -111,7 +125,7 @@ class Metastore:
         for address in self.addresses:
             try:
                 return _connected(address)
-            except (OSError, require("thriftpy2.thrift").TException) as error:
+            except (OSError, _part_of_thrift("thrift").TException) as error:
                 failures.append((address, error))
         reasons = "; ".join(f"{address}: {_text(error)}" for address, error in failures)
         message = (
@@ -130,7 +144,7 @@ class _Broken(Exception):
 
 
 def _connected(address: Address) -> Any:  # noqa: ANN401 - a client of Thrift
-    thriftpy2 = require("thriftpy2.rpc")
+    thriftpy2 = _part_of_thrift("rpc")
     connection = socket.create_connection((address.host, address.port), timeout=_CONNECT_SECONDS)
     try:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -175,8 +189,11 @@ class _Client:
 
 
 def user_name() -> str:
-    """Return the user of this process, who owns what it creates."""
-    return getpass.getuser()
+    """Return the user of this process, who owns what it creates. As in Java, ``HADOOP_USER_NAME`` is another one."""
+    try:
+        return os.environ.get("HADOOP_USER_NAME") or getpass.getuser()
+    except (KeyError, OSError):  # a container may have no name for its user
+        return "unknown"
 
 
 def _text(error: BaseException | None) -> str:
@@ -223,8 +240,8 @@ _LOCK = threading.Lock()
 
 def _forget_connections() -> None:
     """In a forked process: leave the connections to the parent, which uses them, and open others when needed."""
-    global _LOCK
-    _LOCK = threading.Lock()
+    global _LOCK, _THRIFT_LOCK
+    _LOCK, _THRIFT_LOCK = threading.Lock(), threading.Lock()
     _LEFT_TO_PARENT.append(dict(_POOLS))  # nothing closes them here
     _POOLS.clear()
 

@@ -17,7 +17,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from table_format.catalog.dropping import (
     delete_all_remains,
@@ -49,6 +49,7 @@ from table_format.metastore.schema.schema_store import SchemaStore
 from table_format.model.identifier import SYSTEM_DATABASE, check_name
 from table_format.runtime import Runtime
 
+_DEFAULT: Final = "default"
 _log = logging.getLogger(__name__)
 
 
@@ -93,6 +94,9 @@ class HiveNames:
         """Drop a database in the metastore, then its directory; see ``TableNames``."""
         if not self.has_database(database):
             return delete_remains(self.io, self._new_directory(database))
+        if database == _DEFAULT:
+            message = f"database '{database}' cannot be dropped: a Hive metastore always has it"
+            raise InvalidInputError(message)
         directory = self.directory_of(database)
         tables = list(self.entries.tables(database))
         _refuse_tables_of_others(database, tables)
@@ -105,7 +109,7 @@ class HiveNames:
             message = f"database '{database}' cannot be dropped: {refused}"
             raise InvalidInputError(message) from refused
         if cascade:
-            self._drop_files(directory, tables)
+            self._drop_files(database, directory, tables)
         return True
 
     def directory_of(self, database: str) -> str:
@@ -291,18 +295,20 @@ class HiveNames:
             )
             raise InvalidInputError(message)
 
-    def _drop_files(self, directory: str, tables: Iterable[Any]) -> None:
-        """Delete the files of dropped tables, and the directory of their database unless an external one may be in it.
+    def _drop_files(self, database: str, directory: str, tables: Iterable[Any]) -> None:
+        """Delete the files of dropped tables, and the directory of their database with what else is in it.
 
-        Tables may be in other directories.
+        A directory that was chosen for the database may have more, and so may one with external tables: it is deleted
+        if nothing is left.
         """
-        own = [self.entries.locations.of_table(table) for table in tables if not is_external(table)]
-        keeps_directory = any(is_external(table) for table in tables)
-        for root in own:
-            if root is not None and (keeps_directory or not root.startswith(f"{directory}/")):
+        is_own = directory == self._new_directory(database) and not any(map(is_external, tables))
+        for table in tables:
+            root = None if is_external(table) else self.entries.locations.of_table(table)
+            if root is not None and not (is_own and root.startswith(f"{directory}/")):
                 drop_table_directory(self.io, root, self.runtime.ids)
-        if not keeps_directory and self.io.status(directory) is not None:
-            drop_directory(self.io, directory, self.runtime.ids)
+        if self.io.status(directory) is not None:
+            drop = drop_directory if is_own else drop_empty_directory
+            drop(self.io, directory, self.runtime.ids)
 
     def _schemas(self, root: str) -> SchemaStore:
         return SchemaStore(TableStore(self.io, TablePaths(root)))
