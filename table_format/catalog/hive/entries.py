@@ -181,7 +181,7 @@ class Entries:
                 sd=api.StorageDescriptor(**vars(table.sd)),
                 parameters={},
             )
-            self.locations.set_table(partition, self._partition_path(table, directory))
+            self.locations.set_uri(partition, self._partition_uri(table, directory))
             added.append(partition)
         request = api.AddPartitionsRequest(name.database, name.table, added, ifNotExists=True, needResult=False)
         self.metastore.read("add_partitions_req", request)
@@ -196,9 +196,9 @@ class Entries:
         for partition in self.metastore.read("get_partitions", name.database, name.table, -1):
             parts = zip(keys, partition.values, strict=True)
             directory = "/".join(f"{escape(key)}={escape(value)}" for key, value in parts)
-            path = self._partition_path(table, directory)
-            if self.locations.of_table(partition) != path:
-                self.locations.set_table(partition, path)
+            uri = self._partition_uri(table, directory)
+            if self.locations.uri_of(partition) != uri:
+                self.locations.set_uri(partition, uri)
                 moved.append(partition)
         if moved:
             self.metastore.read("alter_partitions", name.database, name.table, moved)
@@ -211,9 +211,9 @@ class Entries:
             if refused.kind != "NoSuchObjectException":
                 raise
 
-    def _partition_path(self, table: Any, directory: str) -> str:  # noqa: ANN401 - a structure of Thrift
+    def _partition_uri(self, table: Any, directory: str) -> str:  # noqa: ANN401 - a structure of Thrift
         below = (table.parameters or {}).get(PATH_DIRECTORY.key, "").strip("/")
-        return "/".join(part for part in (self.locations.of_table(table), below, directory) if part)
+        return "/".join(part for part in (self.locations.uri_of(table), below, directory) if part)
 
     def _found(self, method: str, argument: object) -> Any:  # noqa: ANN401 - what the method returns
         try:

@@ -24,7 +24,8 @@ class Locations:
 
     def of_database(self, database: Any) -> str | None:  # noqa: ANN401 - a structure of Thrift
         """Return the path of a database of the metastore; ``None`` if it has no location."""
-        return self._path((database.parameters or {}) if self.in_properties else {}, database.locationUri)
+        uri = self._in_properties(database) or database.locationUri
+        return self.path_of(uri) if uri else None
 
     def of_table(self, table: Any) -> str | None:  # noqa: ANN401 - a structure of Thrift
         """Return the path of a table of the metastore; ``None`` if it has no location.
@@ -32,7 +33,13 @@ class Locations:
         Raises:
             UnsupportedFeature: it is in another store than the warehouse.
         """
-        return self._path((table.parameters or {}) if self.in_properties else {}, table.sd.location)
+        uri = self.uri_of(table)
+        return self.path_of(uri) if uri else None
+
+    def uri_of(self, table: Any) -> str | None:  # noqa: ANN401 - a structure of Thrift
+        """Return the location of a table or a partition as the metastore writes it; ``None`` if it has none."""
+        uri: str | None = self._in_properties(table) or table.sd.location
+        return uri
 
     def set_database(self, database: Any, path: str) -> None:  # noqa: ANN401 - a structure of Thrift
         """Set the path of a database."""
@@ -43,8 +50,11 @@ class Locations:
             database.locationUri = uri
 
     def set_table(self, table: Any, path: str) -> None:  # noqa: ANN401 - a structure of Thrift
-        """Set the path of a table or a partition."""
-        uri = uri_in_store(self.io, path)
+        """Set the path of a table."""
+        self.set_uri(table, uri_in_store(self.io, path))
+
+    def set_uri(self, table: Any, uri: str) -> None:  # noqa: ANN401 - a structure of Thrift
+        """Set the location of a table or a partition."""
         if self.in_properties:
             table.parameters[IN_PROPERTIES] = uri
         else:
@@ -69,6 +79,5 @@ class Locations:
             raise UnsupportedFeature(feature, message)
         return store.path_of(uri)
 
-    def _path(self, properties: dict[str, str], location: str | None) -> str | None:
-        uri = properties.get(IN_PROPERTIES) or location
-        return self.path_of(uri) if uri else None
+    def _in_properties(self, entry: Any) -> str | None:  # noqa: ANN401 - a structure of Thrift
+        return (entry.parameters or {}).get(IN_PROPERTIES) if self.in_properties else None

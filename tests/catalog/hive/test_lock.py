@@ -49,7 +49,7 @@ def test_snapshots_and_schemas_are_published_under_the_lock_of_the_table_or_bran
 ) -> None:
     catalog, io = hooked(metastore, tmp_path / "own", ManualClock())
     free: list[bool] = []
-    io.before("create", "/snapshot-1", lambda: free.append(is_free(catalog)))
+    io.before("create", "/t/snapshot/snapshot-1", lambda: free.append(is_free(catalog)))
     io.before("create", "/t/schema/schema-1", lambda: free.append(is_free(catalog)))
     io.before("create", "/branch-b/snapshot/snapshot-2", lambda: free.append(is_free(catalog, "t$branch_b")))
     table = catalog.load_table("db.t")
