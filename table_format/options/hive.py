@@ -44,8 +44,8 @@ SYNC_ALL_PROPERTIES = Option(
     "sync-all-properties",
     boolean,
     True,
-    "Whether all options and keys of a table are copied to its properties in the metastore; otherwise those that "
-    "begin with 'hive.'.",
+    "Whether all options and keys of a table are copied to its properties in the metastore; otherwise only those that "
+    "other engines need there.",
 )
 TABLE_TYPE = Option(
     "table.type",

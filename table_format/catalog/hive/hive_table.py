@@ -24,6 +24,7 @@ _SERDE: Final = "org.apache.paimon.hive.PaimonSerDe"
 _OF_ALL_TABLES: Final = {"table_type": "PAIMON", "storage_handler": "org.apache.paimon.hive.PaimonStorageHandler"}
 _ALWAYS_COPIED: Final = ("partition.expiration-time", PATH_DIRECTORY.key)
 _COMMENT: Final = "comment"
+_TAGS_AS_PARTITIONS: Final = "metastore.tag-to-partition"
 _KEY_LENGTH: Final = 256
 _VALUE_LENGTH: Final = 4000
 _COMMENT_LENGTH: Final = 255
@@ -91,7 +92,8 @@ def set_schema(table: Any, schema: TableSchema, *, earlier: Iterable[TableSchema
     descriptor.serdeInfo.serializationLib = _SERDE
     keys = schema.partition_keys if is_partitioned(schema) else ()
     descriptor.cols = [_column(field) for field in schema.fields if field.name not in keys]
-    table.partitionKeys = [_partition_key(schema.field(key)) for key in keys]
+    if _TAGS_AS_PARTITIONS not in schema.options:  # Java's, which this version does not write
+        table.partitionKeys = [_partition_key(schema.field(key)) for key in keys]
     copied = _copied(schema, copies_all=copies_all)
     for old in earlier:
         for key in _copied(old, copies_all=copies_all):
