@@ -170,7 +170,7 @@ class HiveNames:
         entries.locations.set_table(table, new)
         try:
             entries.rename_table(source, target, table)
-        except (Refused, FileExistsError):
+        except (MetastoreUnavailable, FileExistsError):
             move_table(self.io, str(target), new, old)
             raise
         try:

@@ -183,6 +183,16 @@ def test_a_database_has_a_comment_an_owner_properties_and_a_location(warehouse: 
         catalog.create_database("far", properties={"location": "hdfs://h/w"})
 
 
+def test_a_database_in_the_directory_of_others_is_dropped_without_them(warehouse: Warehouse) -> None:
+    catalog = hive_of(warehouse)
+    warehouse.table("t").append(keyed([(1, "a", 1)]))
+    catalog.create_database("outer_one", properties={"location": catalog.warehouse})
+    mine = catalog.create_table("outer_one.mine", SCHEMA)
+    catalog.drop_database("outer_one", cascade=True)
+    assert warehouse.io.status(mine.store.paths.root) is None
+    assert rows_of(catalog.load_table("db.t")) == [(1, "a", 1)]
+
+
 def test_names_with_upper_case_letters_are_refused_and_never_found(warehouse: Warehouse) -> None:
     warehouse.table("t")
     assert not warehouse.catalog.table_exists("db.T")

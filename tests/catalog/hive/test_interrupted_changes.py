@@ -10,7 +10,8 @@ import pytest
 
 from table_format import Schema, Table
 from table_format.catalog.hive.catalog import HiveCatalog
-from table_format.errors import NotFoundError, TableFormatError
+from table_format.catalog.hive.metastore import Metastore
+from table_format.errors import MetastoreUnavailable, NotFoundError, TableFormatError
 from table_format.io.memory import MemoryFileIO
 from tests.simulation.failing_io import Crash, Mode, OneFailure
 from tests.simulation.test_every_call import copy_of
@@ -48,6 +49,37 @@ def test_what_a_failure_leaves_has_all_rows_and_makes_place_for_a_new_table(
         number += 1
     empty(metastore)
     assert number > 1
+
+
+@pytest.mark.parametrize("takes_effect", [False, True])
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_change_of_the_metastore_without_an_answer_is_looked_up(
+    metastore: HiveMetastore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str, takes_effect: bool
+) -> None:
+    catalog = hive_catalog(metastore, tmp_path, MemoryFileIO())
+    catalog.create_database("db")
+    catalog.create_table("db.t", SCHEMA).append(keyed(ROWS))
+    send = Metastore.change
+
+    def lose_the_answer(self: Metastore, method: str, *arguments: object) -> None:
+        if takes_effect:
+            send(self, method, *arguments)
+        message = f"'{method}' got no answer"
+        raise MetastoreUnavailable(message)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Metastore, "change", lose_the_answer)
+        if takes_effect:
+            CHANGES[change](catalog)
+        else:
+            with pytest.raises(MetastoreUnavailable, match="got no answer"):
+                CHANGES[change](catalog)
+    tables = {"create": ("new", "t"), "rename": ("u",), "drop": ()}[change] if takes_effect else ("t",)
+    assert catalog.list_tables("db") == tables
+    for name in {"t", "u"} & {*tables}:
+        assert rows_of(catalog.load_table(f"db.{name}")) == ROWS
+    _check(catalog, change, change)
+    empty(metastore)
 
 
 def _check(catalog: HiveCatalog, change: str, where: str) -> None:
