@@ -1,6 +1,6 @@
 # The part of the interface of the Hive metastore that the catalog uses, versions 2.3 to 4.
 #
-# Structures have all fields of these versions: what is read and sent back must lose nothing.
+# A database or a table is read, changed and sent back whole, so it has all fields that the metastore stores.
 
 enum PrincipalType { USER = 1, ROLE = 2, GROUP = 3 }
 enum LockState { ACQUIRED = 1, WAITING = 2, ABORT = 3, NOT_ACQUIRED = 4 }
