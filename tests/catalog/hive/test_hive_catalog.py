@@ -156,6 +156,20 @@ def test_columns_options_and_comment_in_the_metastore_follow_the_schema(
     assert "snapshot.num-retained.min" not in found.parameters
 
 
+def test_a_change_that_the_metastore_refuses_stands_with_a_warning(
+    metastore: HiveMetastore, warehouse: Warehouse, caplog: pytest.LogCaptureFixture
+) -> None:
+    # It compares the types of columns by their position, unless it is set up otherwise.
+    warehouse.table("t")
+    table = warehouse.catalog.alter_table("db.t", DropColumn("dt"))
+    assert table.schema.field_names == ("id", "v")
+    assert "the columns of 'db.t' in the Hive metastore are not up to date" in caplog.text
+    assert "types incompatible with the existing columns" in caplog.text
+    assert [column.name for column in listed(metastore, "db.t").sd.cols] == ["id", "dt", "v"]
+    table.append(pa.table({"id": [1], "v": pa.array([1], pa.int32())}))
+    assert rows_of(warehouse.reopened(table)) == [(1, 1)]
+
+
 def test_only_what_hive_needs_is_copied_if_the_catalog_says_so(metastore: HiveMetastore, warehouse: Warehouse) -> None:
     options = {"sync-all-properties": "false", "warehouse": warehouse.catalog.warehouse}
     catalog = load_catalog({**metastore.options, **options}, file_io=warehouse.io)
