@@ -8,12 +8,13 @@ import sys
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
 
 from table_format import AddColumn, SetOption, load_catalog
-from table_format.errors import AlreadyExistsError, LockTimeout
+from table_format.errors import AlreadyExistsError, LockTimeout, TableFormatError
 from table_format.runtime import SystemClock
 from table_format.types import IntType
 from tests.oracle.conftest import SharedLake
@@ -28,6 +29,7 @@ from tests.support.hive_metastore import (
     listed_partitions,
     running_metastore,
 )
+from tests.support.s3_server import S3Server
 
 BOTH = pytest.mark.parametrize("by_us", [True, False], ids=["ours", "theirs"])
 ONCE = {"commit.max-retries": "0"}
@@ -219,3 +221,38 @@ def test_hives_own_client_sees_the_columns_and_partitions_of_a_table_that_spark_
         "partitions": ["dt=2026-01-01", "dt=2026-01-02"],
     }
     assert [row[:2] for row in read(lake)] == [(1, "a"), (2, "b")]
+
+
+def test_writers_of_both_lose_no_commit_in_s3_under_the_lock_of_the_metastore(
+    metastore: HiveMetastore, moto: S3Server
+) -> None:
+    # The metastore does not access the store: it knows the locations as properties. Locks are on by default.
+    options = {
+        **moto.options,
+        **metastore.options,
+        "s3.endpoint.region": "us-east-1",
+        "location-in-properties": "true",
+        "lock-check-max-sleep": "100 ms",
+    }
+    uri = f"{moto.make_bucket('hive-names')}/w"
+    with PaimonPeer(VERSIONS[-1], options, libraries=client_jars()) as theirs:
+        lake = SharedLake(uri, load_catalog({"warehouse": uri, **options}), theirs)
+        make(lake, {"bucket": "1", "write-only": "true"}, by_us=True)
+        failures: list[BaseException] = []
+
+        def commit(by_us: bool) -> None:
+            try:
+                for number in range(5):
+                    write(lake, [(number + 10 * by_us, "a", number)], by_us=by_us)
+            except (PeerError, TableFormatError, OSError) as error:
+                failures.append(error)
+
+        ours = Thread(target=commit, args=(True,))
+        ours.start()
+        commit(False)
+        ours.join()
+        assert failures == []
+        assert [row[0] for row in read(lake)] == [*range(5), *range(10, 15)]
+        assert theirs.snapshot_ids(uri, "db.t") == list(range(1, 11))
+        assert opened(lake).store.lock is not None
+        lake.ours.drop_database("db", cascade=True)
