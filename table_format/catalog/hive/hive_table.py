@@ -18,6 +18,7 @@ from table_format.options.partitions import PARTITIONED_IN_METASTORE
 
 EXTERNAL: Final = "EXTERNAL"
 _EXTERNAL_TABLE: Final = "EXTERNAL_TABLE"
+_PURGE: Final = "external.table.purge"
 _INPUT_FORMAT: Final = "org.apache.paimon.hive.mapred.PaimonInputFormat"
 _OUTPUT_FORMAT: Final = "org.apache.paimon.hive.mapred.PaimonOutputFormat"
 _SERDE: Final = "org.apache.paimon.hive.PaimonSerDe"
@@ -41,9 +42,14 @@ def is_paimon(table: Any) -> bool:  # noqa: ANN401 - a structure of Thrift
     )
 
 
-def is_external(table: Any) -> bool:  # noqa: ANN401 - a structure of Thrift
-    """Return whether the metastore says that the files of a table are not its own."""
+def is_listed_as_external(table: Any) -> bool:  # noqa: ANN401 - a structure of Thrift
+    """Return whether the metastore lists a table as external. Hive 4 does so with each, and moves some itself."""
     return bool(table.tableType == _EXTERNAL_TABLE)
+
+
+def is_external(table: Any) -> bool:  # noqa: ANN401 - a structure of Thrift
+    """Return whether the files of a table stay when it is dropped."""
+    return is_listed_as_external(table) and (table.parameters or {}).get(_PURGE, "").lower() != "true"
 
 
 def described(table: Any) -> str:  # noqa: ANN401 - a structure of Thrift

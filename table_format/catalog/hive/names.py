@@ -28,7 +28,7 @@ from table_format.catalog.dropping import (
 )
 from table_format.catalog.hive.database_properties import LOCATION, properties_of
 from table_format.catalog.hive.entries import Entries, is_lower_case
-from table_format.catalog.hive.hive_table import described, is_external, is_paimon
+from table_format.catalog.hive.hive_table import described, is_external, is_listed_as_external, is_paimon
 from table_format.catalog.hive.locations import Locations
 from table_format.catalog.hive.metastore import Metastore, Refused
 from table_format.catalog.hive.settings import HiveSettings
@@ -163,7 +163,7 @@ class HiveNames:
             raise FileExistsError(str(target))
         old, new = entries.locations.of_table(table), self._default_root(target)
         # As in Java: the files of an external table stay, and so do those whose directory has another name.
-        if old is None or is_external(table) or old != self._default_root(source):
+        if old is None or is_listed_as_external(table) or old != self._default_root(source):
             entries.rename_table(source, target, table)
             return
         move_table(self.io, str(source), old, new)

@@ -264,6 +264,22 @@ def test_the_files_of_an_external_table_stay_when_it_is_renamed_or_dropped(
     assert warehouse.io.list(f"{root}/snapshot") != []
 
 
+def test_an_external_table_that_hive_purges_is_dropped_with_its_files(
+    metastore: HiveMetastore, warehouse: Warehouse, tmp_path: Path
+) -> None:
+    # Hive 4 makes each managed table such a one.
+    catalog = hive_catalog(metastore, tmp_path, warehouse.io, **{"table.type": "external"})
+    root = catalog.create_table("db.t", SCHEMA).store.paths.root
+    entry = listed(metastore, "db.t")
+    entry.parameters["external.table.purge"] = "TRUE"
+    change = ("alter_table_with_environment_context", "db", "t", entry, thrift().EnvironmentContext({}))
+    catalog.metastore.change(*change)
+    catalog.rename_table("db.t", "db.u")
+    assert catalog.load_table("db.u").store.paths.root == root
+    catalog.drop_table("db.u")
+    assert warehouse.io.list(f"{tmp_path}/warehouse/db.db") == []
+
+
 def test_locations_can_be_properties_of_which_the_metastore_knows_nothing(
     metastore: HiveMetastore, warehouse: Warehouse, tmp_path: Path
 ) -> None:
