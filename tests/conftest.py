@@ -102,6 +102,7 @@ LONG: Final = (
     "table/read/test_pruning.py",
     "table/test_hostile_files.py",
     "table/test_links.py",
+    "catalog/hive/test_interrupted_changes.py",
     "dagster_paimon/maintenance/test_locks.py",
     "torture",
     "spark/sql/test_statements.py",

@@ -50,6 +50,7 @@ refused(lambda: __import__("table_format.spark"))
 refused(lambda: __import__("dagster_paimon"))
 refused(lambda: load_catalog({{"warehouse": "s3://bucket/warehouse"}}))
 refused(lambda: load_catalog({{"warehouse": sys.argv[1], "metastore": "jdbc", "uri": "jdbc:sqlite:names.db"}}))
+refused(lambda: load_catalog({{"warehouse": sys.argv[1], "metastore": "hive", "uri": "thrift://127.0.0.1:1"}}))
 """
 
 PRINTED = """\
@@ -63,6 +64,7 @@ pyspark is not installed: pip install 'paimon-lakehouse[spark]'
 dagster is not installed: pip install 'paimon-lakehouse[dagster]'
 obstore is not installed: pip install 'paimon-lakehouse[s3]'
 sqlalchemy is not installed: pip install 'paimon-lakehouse[jdbc]'
+thriftpy2 is not installed: pip install 'paimon-lakehouse[hive]'
 """
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 from table_format.catalog.dropping import (
@@ -17,12 +17,12 @@ from table_format.catalog.dropping import (
     drop_empty_directory,
     refuse_remains,
 )
-from table_format.catalog.named_catalog import NamedCatalog, has_schema
+from table_format.catalog.named_catalog import NamedCatalog
+from table_format.catalog.table_directory import drop_table_directory, holds_table, move_table
 from table_format.catalog.table_names import TableName
-from table_format.errors import InvalidInputError, UnsupportedFeature
-from table_format.io.file_io import FileIO, ObjectStore
-from table_format.io.paths import TablePaths, database_directory, database_name_of, table_root
-from table_format.io.table_store import TableStore
+from table_format.errors import InvalidInputError
+from table_format.io.file_io import FileIO
+from table_format.io.paths import database_directory, database_name_of, table_root
 from table_format.runtime import Ids
 
 _log = logging.getLogger(__name__)
@@ -94,28 +94,11 @@ class DirectoryNames:
         Raises:
             UnsupportedFeature: the warehouse is in an object store.
         """
-        if isinstance(self.io, ObjectStore):
-            message = (
-                f"cannot rename table '{source.database}.{source.table}': an object store would have to copy every "
-                "file, and would lose what others commit meanwhile; create the new table, copy the rows, and drop the "
-                "old one"
-            )
-            feature = "RENAME TABLE in an object store"
-            raise UnsupportedFeature(feature, message)
-        if not self._is_table(self.root_of(target)):
-            # A rename that was killed may have left a directory under the new name.
-            self.io.delete_empty_directory(self.root_of(target))
-        self.io.rename_directory(self.root_of(source), self.root_of(target))
+        move_table(self.io, str(source), self.root_of(source), self.root_of(target))
 
     def drop_table(self, name: TableName) -> bool:
         """Delete the directory of a table, or the remains of an earlier drop; see ``TableNames``."""
-        root = self.root_of(name)
-        found = self.io.status(root)
-        with suppress(FileNotFoundError):  # another process has just dropped it
-            if found is not None and (found.is_broken_link or self._is_table(root)):
-                drop_directory(self.io, root, self.ids)
-                return True
-        return delete_remains(self.io, root)
+        return drop_table_directory(self.io, self.root_of(name), self.ids)
 
     def locked(self, name: TableName) -> AbstractContextManager[None]:  # noqa: ARG002 - the protocol's
         """Do nothing: each change of a directory is one atomic step."""
@@ -127,14 +110,11 @@ class DirectoryNames:
 
     def _is_listed(self, root: str) -> bool:
         try:
-            return self._is_table(root)
+            return holds_table(self.io, root)
         except OSError as error:
             # One directory without permission must not hide all tables. Loading it raises the same error.
             _log.warning("%s is listed as a table, but it cannot be read: %s", root, error)
             return True
-
-    def _is_table(self, root: str) -> bool:
-        return has_schema(TableStore(self.io, TablePaths(root)))
 
 
 class FileSystemCatalog(NamedCatalog):

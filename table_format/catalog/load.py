@@ -53,6 +53,8 @@ def load_catalog(
         arguments.refuse("options", 'a mapping such as {"warehouse": "/data/warehouse"}', options)
     given = {key: os.fspath(value) if isinstance(value, os.PathLike) else value for key, value in options.items()}
     kind = CATALOGS.get(METASTORE.read(given))
+    if kind is not None and kind.warehouse is not None and WAREHOUSE.key not in given:
+        given[WAREHOUSE.key] = kind.warehouse(_own_options(kind, given))
     store = None if file_io is not None else STORES.get(scheme_of(WAREHOUSE.read(given) or ""))
     _check(given, (*_options_of(kind), *_options_of(store)))
     parsed = parse_group(CatalogOptions, given)

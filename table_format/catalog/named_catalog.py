@@ -10,13 +10,14 @@ import logging
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import cast
+from typing import ClassVar, cast
 
 from table_format.catalog.deletion_vector_switch import check_deletion_vector_switch
 from table_format.catalog.external_paths import check_external_paths, files_outside
 from table_format.catalog.fallback import check_fallback_branch
 from table_format.catalog.global_tables import CatalogView, GlobalTable, global_tables, open_global_table
 from table_format.catalog.new_schema import check_changed, first_schema
+from table_format.catalog.partition_lists import check_listed_partitions
 from table_format.catalog.partition_names import check_partition_names
 from table_format.catalog.table_names import TableName, TableNames
 from table_format.errors import (
@@ -29,6 +30,7 @@ from table_format.errors import (
     TableNotFound,
 )
 from table_format.io.file_io import FileIO, ObjectStore
+from table_format.io.partition_list import PartitionList
 from table_format.io.paths import TablePaths
 from table_format.io.table_lock import TableLock
 from table_format.io.table_store import TableStore
@@ -60,7 +62,7 @@ class NamedCatalog(ABC):
 
     ``warehouse`` is an absolute path. ``table_defaults`` are options for new tables that do not set them. ``options``
     are the options of the catalog with secrets masked, for ``sys.catalog_options``; if ``shows_options`` is false,
-    this table does not exist.
+    this table does not exist. A subclass with ``partitions_of`` sets ``lists_partitions``.
     """
 
     warehouse: str
@@ -69,6 +71,7 @@ class NamedCatalog(ABC):
     table_defaults: Mapping[str, str] = field(default_factory=dict)
     options: Mapping[str, str | Secret] = field(default_factory=dict)
     shows_options: bool = True
+    lists_partitions: ClassVar[bool] = False
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({redact(self.warehouse)!r})"
@@ -86,6 +89,10 @@ class NamedCatalog(ABC):
         """Return the lock under which snapshots of a table or a branch are published; ``None`` without locks."""
         return None
 
+    def partitions_of(self, identifier: Identifier, schema: TableSchema) -> PartitionList | None:  # noqa: ARG002
+        """Return the list of the partitions of a table that the catalog keeps; ``None`` if it keeps none."""
+        return None
+
     # --- databases --------------------------------------------------------------------------------------------------
 
     def list_databases(self) -> tuple[str, ...]:
@@ -98,17 +105,8 @@ class NamedCatalog(ABC):
 
     def create_database(self, name: str, *, ignore_if_exists: bool = False) -> None:
         """Create an empty database; see ``Catalog``."""
-        flag(ignore_if_exists, "ignore_if_exists")
-        check_name(name, "database")
-        if name == SYSTEM_DATABASE:
-            message = f"database name {name!r} is not legal: it is reserved for the catalog's own tables"
-            raise InvalidIdentifier(message)
-        if self.names.has_database(name):
-            if ignore_if_exists:
-                return
-            message = f"database '{name}' already exists in {self.warehouse}"
-            raise AlreadyExistsError(message)
-        self.names.add_database(name)
+        if self._is_new_database(name, ignore_if_exists=ignore_if_exists):
+            self.names.add_database(name)
 
     def drop_database(self, name: str, *, ignore_if_not_exists: bool = False, cascade: bool = False) -> None:
         """Remove a database; see ``Catalog``."""
@@ -122,7 +120,8 @@ class NamedCatalog(ABC):
         if tables and not cascade:
             message = f"database '{name}' is not empty, it has {', '.join(tables)}; drop them, or pass cascade=True"
             raise InvalidInputError(message)
-        roots = [self.names.root_of(TableName(name, table)) for table in tables]
+        owned = [TableName(name, table) for table in tables if not self._keeps_files(TableName(name, table))]
+        roots = [self.names.root_of(table) for table in owned]
         outside = [path for root in roots for path in self._files_outside(root)]
         if not self.names.drop_database(name, cascade=cascade) and not ignore_if_not_exists:
             raise self._no_database(name)
@@ -159,6 +158,7 @@ class NamedCatalog(ABC):
                 return self._open(identifier)
             raise _table_exists(identifier, present.paths.root)
         first = first_schema(schema, defaults=self.table_defaults, time_millis=self.runtime.clock.now_ms())
+        check_listed_partitions(None, first, lists_partitions=self.lists_partitions)
 
         def write_first_schema(root: str) -> None:
             store = TableStore(self.io, self._paths(root), self.runtime)
@@ -209,6 +209,7 @@ class NamedCatalog(ABC):
             check_changed(old, new, has_snapshots=SnapshotStore(store).latest() is not None)
             check_deletion_vector_switch(store, old, new)
             check_partition_names(store, old, new)
+            check_listed_partitions(old, new, lists_partitions=self.lists_partitions)
             if EXTERNAL_KEYS & {k for k in {*old.options, *new.options} if old.options.get(k) != new.options.get(k)}:
                 check_external_paths(store, new)
             if FALLBACK_BRANCH.read(new.options) != FALLBACK_BRANCH.read(old.options):
@@ -241,7 +242,7 @@ class NamedCatalog(ABC):
         identifier = _main_table(name, "drop")
         root = self.names.root_of(_table_name(identifier))
         with self.names.locked(_table_name(identifier)):
-            outside = self._files_outside(root)
+            outside = () if self._keeps_files(_table_name(identifier)) else self._files_outside(root)
             dropped = self.names.drop_table(_table_name(identifier))
         if dropped:
             self._forget_key_indexes(root)
@@ -273,6 +274,23 @@ class NamedCatalog(ABC):
 
     # --- parts ------------------------------------------------------------------------------------------------------
 
+    def _is_new_database(self, name: str, *, ignore_if_exists: bool) -> bool:
+        """Return whether a database is to be created; ``False`` if it exists and may."""
+        flag(ignore_if_exists, "ignore_if_exists")
+        check_name(name, "database")
+        if name == SYSTEM_DATABASE:
+            message = f"database name {name!r} is not legal: it is reserved for the catalog's own tables"
+            raise InvalidIdentifier(message)
+        is_there = self.names.has_database(name)
+        if is_there and not ignore_if_exists:
+            message = f"database '{name}' already exists in {self.warehouse}"
+            raise AlreadyExistsError(message)
+        return not is_there
+
+    def _keeps_files(self, name: TableName) -> bool:  # noqa: ARG002 - a subclass reads it
+        """Return whether the files of a table stay when it is dropped."""
+        return False
+
     def _find_store(self, identifier: Identifier) -> TableStore | None:
         root = self.names.root_of(_table_name(identifier))
         return None if root is None else TableStore(self.io, self._paths(root, identifier.branch), self.runtime)
@@ -301,7 +319,8 @@ class NamedCatalog(ABC):
         schema = schemas.latest()
         directory = (PATH_DIRECTORY.read(schema.options) or "").strip("/")
         paths = replace(store.paths, data_directory=directory)
-        opened = replace(store, paths=paths, identity=identity, lock=self.lock_of(identifier))
+        lock, partitions = self.lock_of(identifier), self.partitions_of(identifier, schema)
+        opened = replace(store, paths=paths, identity=identity, lock=lock, partitions=partitions)
         return Table(Identifier(identifier.database, identifier.table, identifier.branch), opened, schema)
 
     def _files_outside(self, root: str | None) -> Sequence[str]:

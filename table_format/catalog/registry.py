@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from table_format.catalog.arguments import CatalogArguments
 from table_format.catalog.filesystem import FileSystemCatalog
+from table_format.catalog.hive.catalog import open_hive, warehouse_of
 from table_format.catalog.jdbc.catalog import open_jdbc
 from table_format.catalog.protocol import Catalog
+from table_format.options.hive import HiveOptions
 from table_format.options.jdbc import JdbcOptions
 from table_format.registry import Registry
 
@@ -25,11 +27,13 @@ class CatalogKind:
 
     ``options`` is a frozen dataclass whose members are options (``Option.field``) that only this kind takes, such as
     the address of a metastore. Options with the parser ``secret`` arrive as ``Secret`` and are never shown.
+    ``warehouse`` receives an instance of it and returns the warehouse of a catalog whose options have none.
     """
 
     name: str
     open: Callable[[CatalogArguments], Catalog]
     options: type[object] | None = None
+    warehouse: Callable[[Any], str] | None = None
 
 
 CATALOGS: Final = Registry(
@@ -37,6 +41,7 @@ CATALOGS: Final = Registry(
     (
         CatalogKind("filesystem", lambda arguments: FileSystemCatalog(*arguments.common)),
         CatalogKind("jdbc", open_jdbc, JdbcOptions),
+        CatalogKind("hive", open_hive, HiveOptions, warehouse_of),
     ),
     name_of=lambda kind: kind.name,
 )

@@ -13,11 +13,16 @@ from table_format.options.values import Parser, boolean, choice, duration, integ
 METASTORES_OF_PAIMON: Final = ("filesystem", "jdbc", "hive", "rest")
 METASTORE = Option(
     "metastore",
-    Parser("'filesystem', 'jdbc', or the name of a registered catalog", lambda name: text(name).lower()),
+    Parser("'filesystem', 'jdbc', 'hive', or the name of a registered catalog", lambda name: text(name).lower()),
     "filesystem",
-    "Catalog type: where databases and tables are listed. This version supports 'filesystem' and 'jdbc'.",
+    "Catalog type: where databases and tables are listed. This version supports 'filesystem', 'jdbc' and 'hive'.",
 )
-WAREHOUSE = Option("warehouse", optional(text), None, "Root directory of all databases. Required.")
+WAREHOUSE = Option(
+    "warehouse",
+    optional(text),
+    None,
+    "Root directory of all databases. Required, except by a catalog in a Hive metastore, which has a default.",
+)
 CATALOG_TYPE = Option("type", choice("paimon"), "paimon", "Must be 'paimon'.")
 TABLE_DEFAULT = OptionPattern(
     "table-default.<option>", text, "Default value of a table option, for new tables that do not set it."

@@ -9,6 +9,7 @@ from table_format.options.catalog import REFUSED as CATALOG_REFUSED
 from table_format.options.catalog import CatalogOptions
 from table_format.options.declare import AnyOption, Option, OptionPattern, declared_in
 from table_format.options.hints import HINTS
+from table_format.options.hive import HiveOptions
 from table_format.options.identity import PARTITION, PATH, PRIMARY_KEY
 from table_format.options.jdbc import JdbcOptions
 from table_format.options.preconditions import shown_needs
@@ -45,12 +46,13 @@ def options_markdown() -> str:
     ]
     parts += ["## Catalog\n", _table(tuple(declared_in(CatalogOptions)))]
     parts += ["### Catalogs in a relational database\n", _table(tuple(declared_in(JdbcOptions)))]
+    parts += ["### Catalogs in a Hive metastore\n", _table(tuple(declared_in(HiveOptions)))]
     parts += ["### Warehouses in S3\n", _table(tuple(declared_in(S3Options)))]
     parts += ["### Warehouses in Azure Blob Storage\n", _table(tuple(declared_in(AzureOptions)))]
     parts += [
         "### Not supported yet\n",
-        "These options are known. Only their default value is accepted. A catalog in a relational database "
-        "supports more of them; see above.\n",
+        "These options are known. Only their default value is accepted. Catalogs in a relational database "
+        "or a Hive metastore support more of them; see above.\n",
         _table(CATALOG_REFUSED),
     ]
     return "\n".join(parts)

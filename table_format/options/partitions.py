@@ -7,7 +7,7 @@ from typing import Final
 
 from table_format.model.partition_time import check_formatter
 from table_format.options.declare import Option
-from table_format.options.values import Parser, choice, duration, integer, names, optional, verbatim
+from table_format.options.values import Parser, boolean, choice, duration, integer, names, optional, verbatim
 
 SUCCESS_FILE: Final = "success-file"
 
@@ -61,6 +61,13 @@ MARK_DONE_ACTION = Option(
     honoured=((SUCCESS_FILE,),),
 )
 
+PARTITIONED_IN_METASTORE = Option(
+    "metastore.partitioned-table",
+    boolean,
+    False,
+    "Whether the partitions of the table are listed in a Hive metastore. Other catalogs refuse it.",
+)
+
 
 @dataclass(frozen=True, slots=True)
 class PartitionOptions:
@@ -73,3 +80,4 @@ class PartitionOptions:
     timestamp_formatter: str | None = TIMESTAMP_FORMATTER.field()
     timestamp_pattern: str | None = TIMESTAMP_PATTERN.field()
     mark_done_action: tuple[str, ...] = MARK_DONE_ACTION.field()
+    in_metastore: bool = PARTITIONED_IN_METASTORE.field()

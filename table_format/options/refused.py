@@ -40,7 +40,6 @@ _BUCKETS: _Options = (
 _TAGS: _Options = (
     OptionPattern("tag.<setting>", text, "Settings for files and callbacks of tags.", supported=False),
     OptionPattern("consumer.<setting>", text, "Settings for consumers of streaming reads.", supported=False),
-    unsupported("metastore.partitioned-table", boolean, False, "Partitions in a metastore."),
     unsupported("metastore.tag-to-partition", optional(text), None, "Tags as partitions in a metastore."),
     unsupported("metastore.tag-to-partition.preview", text, "none", "Tags as partitions in a metastore."),
     unsupported(

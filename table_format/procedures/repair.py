@@ -1,4 +1,4 @@
-"""The procedure that lists tables of the warehouse which a catalog in a database does not list."""
+"""The procedure that lists tables of the warehouse which a catalog in a database or a Hive metastore does not list."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ _NAMES: Final = ArgumentType(
 )
 REPAIR: Final = Procedure(
     "repair",
-    "List tables whose directories exist in the warehouse, but which the database of a JDBC catalog does not list.",
+    "List tables whose directories exist in the warehouse, but which the database of a JDBC catalog, or a Hive "
+    "metastore, does not list.",
     (required("database_or_table", _NAMES, "Tables, or databases with all of their tables; an empty text means all."),),
     done(_repair),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import copy
 from pathlib import Path
 from typing import Any
@@ -21,9 +21,14 @@ _OPENED = ("java.base/java.nio", "java.base/java.lang", "java.base/java.util")
 class PaimonPeer(JsonProcess):
     """``with PaimonPeer("1.4.2") as paimon: paimon.read(warehouse, "db.t")``."""
 
-    def __init__(self, version: str, catalog: Mapping[str, str] | None = None) -> None:
-        """``catalog`` has options of the catalogs that it opens, such as the keys of a store; ours take the same."""
-        path = ":".join(map(str, [DIRECTORY / "classes" / version, *class_path(DIRECTORY, version)]))
+    def __init__(
+        self, version: str, catalog: Mapping[str, str] | None = None, *, libraries: Sequence[Path] = ()
+    ) -> None:
+        """``catalog`` has options of the catalogs that it opens, such as the keys of a store; ours take the same.
+
+        ``libraries`` are jars of others that a catalog needs.
+        """
+        path = ":".join(map(str, [DIRECTORY / "classes" / version, *class_path(DIRECTORY, version), *libraries]))
         opens = [f"--add-opens={module}=ALL-UNNAMED" for module in _OPENED]
         options = ["-Xmx2g", *QUICK.split(), "-Duser.timezone=UTC"]
         self.version = version

@@ -88,6 +88,18 @@ USES: Final[Mapping[str, tuple[Use, ...]]] = {
             "show(copied.scan().to_arrow().to_pylist())"
         ),
     ),
+    "hive": (
+        Use(
+            "from table_format.catalog.hive.metastore import thrift\n"
+            "from table_format.errors import MetastoreUnavailable\n"
+            "assert thrift().Table(tableName='orders').tableName == 'orders'\n"
+            "listed = load_catalog({'warehouse': 'warehouse', 'metastore': 'hive', 'uri': 'thrift://127.0.0.1:1'})\n"
+            "try:\n"
+            "    listed.list_databases()\n"
+            "except MetastoreUnavailable:\n"
+            "    show(table.scan().to_arrow().to_pylist())"
+        ),
+    ),
     "duckdb": (Use("show(table.scan().to_duckdb().select('id, state').arrow().read_all().to_pylist())"),),
     "dagster": (
         Use(

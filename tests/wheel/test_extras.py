@@ -19,6 +19,7 @@ BROUGHT = {
     "connect": frozenset({"pyspark", "pandas", "grpc"}),
     "dagster": frozenset({"dagster", "click", "rich", "grpc", "sqlalchemy"}),
     "duckdb": frozenset({"duckdb"}),
+    "hive": frozenset({"thriftpy2"}),
     "jdbc": frozenset({"psycopg", "pymysql", "sqlalchemy"}),
     "pandas": frozenset({"pandas"}),
     "polars": frozenset({"polars"}),

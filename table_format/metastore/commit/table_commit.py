@@ -23,6 +23,7 @@ from table_format.io.uncommitted_files import delete_uncommitted
 from table_format.metastore.commit.commit_check import find_lost_buckets
 from table_format.metastore.commit.commit_job import CommitContext, CommitJob, Proposal
 from table_format.metastore.commit.commit_loop import CommitLoop
+from table_format.metastore.commit.listed_partitions import list_partitions, remove_partitions
 from table_format.metastore.commit.message_files import message_files
 from table_format.metastore.commit.proposals import (
     bucket_contents,
@@ -297,7 +298,9 @@ class TableCommit:
                 "again and commit them"
             )
             raise InvalidInputError(message)
-        return self._loop.publish(job)
+        snapshot = self._loop.publish(job)
+        list_partitions(self._context, snapshot)
+        return snapshot
 
     # --- jobs -------------------------------------------------------------------------------------------------------
 
@@ -368,7 +371,9 @@ class TableCommit:
 
     def _remove(self, specs: tuple[PartitionSpec, ...], identifier: int) -> tuple[Snapshot, ...]:
         nothing = Committable(identifier=identifier, messages=())
-        return (self._publish(self._overwrite_job(nothing, FileChanges(), specs)),)
+        snapshot = self._publish(self._overwrite_job(nothing, FileChanges(), specs))
+        remove_partitions(self._context, snapshot)
+        return (snapshot,)
 
     def _overwrite_job(
         self,

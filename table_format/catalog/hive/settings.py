@@ -1,0 +1,19 @@
+"""How a catalog uses its Hive metastore."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from table_format.catalog.hive.lock import HiveLock
+
+
+@dataclass(frozen=True, slots=True)
+class HiveSettings:
+    """See ``HiveOptions``. ``lock`` is that of no table; ``None`` without locks."""
+
+    locations_in_properties: bool = False
+    copies_all: bool = True
+    creates_external: bool = False
+    cascades: bool = True
+    skips_statistics: bool = False
+    lock: HiveLock | None = None
