@@ -7,7 +7,7 @@ until the table is repaired.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 
 from table_format.errors import MetastoreUnavailable
 from table_format.metastore.commit.commit_job import CommitContext
@@ -21,19 +21,25 @@ def list_partitions(context: CommitContext, snapshot: Snapshot) -> None:
     """List the partitions to which a snapshot adds files, if the catalog keeps a list."""
     listed = context.store.partitions
     if listed is not None and snapshot.commit_kind in (CommitKind.APPEND, CommitKind.OVERWRITE):
-        _apply(listed.add, _with_entries(context, snapshot, FileKind.ADD), snapshot)
+        _apply(listed.add, _texts(context, _with_entries(context, snapshot, FileKind.ADD)), snapshot)
 
 
 def remove_partitions(context: CommitContext, snapshot: Snapshot) -> None:
-    """Remove the partitions whose files a snapshot removes from the list; it has removed all of them."""
+    """Remove the partitions that a snapshot empties from the list.
+
+    The snapshot replaces all files of each partition that it changes.
+    """
     listed = context.store.partitions
     if listed is not None:
-        _apply(listed.remove, _with_entries(context, snapshot, FileKind.DELETE), snapshot)
+        emptied = _with_entries(context, snapshot, FileKind.DELETE) - _with_entries(context, snapshot, FileKind.ADD)
+        _apply(listed.remove, _texts(context, emptied), snapshot)
 
 
-def _with_entries(context: CommitContext, snapshot: Snapshot, kind: FileKind) -> Sequence[str]:
-    entries = context.manifests.delta_entries(snapshot)
-    keys = {entry.partition for entry in entries if entry.kind is kind}
+def _with_entries(context: CommitContext, snapshot: Snapshot, kind: FileKind) -> Set[bytes]:
+    return {entry.partition for entry in context.manifests.delta_entries(snapshot) if entry.kind is kind}
+
+
+def _texts(context: CommitContext, keys: Set[bytes]) -> Sequence[str]:
     return sorted(context.partitions.text(key).strip("/") for key in keys)
 
 

@@ -223,7 +223,9 @@ class TableCommit:
             properties=committable.properties,
             files=new.added_names,
         )
-        return self._publish(job)
+        snapshot = self._publish(job)
+        remove_partitions(c, snapshot)
+        return snapshot
 
     def drop_partitions(
         self, specs: Sequence[PartitionSpec], *, identifier: int = BATCH_COMMIT_IDENTIFIER

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -15,7 +16,8 @@ from table_format.catalog.hive.partitions import HivePartitions
 from table_format.errors import InvalidOption, UnsupportedFeature
 from table_format.io.memory import MemoryFileIO
 from table_format.types import IntType
-from tests.support.hive_metastore import HiveMetastore, listed, listed_partitions
+from tests.support.hive_metastore import HiveMetastore, hive_catalog, listed, listed_partitions
+from tests.support.metastore_table import ManualClock
 from tests.support.tables import KEYED, Warehouse, keyed, rows_of
 
 PARTITIONED = {"metastore.partitioned-table": "true"}
@@ -49,6 +51,23 @@ def test_expired_partitions_are_forgotten(metastore: HiveMetastore, warehouse: W
     table.append(keyed([(1, "2001-01-01", 1), (2, "9999-01-01", 2)]))
     table.expire_partitions()
     assert set(listed_partitions(metastore, "db.t")) == {("9999-01-01",)}
+
+
+def test_partitions_that_expire_by_their_last_update_are_forgotten_and_rescaled_ones_stay(
+    metastore: HiveMetastore, tmp_path: Path, warehouse: Warehouse
+) -> None:
+    clock = ManualClock()
+    catalog = hive_catalog(metastore, tmp_path, warehouse.io, clock)
+    options = {**PARTITIONED, "partition.expiration-time": "1 d", "partition.expiration-strategy": "update-time"}
+    warehouse.table("t", partition_keys=["dt"], options={**options, "bucket": "1", "bucket-key": "id"})
+    table = catalog.load_table("db.t")
+    table.append(keyed([(1, "old", 1), (2, "new", 2)]))
+    clock.ms += 2 * 86_400_000
+    table.append(keyed([(3, "new", 3)]))
+    table.rescale(2, partitions=[{"dt": "new"}])
+    assert set(listed_partitions(metastore, "db.t")) == {("new",), ("old",)}
+    table.expire_partitions()
+    assert set(listed_partitions(metastore, "db.t")) == {("new",)}
 
 
 def test_without_the_option_the_table_is_unpartitioned_in_the_metastore(
