@@ -31,7 +31,7 @@ PREFIX: Final = "Programming Language :: Python :: "
 
 @dataclass(frozen=True)
 class Part:
-    """Extras that are resolved together, the tests that run with them, and what else these tests need."""
+    """Extras that are resolved together, the arguments of pytest, and the packages that only these tests need."""
 
     extras: Sequence[str]
     tests: Sequence[str]
@@ -40,10 +40,11 @@ class Part:
 
 PARTS: Final[Mapping[str, Part]] = {
     "library": Part(
-        ["pandas", "polars", "duckdb", "cli", "spark", "connect"],
+        ["pandas", "polars", "duckdb", "cli", "spark", "connect", "jdbc"],
         [
             "tests/catalog/test_all_catalogs.py",
             "tests/cli",
+            "--ignore=tests/cli/test_object_stores.py",
             "tests/codecs",
             "tests/docs/test_engines.py",
             "tests/formats",
@@ -74,8 +75,9 @@ PARTS: Final[Mapping[str, Part]] = {
         S3_SERVER,
     ),
     "spark": Part(
-        ["spark", "connect", "duckdb", "pandas", "polars"],
+        ["spark", "connect", "duckdb", "pandas", "polars", "hive"],
         [
+            "tests/catalog/hive",
             "tests/spark/source",
             "tests/spark/test_connect.py",
             "tests/spark/test_merge_engines.py",
