@@ -22,6 +22,7 @@ EXTRAS: Final = {
     "pyspark": "spark",
     "rich": "cli",
     "sqlalchemy": "jdbc",
+    "urllib3": "hdfs",
 }
 
 
