@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import IO, Any, Final
+from typing import IO, Any, Final, TypeAlias
 
 import pyarrow as pa
 
@@ -32,6 +32,8 @@ from table_format.model.arrow_calls import PythonFile
 from table_format.options.catalog import WAREHOUSE
 from table_format.options.hdfs import HTTP_ADDRESS, HdfsOptions
 from table_format.runtime import Ids, SystemIds
+
+_Listing: TypeAlias = list[FileStatus]
 
 _NATIVE: Final = "hdfs"
 _DEFAULT_PORT: Final = 9870
@@ -229,7 +231,7 @@ class HdfsFileIO:
             raise UnexpectedKind(errno.EINVAL, "expected a file, found a symbolic link", path)
         return found
 
-    def _children(self, directory: str, is_wanted: Callable[[str], bool]) -> list[FileStatus]:
+    def _children(self, directory: str, is_wanted: Callable[[str], bool]) -> _Listing:
         found: list[Status] = []
         left = 1
         while left:

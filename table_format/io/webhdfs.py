@@ -39,9 +39,9 @@ class _Connections:
     """The connections of this process to a cluster, and the number of the namenode that answered last."""
 
     def __init__(self) -> None:
-        urllib3 = require("urllib3")
-        limits = urllib3.Timeout(connect=CONNECT_SECONDS, read=REQUEST_SECONDS)
-        self.pool: urllib3.PoolManager = urllib3.PoolManager(num_pools=64, maxsize=16, timeout=limits, retries=False)
+        package = require("urllib3")
+        limits = package.Timeout(connect=CONNECT_SECONDS, read=REQUEST_SECONDS)
+        self.pool: urllib3.PoolManager = package.PoolManager(num_pools=64, maxsize=16, timeout=limits, retries=False)
         self.current = 0
 
 

@@ -2,8 +2,8 @@
 
 Needs Java 17 with ``javac`` and Maven. The directory (default ``.oracle``) holds the jars, one compiled peer for each
 version, an environment with the older Spark that runs Paimon 0.9.0, one with pypaimon, Paimon's own Python client, an
-S3 server written by others, which Go builds in three minutes, the emulator of Azure Storage, from npm, and HDFS. Running
-it again does nothing. Without pypaimon, Go or npm, which it says, the tests that need them are skipped.
+S3 server written by others, which Go builds in three minutes, the emulator of Azure Storage, from npm, and HDFS.
+Running it again does nothing. Without pypaimon, Go or npm, which it says, the tests that need them are skipped.
 Exits with 3 when Maven Central cannot be reached, so that a caller can skip loudly.
 """
 
@@ -86,7 +86,7 @@ def main(directory: Path) -> int:
         if not _fetch(coordinates, jars):
             print(f"{coordinates} could not be fetched from Maven Central", file=sys.stderr)
             return UNREACHABLE
-    if not all([_fetch(coordinates, jars) for coordinates in HDFS_LIBRARIES]):
+    if not all(_fetch(coordinates, jars) for coordinates in HDFS_LIBRARIES):
         print("!!!!! the jars of HDFS could not be fetched; nothing is checked on HDFS !!!!!", file=sys.stderr)
     for version in VERSIONS:
         _compile(version, jars, directory / "classes" / version)
