@@ -127,11 +127,13 @@ class HdfsFileIO:
         if found["type"] == "FILE":
             raise NotADirectoryError(errno.ENOTDIR, "expected a directory, found a file", directory)
         try:
-            return bool(self.cluster.ask("DELETE", directory, "DELETE", recursive="false")["boolean"])
+            is_deleted = self.cluster.ask("DELETE", directory, "DELETE", recursive="false")["boolean"]
         except OSError as error:
             if error.errno == errno.ENOTEMPTY:
                 return False
             raise
+        # The answer to the request that deleted it may have been lost.
+        return bool(is_deleted) or self._found(directory) is None
 
     def rename_directory(self, source: str, target: str) -> None:
         """Move a directory, in one step. Raises ``FileExistsError`` if the target exists."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pyarrow as pa
 import pytest
@@ -83,42 +85,92 @@ def test_files_outside_the_warehouse_are_refused(cluster: HdfsCluster) -> None:
         table_in(of_rest(cluster), options=external)
 
 
-def test_an_error_names_the_path_the_namenode_and_the_exception_of_hadoop(cluster: HdfsCluster) -> None:
+def test_an_error_names_the_path_the_server_and_the_exception_of_hadoop(cluster: HdfsCluster) -> None:
     table = table_in(of_rest(cluster))
     other = load_catalog({"warehouse": f"{cluster.uri}/0", "hadoop.username": "somebody"}).io
-    with pytest.raises(PermissionError) as caught:
+    expected = r"\[Errno 13\] AccessControlException of 127\.0\.0\.1:\d+: Permission denied: user=somebody.*"
+    with pytest.raises(PermissionError, match=expected) as caught:
         other.create(f"{table.store.paths.snapshot_directory}/snapshot-1", b"x")
-    assert str(caught.value).startswith(f"[Errno 13] AccessControlException of {cluster.active}: Permission denied")
     assert table.store.paths.snapshot_directory in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
-class Broken:
-    """Breaks the connections of some requests: before the request is sent, or before its answer arrives."""
+Kind = tuple[str, str]
+"""An operation of WebHDFS, and the server that is asked for it."""
+NAMES: list[Kind] = [(op, "namenode") for op in ("GETFILESTATUS", "CREATE", "RENAME", "OPEN", "LISTSTATUS_BATCH")]
+KINDS: list[Kind] = [*NAMES, ("CREATE", "datanode"), ("OPEN", "datanode")]
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
-        self.broken: set[tuple[str, str]] = set()
-        drawn, send = random.Random(seed), urllib3.PoolManager.request
 
-        def request(pool: urllib3.PoolManager, method: str, url: str, **arguments: Any) -> Any:
-            when = drawn.choices(["never", "before", "after"], [24, 1, 1])[0]
-            answer = None if when == "before" else send(pool, method, url, **arguments)
-            if when == "never":
-                return answer
-            place = "namenode" if "namenoderpcaddress" not in url else "datanode"
-            self.broken.add((f"{urllib3.util.parse_url(url).query}".partition("&")[0] + f" at the {place}", when))
+def break_connections(monkeypatch: pytest.MonkeyPatch, when: Callable[[Kind, int], str]) -> set[tuple[Kind, str]]:
+    """Break the connection of the n-th request of a kind ``before`` it is sent, ``after`` it, or not at all.
+
+    The set that is returned has what was broken so far.
+    """
+    broken: set[tuple[Kind, str]] = set()
+    numbers: Counter[Kind] = Counter()
+    send = urllib3.PoolManager.request
+
+    def request(pool: urllib3.PoolManager, method: str, url: str, **arguments: Any) -> Any:
+        op = parse_qs(urlsplit(url).query)["op"][0]
+        kind = (op, "datanode" if "namenoderpcaddress" in url else "namenode")
+        numbers[kind] += 1
+        fate = when(kind, numbers[kind])
+        answer = None if fate == "before" else send(pool, method, url, **arguments)
+        if fate in ("before", "after"):
+            broken.add((kind, fate))
             text = "the connection is broken"
             raise urllib3.exceptions.ProtocolError(text)
+        return answer
 
-        monkeypatch.setattr(urllib3.PoolManager, "request", request)
+    monkeypatch.setattr(urllib3.PoolManager, "request", request)
+    return broken
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("fate", ["before", "after"])
+@pytest.mark.parametrize("broken", [*KINDS, ("MKDIRS", "namenode"), ("DELETE", "namenode")])
+def test_a_request_whose_connection_breaks_is_repeated_and_takes_effect_once(
+    broken: Kind, fate: str, cluster: HdfsCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    catalog = load_catalog(of_rest(cluster))
+    io, root = catalog.io, catalog.warehouse
+
+    def breaking(act: Callable[[], object]) -> object:
+        """Act while the first request of the kind is broken, if it makes one."""
+        with monkeypatch.context() as during:
+            found = break_connections(during, lambda kind, number: fate if (kind, number) == (broken, 1) else "")
+            result = act()
+        happened.update(found)
+        return result
+
+    happened: set[tuple[Kind, str]] = set()
+    breaking(lambda: io.create(f"{root}/a/f", b"1"))
+    with pytest.raises(FileExistsError):
+        breaking(lambda: io.create(f"{root}/a/f", b"1"))
+    breaking(lambda: io.overwrite(f"{root}/a/f", b"2"))
+    assert breaking(lambda: io.read(f"{root}/a/f")) == b"2"
+    breaking(lambda: io.rename_directory(f"{root}/a", f"{root}/b"))
+    with pytest.raises(FileNotFoundError):
+        breaking(lambda: io.rename_directory(f"{root}/a", f"{root}/c"))
+    breaking(lambda: io.make_directory(f"{root}/a"))
+    assert [child.name for child in breaking(lambda: io.list(root))] == ["a", "b"]
+    assert breaking(lambda: io.delete_empty_directory(f"{root}/a")) is True
+    breaking(lambda: io.delete(f"{root}/b/f"))
+    assert io.list(f"{root}/b") == io.list(f"{root}/a") == []
+    # An attempt to write that got no answer leaves nothing, unless the request to delete it is lost as well.
+    assert io.list_hidden(f"{root}/b") == [] or broken == ("DELETE", "namenode")
+    assert happened == {(broken, fate)}
+
+
 def test_every_acknowledged_commit_of_concurrent_writers_is_there_once_in_spite_of_broken_connections(
-    seed: int, cluster: HdfsCluster, monkeypatch: pytest.MonkeyPatch
+    cluster: HdfsCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     options = native(cluster)
     table_in(options)
+    drawn = random.Random(1)
+
+    def when(_: Kind, number: int) -> str:
+        return {3: "before", 6: "after"}.get(number) or drawn.choices(["", "before", "after"], [24, 1, 1])[0]
+
     handles = [load_catalog(options).load_table("db.t") for _ in range(3)]
 
     def write_some(writer: int) -> tuple[list[int], list[int]]:
@@ -134,9 +186,9 @@ def test_every_acknowledged_commit_of_concurrent_writers_is_there_once_in_spite_
         return done, unknown
 
     with monkeypatch.context() as during, ThreadPoolExecutor(3) as pool:
-        broken = Broken(during, seed).broken
+        broken = break_connections(during, when)
         written = list(pool.map(write_some, range(3)))
-    assert {(f"op={op} at the {place}", when) for op, place in KINDS for when in ("before", "after")} <= broken
+    assert {(kind, fate) for kind in KINDS for fate in ("before", "after")} <= broken
     table = load_catalog(options).load_table("db.t")
     found = sorted(table.scan(columns=["id"]).to_arrow().column("id").to_pylist())
     acknowledged = {number for done, _ in written for number in done}
@@ -144,10 +196,6 @@ def test_every_acknowledged_commit_of_concurrent_writers_is_there_once_in_spite_
     assert acknowledged <= set(found) <= acknowledged | {number for _, numbers in written for number in numbers}
     assert len(acknowledged) > 10
     assert table.verify(depth="rows").is_healthy
-
-
-KINDS = [("GETFILESTATUS", "namenode"), ("CREATE", "namenode"), ("CREATE", "datanode"), ("RENAME", "namenode")]
-"""Requests of which each is broken at least once in both ways."""
 
 
 @pytest.fixture(scope="module")
