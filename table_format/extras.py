@@ -23,6 +23,7 @@ EXTRAS: Final = {
     "rich": "cli",
     "sqlalchemy": "jdbc",
     "thriftpy2": "hive",
+    "urllib3": "hdfs",
 }
 
 

@@ -27,12 +27,12 @@ def check_external_paths(store: TableStore, schema: TableSchema) -> None:
     """Refuse external paths that cannot be written to or that overlap the directory of the table.
 
     Raises:
-        UnsupportedFeature: one is not in the local file system, or the table is in an object store.
+        UnsupportedFeature: one is not in the local file system, or the table is in a remote store.
         InvalidOption: a path is inside the directory of the table, or contains it.
     """
     own = f"{store.paths.root}/"
     if not store.paths.has_external_files and TableOptions.parse(schema.options).files.external_paths_in_use:
-        feature = f"'{EXTERNAL_PATHS.key}' of a table in an object store"
+        feature = f"'{EXTERNAL_PATHS.key}' of a table in an object store or in HDFS"
         raise UnsupportedFeature(feature)
     for uri in TableOptions.parse(schema.options).files.external_paths_in_use:
         directory = f"{external_directory(uri).rstrip('/')}/"

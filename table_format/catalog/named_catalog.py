@@ -29,7 +29,7 @@ from table_format.errors import (
     TableFormatError,
     TableNotFound,
 )
-from table_format.io.file_io import FileIO, ObjectStore
+from table_format.io.file_io import FileIO, RemoteStore
 from table_format.io.partition_list import PartitionList
 from table_format.io.paths import TablePaths
 from table_format.io.table_lock import TableLock
@@ -296,7 +296,7 @@ class NamedCatalog(ABC):
         return None if root is None else TableStore(self.io, self._paths(root, identifier.branch), self.runtime)
 
     def _paths(self, root: str, branch: str = MAIN_BRANCH) -> TablePaths:
-        return TablePaths(root, branch, has_external_files=not isinstance(self.io, ObjectStore))
+        return TablePaths(root, branch, has_external_files=not isinstance(self.io, RemoteStore))
 
     def _store(self, identifier: Identifier) -> TableStore:
         store = self._find_store(identifier)

@@ -137,7 +137,16 @@ class ScratchFiles(Protocol):
 
 
 @runtime_checkable
-class ObjectStore(Protocol):
+class RemoteStore(Protocol):
+    """A store that other machines reach: its files have URIs. Tables in it have all their files in it."""
+
+    def uri(self, path: str) -> str:
+        """Return the URI of a path, such as ``s3://bucket/warehouse``."""
+        ...
+
+
+@runtime_checkable
+class ObjectStore(RemoteStore, Protocol):
     """A store of names without directories, of which these operations are not one step.
 
     ``rename_directory`` copies every file. A directory without a file exists only if ``make_directory`` marked it, and
@@ -145,10 +154,6 @@ class ObjectStore(Protocol):
     """
 
     is_object_store: Literal[True]
-
-    def uri(self, path: str) -> str:
-        """Return the URI of a path, such as ``s3://bucket/warehouse``."""
-        ...
 
     def has_file(self, path: str) -> bool:
         """Return whether the file exists, by one request; ``status`` needs two if it does not."""

@@ -312,7 +312,7 @@ class TablePaths:
         if file.external_path is None:
             return own
         if not self.has_external_files:
-            feature = f"'{file.external_path}' outside the object store of the table ('data-file.external-paths')"
+            feature = f"'{file.external_path}' outside the store of the table ('data-file.external-paths')"
             raise UnsupportedFeature(feature)
         return external_path(file.external_path, file.file_name)
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 CONNECT_SECONDS: Final = 10
 REQUEST_SECONDS: Final = 30
 """A request is given up after this time: less than the time after which a commit is given up."""
-_REPEATS: Final = 4
+REPEATS: Final = 4
 
 OBSTORE_LIMITS: Final[dict[str, Any]] = {
     "client_options": {
@@ -16,7 +16,7 @@ OBSTORE_LIMITS: Final[dict[str, Any]] = {
         "connect_timeout": f"{CONNECT_SECONDS}s",
         "timeout": f"{REQUEST_SECONDS}s",
     },
-    "retry_config": {"max_retries": _REPEATS, "retry_timeout": timedelta(seconds=REQUEST_SECONDS)},
+    "retry_config": {"max_retries": REPEATS, "retry_timeout": timedelta(seconds=REQUEST_SECONDS)},
 }
 """The arguments of a store of ``obstore``."""
 

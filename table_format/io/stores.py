@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from table_format.io.azure import azure_path, open_azure, with_account_of
-from table_format.io.file_io import FileIO, ObjectStore
+from table_format.io.file_io import FileIO, RemoteStore
+from table_format.io.hdfs import location_of, open_hdfs
 from table_format.io.local import LocalFileIO
 from table_format.io.paths import without_scheme
 from table_format.io.s3 import open_s3
 from table_format.options.azure import AzureOptions
+from table_format.options.hdfs import HdfsOptions
 from table_format.options.s3 import S3Options
 from table_format.registry import Registry
 
@@ -33,8 +35,8 @@ def path_in_store(uri: str) -> str:
 
 
 def uri_in_store(io: FileIO, path: str) -> str:
-    """Return the name of a path outside its catalog: a URI in an object store, the path itself in a file system."""
-    return io.uri(path) if isinstance(io, ObjectStore) else path
+    """Return the name of a path outside its catalog: a URI in a remote store, the path itself on this machine."""
+    return io.uri(path) if isinstance(io, RemoteStore) else path
 
 
 def _same(options: object, _: str) -> object:
@@ -86,6 +88,7 @@ STORES: Final = Registry(
         Store(LOCAL_SCHEME, lambda _: LocalFileIO(), _local_path),
         *(Store(scheme, open_s3, options=S3Options) for scheme in ("s3", "s3a", "s3n")),
         *(Store(scheme, open_azure, azure_path, AzureOptions, with_account_of) for scheme in ("abfs", "abfss", "az")),
+        *(Store(scheme, open_hdfs, options=HdfsOptions, completed=location_of) for scheme in ("hdfs", "webhdfs")),
     ),
     name_of=lambda store: store.scheme,
 )

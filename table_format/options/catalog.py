@@ -84,6 +84,8 @@ REFUSED: tuple[AnyOption, ...] = (
     unsupported("table.type", choice("managed", "external"), "managed", "Whether dropping a table keeps its files."),
     unsupported("lock.enabled", boolean, False, "Lock around publishing a snapshot."),
     unsupported("lock.type", optional(text), None, "Type of the lock."),
+    unsupported("security.kerberos.login.principal", optional(text), None, "Login by Kerberos, for HDFS."),
+    unsupported("security.kerberos.login.keytab", optional(text), None, "Login by Kerberos, for HDFS."),
     unsupported("case-sensitive", boolean, True, "Whether names are case-sensitive."),
     unsupported("allow-upper-case", boolean, True, "Whether names may contain upper-case letters."),
     unsupported("resolving-file-io.enabled", boolean, False, "Choose the store by path."),

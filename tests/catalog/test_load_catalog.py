@@ -91,6 +91,8 @@ def test_wrong_options_are_refused(options: dict[str, str], message: str) -> Non
         {"warehouse": "/w", "uri": "thrift://x"},
         {"warehouse": "/w", "lock.enabled": "true"},
         {"warehouse": "oss://bucket/w"},
+        {"warehouse": "swebhdfs://namenode:9871/w"},
+        {"warehouse": "webhdfs://namenode/w", "security.kerberos.login.principal": "ann@EXAMPLE.COM"},
     ],
 )
 def test_what_is_not_supported_is_refused_by_name(options: dict[str, str]) -> None:

@@ -37,13 +37,22 @@ def test_the_settings_of_dagster_and_of_the_command_line_open_it_too(
     monkeypatch.setenv("LAKE_SECRET", SECRET)
     text = PAGE.read_text()
     (component,) = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
-    of_azure, settings = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
+    of_azure, of_hdfs, settings = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
     lakehouse = LakehouseCatalog(**yaml.safe_load(component)["attributes"]["lakehouse"])
     config = tmp_path / "lakehouse.toml"
     config.write_text(of_azure)
     assert repr(load_catalog(read_settings(config, catalog=None, warehouse=None))) == (
         "FileSystemCatalog('/lake/warehouse')"
     )
+    config.write_text(of_hdfs)
+    of_command = read_settings(config, catalog=None, warehouse=None)
+    store = load_catalog(of_command).io
+    assert (store.cluster.namenodes, store.cluster.user) == (("namenode:9870",), "ann")
+    of_dagster = LakehouseCatalog(
+        warehouse="hdfs://namenode:8020/warehouse",
+        options={"dfs.namenode.http-address": "namenode:9870", "hadoop.username": "ann"},
+    )
+    assert of_dagster.catalog().io.cluster == store.cluster
     config.write_text(settings)
     of_command = read_settings(config, catalog=None, warehouse=None)
     of_dagster = lakehouse.catalog_options(os.environ)

@@ -9,18 +9,21 @@ import pytest
 
 from table_format.io.azure import open_azure
 from table_format.io.file_io import FileIO
+from table_format.io.hdfs import HdfsFileIO, location_of, open_hdfs
 from table_format.io.local import LocalFileIO
 from table_format.io.memory import MemoryFileIO
 from table_format.io.s3 import open_s3
 from table_format.options.azure import AzureOptions
 from table_format.options.declare import parse_group
+from table_format.options.hdfs import HdfsOptions
 from table_format.options.s3 import S3Options
 from tests.oracle.install import AZURITE_PROGRAM, GATEWAY_PROGRAM
+from tests.support.hdfs_cluster import HdfsCluster, running_hdfs
 from tests.support.other_servers import running_azurite, running_gateway, skip_without
 from tests.support.s3_server import running_s3
 
 _NUMBERS = count()
-OTHERS = ("gateway", "azure")
+OTHERS = ("gateway", "azure", "hdfs")
 """Stores that are not set up by ``make setup``."""
 
 
@@ -77,6 +80,22 @@ def azure_place(azurite) -> Place:
     return Place(open_azure(parse_group(AzureOptions, azurite.options)), f"/laws/{next(_NUMBERS)}")
 
 
+@pytest.fixture(scope="session")
+def hdfs_cluster(tmp_path_factory):
+    with running_hdfs(tmp_path_factory.mktemp("hdfs")) as cluster:
+        yield cluster
+
+
+def hdfs_store(cluster: HdfsCluster) -> HdfsFileIO:
+    options = parse_group(HdfsOptions, cluster.options)
+    return open_hdfs(location_of(options, cluster.native_uri))
+
+
+@pytest.fixture
+def hdfs_place(hdfs_cluster) -> Place:
+    return Place(hdfs_store(hdfs_cluster), f"/127.0.0.1:{hdfs_cluster.port}/laws/{next(_NUMBERS)}")
+
+
 @pytest.fixture(params=["local", "memory", "s3", *(pytest.param(name, marks=pytest.mark.oracle) for name in OTHERS)])
 def place(request, tmp_path) -> Place:
     if request.param not in ("local", "memory"):
@@ -84,9 +103,11 @@ def place(request, tmp_path) -> Place:
     return _place_with_directories(request.param, tmp_path)
 
 
-@pytest.fixture(params=["local", "memory"])
+@pytest.fixture(params=["local", "memory", pytest.param("hdfs", marks=pytest.mark.oracle)])
 def directories(request, tmp_path) -> Place:
     """A store whose directories are more than prefixes of names."""
+    if request.param == "hdfs":
+        return request.getfixturevalue("hdfs_place")
     return _place_with_directories(request.param, tmp_path)
 
 

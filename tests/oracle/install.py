@@ -2,10 +2,11 @@
 
 Needs Java 17 with ``javac`` and Maven. The directory (default ``.oracle``) holds the jars, one compiled peer for each
 version, an environment with the older Spark that runs Paimon 0.9.0, one with pypaimon, Paimon's own Python client, an
-S3 server written by others, which Go builds in three minutes, and the emulator of Azure Storage, from npm. Running it
-again does nothing. Without pypaimon, Go or npm, which it says, the tests that need them are skipped. So are those with
-Paimon 2.0.0 if Maven Central does not have its bundle; a bundle built from the sources of the release may be put among
-the jars. With ``PAIMON_ORACLE_VERSION=2.0.0`` in the environment, all tests run with 2.0.0 in the place of 1.4.2.
+S3 server written by others, which Go builds in three minutes, the emulator of Azure Storage, from npm, and HDFS.
+Running it again does nothing. Without pypaimon, Go or npm, which it says, the tests that need them are skipped. So are
+those with Paimon 2.0.0 if Maven Central does not have its bundle; a bundle built from the sources of the release may be
+put among the jars. With ``PAIMON_ORACLE_VERSION=2.0.0`` in the environment, all tests run with 2.0.0 in the place of
+1.4.2.
 Exits with 3 when Maven Central cannot be reached, so that a caller can skip loudly.
 """
 
@@ -55,6 +56,19 @@ LIBRARIES = (
     POSTGRESQL_DRIVER,
     MYSQL_DRIVER,
 )
+HDFS = "org.apache.hadoop:hadoop-client-minicluster:3.3.4"
+HDFS_LIBRARIES = (
+    HDFS,
+    HADOOP,
+    "org.apache.hadoop:hadoop-client-runtime:3.3.4",
+    "ch.qos.reload4j:reload4j:1.2.22",
+    "javax.xml.bind:jaxb-api:2.3.1",
+    "javax.activation:javax.activation-api:1.2.0",
+    "commons-io:commons-io:2.16.1",
+    "commons-logging:commons-logging:1.2",
+    "org.slf4j:slf4j-api:2.0.7",
+)
+"""A real HDFS in one process, and what it runs on."""
 UNREACHABLE = 3
 DEFAULT_DIRECTORY = Path(__file__).parent.parent.parent / ".oracle"
 SOURCE = Path(__file__).parent / "PaimonPeer.java"
@@ -79,6 +93,8 @@ def main(directory: Path) -> int:
         if not _fetch(coordinates, jars):
             print(f"{coordinates} could not be fetched from Maven Central", file=sys.stderr)
             return UNREACHABLE
+    if not all(_fetch(coordinates, jars) for coordinates in HDFS_LIBRARIES):
+        print("!!!!! the jars of HDFS could not be fetched; nothing is checked on HDFS !!!!!", file=sys.stderr)
     versions = ["0.9.0", STABLE]
     if _fetch(BUNDLES[LATEST], jars):
         versions.append(LATEST)

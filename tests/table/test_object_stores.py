@@ -147,7 +147,7 @@ def test_files_outside_the_warehouse_are_refused(server: S3Server) -> None:
     table.append(rows(1))
     (entry,) = table.facts.live_files(table.facts.snapshots.latest()).entries
     foreign = replace(entry.file, external_path=f"file:/tmp/{entry.file.file_name}")
-    with pytest.raises(UnsupportedFeature, match=r"'file:/tmp/.*' outside the object store of the table"):
+    with pytest.raises(UnsupportedFeature, match=r"'file:/tmp/.*' outside the store of the table"):
         table.store.paths.data_file("", 0, foreign)
 
 

@@ -76,6 +76,16 @@ USES: Final[Mapping[str, tuple[Use, ...]]] = {
             "show(copied.scan().to_arrow().to_pylist())"
         ),
     ),
+    "hdfs": (
+        Use(
+            "away = load_catalog({'warehouse': 'webhdfs://127.0.0.1:1/warehouse'})\n"
+            "try:\n"
+            "    away.list_databases()\n"
+            "except OSError as error:\n"
+            "    assert 'no answer through 127.0.0.1:1' in str(error), error\n"
+            "    show(table.scan().to_arrow().to_pylist())"
+        ),
+    ),
     "jdbc": (
         Use(
             "import os, sqlalchemy, psycopg, pymysql\n"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from table_format.errors import UnsupportedFeature
-from table_format.io.file_io import FileIO, ObjectStore
+from table_format.io.file_io import FileIO, RemoteStore
 from table_format.io.stores import LOCAL_SCHEME, STORES, scheme_of, uri_in_store
 
 IN_PROPERTIES: Final = "paimon_location"
@@ -68,7 +68,7 @@ class Locations:
         """
         found = _SCHEME.match(uri)
         scheme = found[0].lower() if found else LOCAL_SCHEME
-        own = scheme_of(self.io.uri("/b/p")) if isinstance(self.io, ObjectStore) else LOCAL_SCHEME
+        own = scheme_of(self.io.uri("/b/p")) if isinstance(self.io, RemoteStore) else LOCAL_SCHEME
         store, of_warehouse = STORES.get(scheme), STORES.get(own)
         if store is None or of_warehouse is None or store.open is not of_warehouse.open:
             feature = f"location '{uri}'"

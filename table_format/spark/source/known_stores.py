@@ -1,4 +1,4 @@
-"""The object stores of the lakes of this process, which ``format("paimon")`` finds by the path that it loads.
+"""The remote stores of the lakes of this process, which ``format("paimon")`` finds by the path that it loads.
 
 The keys of a store are not options of a read, because Spark shows those in plans. They travel with the class of the
 data source instead, as they travel with the tasks of a lake.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from table_format.io.file_io import FileIO, ObjectStore
+from table_format.io.file_io import FileIO, RemoteStore
 
 Stores = Mapping[str, FileIO]
 """Stores by the URI of their bucket, such as ``s3://lake``."""
@@ -19,7 +19,7 @@ _KNOWN: Final[dict[str, FileIO]] = {}
 
 def remember_store(io: FileIO, warehouse: str) -> None:
     """Let later reads and writes of this bucket use the keys of this store; ``warehouse`` is a path in it."""
-    if isinstance(io, ObjectStore):
+    if isinstance(io, RemoteStore):
         _KNOWN[bucket_of(io.uri(warehouse))] = io
 
 
