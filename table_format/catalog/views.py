@@ -98,7 +98,10 @@ def require_views(catalog: Catalog) -> ViewCatalog:
     if isinstance(catalog, ViewCatalog):
         return catalog
     feature = "CREATE VIEW"
-    message = "views need a catalog that keeps them: open one with metastore=jdbc, or use CREATE TEMPORARY VIEW"
+    message = (
+        "views need a catalog that keeps them: open one with metastore=jdbc or metastore=hive, or use "
+        "CREATE TEMPORARY VIEW"
+    )
     raise UnsupportedFeature(feature, message)
 
 

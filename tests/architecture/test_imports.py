@@ -27,6 +27,7 @@ LATE_IMPORTS = {
     "table_format.cli.program": "click and rich are an optional extra",
     "table_format.codecs.expression_sql": "the SQL parser takes longer to import than the rest of the library",
     "table_format.codecs.filter_sql": "the SQL parser takes longer to import than the rest of the library",
+    "table_format.catalog.hive.type_text": "the SQL parser takes longer to import than the rest of the library",
     "table_format.codecs.spark_columns": "the SQL parser takes longer to import than the rest of the library",
     "table_format.duckdb_sql": "the command line starts DuckDB for one of its commands",
     "table_format.spark": "the command line starts Spark for one of its commands",

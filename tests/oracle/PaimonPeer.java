@@ -236,7 +236,7 @@ public class PaimonPeer {
         return NODES.objectNode();
     }
 
-    /** In a class of its own, which is compiled only for versions whose catalogs in a database keep views. */
+    /** In a class of its own, which is compiled only for versions that know views. */
     private static ObjectNode viewStep(JsonNode request) throws Exception {
         Method perform = Class.forName("PaimonViews").getMethod("perform", Catalog.class, JsonNode.class);
         try {

@@ -13,7 +13,7 @@ import org.apache.paimon.view.View;
 import org.apache.paimon.view.ViewChange;
 import org.apache.paimon.view.ViewImpl;
 
-/** Steps on the views of a catalog, for the versions whose catalogs in a database keep views. */
+/** Steps on the views of a catalog, for the versions that know views. */
 public class PaimonViews {
     public static ObjectNode perform(Catalog catalog, JsonNode request) throws Exception {
         JsonNode step = request.get("step");

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from threading import Thread
@@ -13,14 +14,24 @@ from typing import Any
 
 import pytest
 
-from table_format import AddColumn, SetOption, load_catalog
+from table_format import AddColumn, Identifier, SetOption, SetViewComment, View, ViewCatalog, load_catalog
 from table_format.errors import AlreadyExistsError, LockTimeout, TableFormatError
 from table_format.runtime import SystemClock
-from table_format.types import IntType
+from table_format.types import (
+    ArrayType,
+    BigIntType,
+    DataField,
+    DecimalType,
+    IntType,
+    RowType,
+    TimestampType,
+    VarCharType,
+)
 from tests.oracle.conftest import SharedLake
 from tests.oracle.install import VERSIONS
 from tests.oracle.peer import PaimonPeer, PeerError
 from tests.oracle.s3_tables import make, opened, read, write
+from tests.oracle.test_jdbc_views import create_there, step
 from tests.support.hive_metastore import (
     HiveMetastore,
     client_jars,
@@ -31,6 +42,13 @@ from tests.support.hive_metastore import (
 )
 from tests.support.s3_server import S3Server
 
+FIELDS = (
+    DataField(0, "k", BigIntType(), "the key"),
+    DataField(1, "tags", ArrayType(VarCharType(length=5))),
+    DataField(2, "at", TimestampType(3)),
+    DataField(3, "inner", RowType((DataField(0, "price", DecimalType(10, 2)),))),
+)
+VIEW = View.of("db.v", FIELDS, "SELECT 'é' AS k,\n  \"x\" FROM t", comment="it's", options={"owner": "me"})
 BOTH = pytest.mark.parametrize("by_us", [True, False], ids=["ours", "theirs"])
 ONCE = {"commit.max-retries": "0"}
 _NUMBERS = count()
@@ -97,6 +115,31 @@ def test_what_one_creates_the_other_lists_reads_writes_renames_and_drops(lake: S
     else:
         lake.ours.drop_database("db", cascade=True)
     assert names(lake) == {}
+
+
+def test_each_reads_changes_and_drops_the_views_of_the_other(metastore: HiveMetastore, lake: SharedLake) -> None:
+    lake.ours.create_database("db")
+    views = lake.ours
+    assert isinstance(views, ViewCatalog)
+    views.create_view(VIEW)
+    create_there(lake, replace(VIEW, identifier=Identifier("db", "w")))
+    by_us, by_them = (listed(metastore, f"db.{name}") for name in "vw")
+    same = ("tableType", "viewOriginalText", "viewExpandedText", "partitionKeys")
+    assert [getattr(by_us, name) for name in same] == [getattr(by_them, name) for name in same]
+    assert by_us.sd.cols == by_them.sd.cols
+    kept = View(VIEW.identifier, VIEW.fields, VIEW.query, {}, VIEW.comment, VIEW.options)
+    assert views.load_view("db.w") == replace(kept, identifier=Identifier("db", "w"))
+    found = step(lake, "load")
+    assert (found["query"], found["comment"], found["options"]["owner"]) == (VIEW.query, VIEW.comment, "me")
+    assert found["fields"] == step(lake, "load", "db.w")["fields"]
+    assert sorted(step(lake, "list")["names"]) == ["v", "w"] == sorted(views.list_views("db"))
+    step(lake, "rename", target="db.x")
+    views.alter_view("db.x", SetViewComment("changed here"))
+    views.rename_view("db.w", "db.y")
+    assert step(lake, "load", "db.x")["comment"] == "changed here"
+    step(lake, "drop", "db.y")
+    views.drop_view("db.x")
+    assert step(lake, "list")["names"] == list(views.list_views("db")) == []
 
 
 def test_both_keep_the_same_in_the_metastore(metastore: HiveMetastore, lake: SharedLake) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from table_format.catalog.arguments import CatalogArguments
+from table_format.catalog.catalog_with_views import NamedCatalogWithViews
 from table_format.catalog.filesystem import DirectoryNames
 from table_format.catalog.hive.address import parse_addresses
 from table_format.catalog.hive.database_properties import LOCATION
@@ -19,6 +20,7 @@ from table_format.catalog.hive.names import HiveNames
 from table_format.catalog.hive.partitions import HivePartitions
 from table_format.catalog.hive.settings import HiveSettings
 from table_format.catalog.hive.site import URIS, WAREHOUSE_DIR, read_site
+from table_format.catalog.hive.views import HiveViews
 from table_format.catalog.named_catalog import NamedCatalog
 from table_format.catalog.table_names import TableName
 from table_format.errors import InvalidInputError, InvalidOption, MetastoreUnavailable, TableNotFound
@@ -37,7 +39,7 @@ _DEFAULT_WAREHOUSE: Final = "/user/hive/warehouse"
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
-class HiveCatalog(NamedCatalog):
+class HiveCatalog(NamedCatalogWithViews):
     """A catalog in a Hive metastore; see ``NamedCatalog`` for the other arguments."""
 
     metastore: Metastore
@@ -48,6 +50,11 @@ class HiveCatalog(NamedCatalog):
     def names(self) -> HiveNames:
         """The names in the metastore."""
         return HiveNames(self.metastore, self.settings, self.warehouse, self.io, self.runtime)
+
+    @property
+    def views(self) -> HiveViews:
+        """The views in the metastore."""
+        return HiveViews(self.names)
 
     def lock_of(self, identifier: Identifier) -> HiveLock | None:
         """Return the lock of a table or a branch, if the catalog has locks."""
@@ -153,7 +160,7 @@ class HiveCatalog(NamedCatalog):
 
     def _no_table(self, identifier: Identifier) -> TableNotFound:
         kind = self.names.other_kind(_table_name(identifier))
-        if kind is None:
+        if kind is None or self._has_view(identifier):
             return NamedCatalog._no_table(self, identifier)
         name = f"{identifier.database}.{identifier.table}"
         return TableNotFound(f"'{name}' is {kind}, not a table of this format: read it with Hive, or with Spark")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from table_format.catalog.hive.database_properties import properties_of, set_properties
-from table_format.catalog.hive.hive_table import is_paimon, new_table, set_schema, shows
+from table_format.catalog.hive.hive_table import is_paimon, is_view, new_table, new_view, set_schema, shows
 from table_format.catalog.hive.locations import Locations
 from table_format.catalog.hive.metastore import Metastore, Refused, thrift, user_name
 from table_format.catalog.hive.settings import HiveSettings
@@ -24,6 +24,7 @@ from table_format.errors import (
 )
 from table_format.io.partition_path import escape
 from table_format.metastore.schema.schema_store import SchemaStore
+from table_format.model.view import View
 from table_format.options.files import PATH_DIRECTORY
 
 _BATCH: Final = 300
@@ -128,6 +129,29 @@ class Entries:
             if self.root_of(name) != root:
                 message = f"table '{name}' already exists"
                 raise AlreadyExistsError(message) from refused
+
+    def create_view(self, name: TableName, view: View, *, seconds: int) -> None:
+        """Create a view. ``seconds`` is the time since 1970.
+
+        Raises:
+            AlreadyExistsError: another process has just taken the name. InvalidInputError: the name is not legal in
+            Hive.
+        """
+        table = new_view(name, view, owner=user_name(), seconds=seconds)
+        try:
+            self._change("create_table", table, done=lambda: is_view(self.table(name)))
+        except Refused as refused:
+            if refused.kind == "InvalidObjectException":
+                message = f"view '{name}' cannot be in a Hive metastore: {refused}"
+                raise InvalidInputError(message) from refused
+            if refused.kind != "AlreadyExistsException":
+                raise
+            message = f"view '{name}' already exists, or a table of this name"
+            raise AlreadyExistsError(message) from refused
+
+    def change_view(self, name: TableName, view: Any) -> None:  # noqa: ANN401 - a structure of Thrift
+        """Replace a view."""
+        self._alter(name, view)
 
     def update_table(self, name: TableName, table: Any, root: str, schemas: SchemaStore) -> None:  # noqa: ANN401
         """Give a table a directory, and the columns and options of the latest schema, unless it has them."""

@@ -11,13 +11,16 @@ from typing import Any, Final
 from table_format.catalog.copied_options import copied_options
 from table_format.catalog.hive.hive_types import hive_type
 from table_format.catalog.hive.metastore import thrift
+from table_format.catalog.table_names import TableName
 from table_format.model.schema import TableSchema
 from table_format.model.types import DataField
+from table_format.model.view import View
 from table_format.options.files import PATH_DIRECTORY
 from table_format.options.partitions import PARTITIONED_IN_METASTORE
 
 EXTERNAL: Final = "EXTERNAL"
 _EXTERNAL_TABLE: Final = "EXTERNAL_TABLE"
+_VIEW: Final = "VIRTUAL_VIEW"
 _PURGE: Final = "external.table.purge"
 _INPUT_FORMAT: Final = "org.apache.paimon.hive.mapred.PaimonInputFormat"
 _OUTPUT_FORMAT: Final = "org.apache.paimon.hive.mapred.PaimonOutputFormat"
@@ -52,10 +55,15 @@ def is_external(table: Any) -> bool:  # noqa: ANN401 - a structure of Thrift
     return is_listed_as_external(table) and (table.parameters or {}).get(_PURGE, "").lower() != "true"
 
 
+def is_view(table: Any) -> bool:  # noqa: ANN401 - a structure of Thrift
+    """Return whether an entry of the metastore is a view; ``None`` is none."""
+    return table is not None and bool(table.tableType == _VIEW)
+
+
 def described(table: Any) -> str:  # noqa: ANN401 - a structure of Thrift
     """Return what a table of another format is, in words."""
-    if table.tableType == "VIRTUAL_VIEW":
-        return "a view of Hive"
+    if is_view(table):
+        return "a view"
     return f"a table of Hive with the input format {table.sd.inputFormat if table.sd else None}"
 
 
@@ -85,6 +93,23 @@ def new_table(database: str, name: str, *, owner: str, seconds: int, external: b
     if external:
         table.parameters[EXTERNAL] = "TRUE"
     return table
+
+
+def new_view(name: TableName, view: View, *, owner: str, seconds: int) -> Any:  # noqa: ANN401
+    """Return a view. ``seconds`` is the time since 1970."""
+    table = new_table(name.database, name.table, owner=owner, seconds=seconds, external=False)
+    table.tableType = _VIEW
+    set_view(table, view)
+    return table
+
+
+def set_view(table: Any, view: View) -> None:  # noqa: ANN401 - a structure of Thrift
+    """Give a view of the metastore the columns, text, comment and options of a view, in place."""
+    table.sd.cols = [_column(field) for field in view.fields]
+    table.viewOriginalText = table.viewExpandedText = view.query
+    table.parameters = dict(view.options)
+    if view.comment is not None:
+        table.parameters[_COMMENT] = view.comment
 
 
 def set_schema(table: Any, schema: TableSchema, *, earlier: Iterable[TableSchema], copies_all: bool) -> None:  # noqa: ANN401

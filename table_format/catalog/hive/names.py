@@ -28,7 +28,7 @@ from table_format.catalog.dropping import (
 )
 from table_format.catalog.hive.database_properties import LOCATION, properties_of
 from table_format.catalog.hive.entries import Entries, is_lower_case
-from table_format.catalog.hive.hive_table import described, is_external, is_listed_as_external, is_paimon
+from table_format.catalog.hive.hive_table import described, is_external, is_listed_as_external, is_paimon, is_view
 from table_format.catalog.hive.locations import Locations
 from table_format.catalog.hive.metastore import Metastore, Refused
 from table_format.catalog.hive.settings import HiveSettings
@@ -85,7 +85,7 @@ class HiveNames:
 
     def create_database(self, database: str, properties: Mapping[str, str]) -> None:
         """Create a database with properties, among them its location; do nothing if it exists."""
-        _require_lower_case(database, "database")
+        require_lower_case(database, "database")
         location = properties.get(LOCATION)
         given = None if location is None else self.entries.locations.path_of(location)
         self.entries.create_database(database, given or self._new_directory(database), properties)
@@ -98,9 +98,11 @@ class HiveNames:
             message = f"database '{database}' cannot be dropped: a Hive metastore always has it"
             raise InvalidInputError(message)
         directory = self.directory_of(database)
-        tables = list(self.entries.tables(database))
+        listed = list(self.entries.tables(database))
+        views, tables = filter(is_view, listed), [table for table in listed if not is_view(table)]
         _refuse_tables_of_others(database, tables)
         if not cascade:
+            _refuse_views(database, views)
             # It refuses a directory with other files; then the database stays.
             self._drop_empty(database, directory)
         try:
@@ -134,7 +136,7 @@ class HiveNames:
         Raises:
             ConflictError: the directory holds a table that is not listed, or the name is that of another thing.
         """
-        _require_lower_case(name.table, "table")
+        require_lower_case(name.table, "table")
         with self.locked(name):
             self._require_free(name)
             root = self._default_root(name)
@@ -154,7 +156,7 @@ class HiveNames:
 
     def rename_table(self, source: TableName, target: TableName) -> None:
         """Move the directory and change name and location; see ``TableNames``."""
-        _require_lower_case(target.table, "table")
+        require_lower_case(target.table, "table")
         entries = self.entries
         table = entries.paimon_table(source)
         if table is None:
@@ -246,7 +248,7 @@ class HiveNames:
         Raises:
             FileNotFoundError: the directory has no schema. ConflictError: the name is that of another thing.
         """
-        _require_lower_case(name.table, "table")
+        require_lower_case(name.table, "table")
         self._refuse_others(name)
         table = self.entries.table(name)
         root = self._default_root(name)
@@ -276,8 +278,10 @@ class HiveNames:
         self.entries.create_table(name, root, self._schemas(root), seconds=seconds)
 
     def _require_free(self, name: TableName) -> None:
-        self._refuse_others(name)
-        if self.entries.table(name) is not None:
+        table = self.entries.table(name)
+        if not is_view(table):
+            self._refuse_others(name)
+        if table is not None:
             message = f"table '{name}' already exists"
             raise AlreadyExistsError(message)
 
@@ -324,7 +328,21 @@ def _refuse_tables_of_others(database: str, tables: Iterable[Any]) -> None:
         raise InvalidInputError(message)
 
 
-def _require_lower_case(name: str, what: str) -> None:
+def _refuse_views(database: str, views: Iterable[Any]) -> None:
+    found = sorted(view.tableName for view in views)
+    if found:
+        message = (
+            f"database '{database}' is not empty: it has the view {', '.join(found)}; pass cascade=True to drop it"
+        )
+        raise InvalidInputError(message)
+
+
+def require_lower_case(name: str, what: str) -> None:
+    """Check a name, because a Hive metastore ignores case.
+
+    Raises:
+        InvalidIdentifier: it has upper-case letters.
+    """
     if not is_lower_case(name):
         message = f"{what} name {name!r} is not legal: the Hive metastore ignores case; use lower-case letters"
         raise InvalidIdentifier(message)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from table_format.catalog.arguments import CatalogArguments
+from table_format.catalog.catalog_with_views import NamedCatalogWithViews
 from table_format.catalog.filesystem import DirectoryNames
 from table_format.catalog.jdbc.address import parse_address
 from table_format.catalog.jdbc.database import Database, require_driver
@@ -16,18 +17,10 @@ from table_format.catalog.jdbc.names import EXISTS, LOCATION, JdbcNames, JdbcSet
 from table_format.catalog.jdbc.views import JdbcViews
 from table_format.catalog.named_catalog import NamedCatalog
 from table_format.catalog.table_names import TableName
-from table_format.errors import (
-    AlreadyExistsError,
-    InvalidInputError,
-    InvalidOption,
-    MetastoreUnavailable,
-    TableNotFound,
-)
+from table_format.errors import InvalidInputError, InvalidOption, MetastoreUnavailable, TableNotFound
 from table_format.io.file_io import ObjectStore
-from table_format.model.arguments import flag
 from table_format.model.identifier import MAIN_BRANCH, Identifier, branch_suffix
 from table_format.model.schema_change import SchemaChange
-from table_format.model.view import View, ViewChange, changed_view, view_name
 from table_format.options.jdbc import URI, JdbcOptions
 from table_format.table.table import Table
 
@@ -36,7 +29,7 @@ _OF_THE_CATALOG: Final = frozenset({EXISTS, LOCATION})
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
-class JdbcCatalog(NamedCatalog):
+class JdbcCatalog(NamedCatalogWithViews):
     """A catalog in a relational database; see ``NamedCatalog`` for the other arguments."""
 
     database: Database
@@ -47,6 +40,11 @@ class JdbcCatalog(NamedCatalog):
         """The names in the database."""
         directories = DirectoryNames(self.warehouse, self.io, self.runtime.ids)
         return JdbcNames(self.database, self.settings, directories, self.runtime.clock)
+
+    @property
+    def views(self) -> JdbcViews:
+        """The views in the database."""
+        return JdbcViews(self.names)
 
     def lock_of(self, identifier: Identifier) -> JdbcLock | None:
         """Return the lock of a table or a branch, if the catalog has locks."""
@@ -85,62 +83,6 @@ class JdbcCatalog(NamedCatalog):
             message = f"property '{key}' of database '{name}' cannot be changed: the catalog itself uses it"
             raise InvalidInputError(message)
         self.names.set_database_properties(name, changes)
-
-    # --- views; see ``ViewCatalog`` ---------------------------------------------------------------------------------
-
-    def list_views(self, database: str) -> tuple[str, ...]:
-        """Return the names of the views of a database, sorted; see ``ViewCatalog``."""
-        self._require_database(database)
-        return tuple(sorted(self._views.of_database(database)))
-
-    def view_exists(self, name: str) -> bool:
-        """Return whether a view exists; see ``ViewCatalog``."""
-        return self._views.has(view_name(name))
-
-    def load_view(self, name: str) -> View:
-        """Load a view; see ``ViewCatalog``."""
-        identifier = view_name(name)
-        found = self._views.find(identifier)
-        if found is None:
-            raise self._views.not_found(identifier)
-        return found
-
-    def create_view(self, view: View, *, ignore_if_exists: bool = False, replace: bool = False) -> None:
-        """Store a view; see ``ViewCatalog``."""
-        flag(ignore_if_exists, "ignore_if_exists")
-        flag(replace, "replace")
-        identifier = view_name(str(view.identifier))
-        self._require_database(identifier.database)
-        try:
-            self._views.create(view, ignore_if_exists=ignore_if_exists, replace=replace)
-        except AlreadyExistsError:
-            # Another process may have created the view in the meantime.
-            if not (ignore_if_exists or replace) or not self._has_view(identifier):
-                raise
-            self._views.create(view, ignore_if_exists=ignore_if_exists, replace=replace)
-
-    def alter_view(self, name: str, changes: Sequence[ViewChange] | ViewChange) -> View:
-        """Change a view; see ``ViewCatalog``."""
-        listed = changes if isinstance(changes, Sequence) else [changes]
-        return self._views.change(view_name(name), lambda view: changed_view(view, listed))
-
-    def rename_view(self, source: str, target: str) -> None:
-        """Rename a view; see ``ViewCatalog``."""
-        old, new = view_name(source), view_name(target)
-        self._require_database(new.database)
-        self._views.rename(old, new)
-
-    def drop_view(self, name: str, *, ignore_if_not_exists: bool = False) -> None:
-        """Drop a view; see ``ViewCatalog``."""
-        flag(ignore_if_not_exists, "ignore_if_not_exists")
-        self._views.drop(view_name(name), ignore_if_not_exists=ignore_if_not_exists)
-
-    @property
-    def _views(self) -> JdbcViews:
-        return JdbcViews(self.names)
-
-    def _has_view(self, identifier: Identifier) -> bool:
-        return self._views.has(identifier)
 
     # --- repair; see ``Repairable`` ---------------------------------------------------------------------------------
 

@@ -16,6 +16,7 @@ from table_format.catalog.views import text_for
 from table_format.counted import counted
 from table_format.errors import InvalidInputError, InvalidSql, NotFoundError, TableNotFound
 from table_format.model.type_changes import can_widen
+from table_format.model.types import DataType, LocalZonedTimestampType, TimestampType
 from table_format.model.view import SPARK_DIALECT, View
 from table_format.spark.sql.session import SqlSession
 from table_format.spark.types import fields_of_spark, spark_type
@@ -85,7 +86,7 @@ def _columns(view: View, numbered: DataFrame) -> Iterator[Column]:
         column = numbered[field.name]
         wanted = spark_type(declared.type, declared.name)
         if wanted.simpleString() != spark_type(field.type).simpleString():
-            if not can_widen(field.type.with_nullable(True), declared.type.with_nullable(True)):
+            if not (_loses_zone(field.type, declared.type) or can_widen(field.type, declared.type)):
                 message = (
                     f"view '{view.identifier}' declares column '{declared.name}' as {declared.type}, but its query now "
                     f"has {field.type}; create the view again"
@@ -93,3 +94,10 @@ def _columns(view: View, numbered: DataFrame) -> Iterator[Column]:
                 raise InvalidInputError(message)
             column = column.cast(wanted)
         yield column.alias(declared.name)
+
+
+def _loses_zone(found: DataType, declared: DataType) -> bool:
+    """Return whether only the zone of a timestamp differs. A Hive metastore has one type for both, and Paimon's Spark
+    converts to the local time of the session as well.
+    """
+    return isinstance(found, LocalZonedTimestampType) and isinstance(declared, TimestampType)

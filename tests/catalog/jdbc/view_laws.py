@@ -1,6 +1,6 @@
 """What holds for the views of a catalog in every kind of relational database.
 
-A test module updates its names with ``VIEW_LAWS``, and has a fixture ``warehouse``.
+A test module updates its names with ``VIEW_LAWS``, or imports some of them, and has a fixture ``warehouse``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from table_format import (
     UpdateDialect,
     View,
 )
-from table_format.catalog.jdbc.catalog import JdbcCatalog
+from table_format.catalog.catalog_with_views import NamedCatalogWithViews
 from table_format.errors import (
     AlreadyExistsError,
     DatabaseNotFound,
@@ -43,8 +43,8 @@ def view(name: str = "db.v", query: str = "SELECT * FROM db.t") -> View:
     return View.of(name, FIELDS, query, comment="it's 'é'", options={"owner": "me"})
 
 
-def catalog(warehouse: Warehouse) -> JdbcCatalog:
-    assert isinstance(warehouse.catalog, JdbcCatalog)
+def catalog(warehouse: Warehouse) -> NamedCatalogWithViews:
+    assert isinstance(warehouse.catalog, NamedCatalogWithViews)
     return warehouse.catalog
 
 

@@ -16,7 +16,7 @@ from table_format.errors import (
     UnsupportedFeature,
     ViewNotFound,
 )
-from table_format.model.types import DataField, IntType
+from table_format.model.types import DataField, IntType, LocalZonedTimestampType, TimestampType
 from table_format.spark import Lake, paimon
 from tests.spark.lakes import TestLake
 from tests.support.jdbc_catalogs import sqlite_options
@@ -187,6 +187,18 @@ def test_a_view_is_read_in_the_dialect_of_spark_only(shop: Lake) -> None:
         shop.sql("SELECT * FROM broken")
 
 
+def test_a_timestamp_is_converted_to_local_time_where_the_catalog_keeps_no_zone(shop: Lake) -> None:
+    view = View.of("s.z", (DataField(0, "at", TimestampType(3)),), "SELECT TIMESTAMP '2026-01-31 10:00:00.5' AS at")
+    catalog(shop).create_view(view)
+    assert shop.sql("SELECT * FROM z").dtypes == [("at", "timestamp_ntz")]
+    assert rows(shop, "SELECT CAST(at AS STRING) FROM z") == [("2026-01-31 10:00:00.5",)]
+    catalog(shop).create_view(
+        View.of("s.y", (DataField(0, "at", LocalZonedTimestampType(3)),), "SELECT TIMESTAMP_NTZ '2026-01-31' AS at")
+    )
+    with pytest.raises(InvalidInputError, match="declares column 'at' as TIMESTAMP"):
+        shop.sql("SELECT * FROM y")
+
+
 def test_a_view_that_no_other_session_can_read_is_not_created(shop: Lake) -> None:
     shop.sql("CREATE TEMPORARY VIEW mine AS SELECT * FROM t")
     for query, error, expected in (
@@ -202,6 +214,6 @@ def test_a_view_that_no_other_session_can_read_is_not_created(shop: Lake) -> Non
 
 
 def test_a_catalog_of_directories_keeps_no_views(lake: TestLake) -> None:
-    with pytest.raises(UnsupportedFeature, match=r"metastore=jdbc, or use CREATE TEMPORARY VIEW"):
+    with pytest.raises(UnsupportedFeature, match=r"metastore=jdbc or metastore=hive, or use CREATE TEMPORARY VIEW"):
         lake.lake.sql("CREATE VIEW s.w AS SELECT 1 AS a")
     assert rows(lake.lake, "SHOW VIEWS IN s") == []
