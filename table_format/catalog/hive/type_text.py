@@ -31,8 +31,8 @@ from table_format.model.types import (
     VarCharType,
 )
 
-_KIND: Final = exp.DataType.Type
-_SIMPLE: Final[Mapping[exp.DataType.Type, Callable[[], DataType]]] = {
+_KIND: Final = exp.DType
+_SIMPLE: Final[Mapping[exp.DType, Callable[[], DataType]]] = {
     _KIND.BOOLEAN: BooleanType,
     _KIND.TINYINT: TinyIntType,
     _KIND.SMALLINT: SmallIntType,
