@@ -10,7 +10,7 @@ import pytest
 from tests.support.hive_metastore import HiveMetastore, empty, hive_warehouse, running_metastore
 from tests.support.tables import Warehouse
 
-pytest.register_assert_rewrite("tests.catalog.test_all_catalogs")
+pytest.register_assert_rewrite("tests.catalog.test_all_catalogs", "tests.catalog.view_laws")
 
 
 @pytest.fixture(scope="session")

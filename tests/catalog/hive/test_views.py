@@ -35,7 +35,7 @@ from table_format.model.types import (
     TimestampType,
     VarCharType,
 )
-from tests.catalog.jdbc.view_laws import (
+from tests.catalog.view_laws import (
     catalog,
     test_a_name_that_no_view_can_have_is_refused,
     test_a_table_and_a_view_never_have_the_same_name,

@@ -20,7 +20,7 @@ from table_format.io.memory import MemoryFileIO
 from table_format.runtime import Runtime
 from tests.catalog import test_all_catalogs
 from tests.catalog.jdbc.test_jdbc_catalog import FORKING
-from tests.catalog.jdbc.view_laws import VIEW_LAWS
+from tests.catalog.view_laws import VIEW_LAWS
 from tests.support.jdbc_catalogs import run_sql, same_names
 from tests.support.metastore_table import ManualClock
 from tests.support.tables import DATABASE, Warehouse, keyed, rows_of

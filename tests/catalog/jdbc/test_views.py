@@ -11,7 +11,7 @@ from table_format import View, ViewCatalog, load_catalog
 from table_format.catalog.views import find_view, require_views, text_for, views_in
 from table_format.codecs.view_json import encode_view
 from table_format.errors import BadEncoding, UnsupportedFeature
-from tests.catalog.jdbc.view_laws import VIEW_LAWS, catalog, view
+from tests.catalog.view_laws import VIEW_LAWS, catalog, view
 from tests.support.jdbc_catalogs import jdbc_warehouse, sql
 from tests.support.tables import Warehouse
 

@@ -1,4 +1,4 @@
-"""What holds for the views of a catalog in every kind of relational database.
+"""What holds for the views of every catalog that keeps them, and of one in a relational database.
 
 A test module updates its names with ``VIEW_LAWS``, or imports some of them, and has a fixture ``warehouse``.
 """
