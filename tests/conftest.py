@@ -24,7 +24,10 @@ from hypothesis import settings
 
 from tests.support.shared_classes import java_options
 
-os.environ.setdefault("SPARK_SUBMIT_OPTS", java_options())
+# Tests count the stages of jobs. Of a thousand stages Spark forgets the skipped ones first, even if they are new. So
+# this holds for every session, also one that another test than those of Spark has started.
+_REMEMBERING: Final = "-Dspark.ui.retainedJobs=100000 -Dspark.ui.retainedStages=100000"
+os.environ.setdefault("SPARK_SUBMIT_OPTS", f"{java_options()} {_REMEMBERING}")
 
 # The tests start hundreds of processes; one that imports the library takes 1.3 s longer if it has to compile it.
 sys.dont_write_bytecode = False

@@ -24,9 +24,6 @@ SETTINGS = {
     "spark.default.parallelism": "2",
     "spark.sql.shuffle.partitions": "2",
     "spark.sql.session.timeZone": "UTC",
-    # Tests count the stages of jobs. Of a thousand stages Spark forgets the skipped ones first, even if they are new.
-    "spark.ui.retainedJobs": "100000",
-    "spark.ui.retainedStages": "100000",
     # For each call PySpark looks for the line of its caller, and asks the JVM three times where to note it.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
     # Dozens of workers do not import the library each.
