@@ -75,9 +75,10 @@ PARTS: Final[Mapping[str, Part]] = {
         S3_SERVER,
     ),
     "spark": Part(
-        ["spark", "connect", "duckdb", "pandas", "polars", "hive"],
+        ["spark", "connect", "duckdb", "pandas", "polars", "hive", "hdfs", "jdbc", "s3"],
         [
             "tests/catalog/hive",
+            "--ignore=tests/catalog/hive/test_entry_points.py",
             "tests/spark/source",
             "tests/spark/test_connect.py",
             "tests/spark/test_merge_engines.py",
