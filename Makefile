@@ -70,7 +70,7 @@ matrix: setup ## Run every combination of tables, settings and ways on Spark, of
 
 interop: setup ## Read and write side by side with the real Apache Paimon (needs a JDK and Maven); VERSION=1.4.2 or 2.0.0
 	$(BIN)/python -m tests.oracle.install
-	PAIMON_ORACLE_VERSION=$(VERSION) $(BIN)/python -m pytest -m oracle -n 2 --dist worksteal --durations 20 --durations-min 5 tests/oracle tests/io
+	PAIMON_ORACLE_VERSION=$(VERSION) $(BIN)/python -m pytest -m oracle -n 2 --dist worksteal --durations 20 --durations-min 5 tests/oracle tests/io tests/spark/test_hdfs.py
 
 options: setup ## Draw tables from the declared options: what CREATE accepts works here and in the real Paimon; SEED=1
 	$(BIN)/python -m tests.oracle.install

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from table_format.io.file_io import FileIO
+from table_format.io.file_io import FileIO, ObjectStore
 from table_format.runtime import Runtime
 from table_format.secrets import Secret
 
@@ -30,3 +30,7 @@ class CatalogArguments:
     def common(self) -> tuple[str, FileIO, Runtime, Mapping[str, str], Mapping[str, str | Secret], bool]:
         """The arguments of ``NamedCatalog``, in order."""
         return (self.warehouse, self.io, self.runtime, self.table_defaults, self.options, self.shows_options)
+
+    def is_locked(self, *, given: bool | None) -> bool:
+        """Return the option ``lock.enabled``; by default, a catalog has locks if its tables are in an object store."""
+        return isinstance(self.io, ObjectStore) if given is None else given

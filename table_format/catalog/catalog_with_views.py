@@ -1,16 +1,18 @@
-"""A catalog that keeps views beside its tables, whatever keeps them."""
+"""A catalog with views, and the protocol of the store that keeps them."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
 from table_format.catalog.named_catalog import NamedCatalog
+from table_format.catalog.table_names import TableName
 from table_format.errors import AlreadyExistsError, ViewNotFound
 from table_format.model.arguments import flag
 from table_format.model.identifier import Identifier
 from table_format.model.view import View, ViewChange, changed_view, view_name
+from table_format.nearest_names import did_you_mean
 
 
 class KeptViews(Protocol):
@@ -63,6 +65,14 @@ class KeptViews(Protocol):
     def not_found(self, identifier: Identifier) -> ViewNotFound:
         """Return the error for a view that does not exist."""
         ...
+
+
+def no_view(name: TableName, *, is_table: bool, views: Iterable[str]) -> ViewNotFound:
+    """Return the error for a view that does not exist. ``views`` are those of its database."""
+    if is_table:
+        return ViewNotFound(f"view '{name}' does not exist: '{name}' is a table")
+    known = (f"{name.database}.{view}" for view in views)
+    return ViewNotFound(f"view '{name}' does not exist{did_you_mean(str(name), known)}")
 
 
 class NamedCatalogWithViews(NamedCatalog):

@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -87,3 +87,12 @@ class TableNames(Protocol):
     def locked(self, name: TableName) -> AbstractContextManager[None]:
         """Lock the table against changes, renames and drops by others, if the catalog has locks."""
         ...
+
+
+@contextmanager
+def locked_in_order(names: TableNames, *taken: TableName) -> Iterator[None]:
+    """Hold the locks of some names. All processes take them in the same order, which prevents deadlocks."""
+    with ExitStack() as held:
+        for name in sorted(set(taken), key=str):
+            held.enter_context(names.locked(name))
+        yield

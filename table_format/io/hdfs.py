@@ -2,7 +2,7 @@
 
 HDFS has no conditional write, but its namenode renames in one step and refuses a name that exists. A new file is
 written under a temporary name, and then renamed: it is complete for every reader that sees it. If the answer to the
-rename is lost, the temporary name shows whether the file has moved, because nobody else moves it.
+rename is lost, the temporary name shows whether the file has moved, because no other process moves it.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from table_format.io.file_limits import read_limit
 from table_format.io.paths import base_name, checked_path, is_hidden, parent, sibling, temporary_name
 from table_format.io.remote_file import TAIL_BYTES, Range, RemoteFile, RemoteInput
 from table_format.io.threads import side_by_side
+from table_format.io.upload import Upload
 from table_format.io.webhdfs import Status, WebHdfs
 from table_format.limits import MIB
 from table_format.model.arrow_calls import PythonFile
@@ -88,7 +89,7 @@ class HdfsFileIO:
 
         Until then, its bytes are in memory, or on the local disk if there are many.
         """
-        return PythonFile(_Output(self, checked_path(path)), mode="w")
+        return PythonFile(_WholeUpload(self, checked_path(path)), mode="w")
 
     def status(self, path: str) -> FileStatus | None:
         """Return the status of a path; ``None`` if nothing exists there."""
@@ -251,35 +252,19 @@ class HdfsFileIO:
         return sorted(children, key=lambda status: status.name)
 
 
-class _Output:
-    """The file object of ``open_output``."""
+class _WholeUpload(Upload):
+    """Sends a file in one piece when it is closed."""
 
     def __init__(self, store: HdfsFileIO, path: str) -> None:
+        super().__init__()
         self._store = store
         self._path = path
-        self._held = tempfile.SpooledTemporaryFile(_IN_MEMORY_BYTES)  # noqa: SIM115 - close() closes it
-        self._written = 0
-        self.closed = False
+        self._held = tempfile.SpooledTemporaryFile(_IN_MEMORY_BYTES)  # noqa: SIM115 - _finish() closes it
 
-    def write(self, data: bytes) -> int:
-        """Keep the data."""
-        count = len(memoryview(data).cast("B"))
+    def _take(self, data: memoryview) -> None:
         self._held.write(data)
-        self._written += count
-        return count
 
-    def tell(self) -> int:
-        """Return the number of bytes that were written."""
-        return self._written
-
-    def flush(self) -> None:
-        """Do nothing: the file does not exist before it is closed."""
-
-    def close(self) -> None:
-        """Make the file exist."""
-        if self.closed:
-            return
-        self.closed = True
+    def _finish(self) -> None:
         with self._held as body:
             self._store.publish(self._path, body, replaces=False)
 

@@ -30,6 +30,7 @@ from table_format.io.paths import (
 )
 from table_format.io.remote_file import TAIL_BYTES, Range, RemoteFile, RemoteInput
 from table_format.io.store_errors import error_of
+from table_format.io.upload import Upload
 from table_format.model.arrow_calls import PythonFile
 from table_format.runtime import Ids, SystemIds
 
@@ -127,7 +128,7 @@ class ObjectStoreFileIO:
         A small file is one request. An output that is not closed leaves nothing behind that a listing shows. Raises
         ``FileExistsError``, for a small file when it is closed.
         """
-        return PythonFile(_Upload(self, checked_path(path)), mode="w")
+        return PythonFile(_PartialUpload(self, checked_path(path)), mode="w")
 
     def status(self, path: str) -> FileStatus | None:
         """Return the status of a path; ``None`` if nothing exists there."""
@@ -325,37 +326,22 @@ class ObjectStoreFileIO:
             raise error_of(path, error) from error
 
 
-class _Upload:
-    """The file object of ``open_output``."""
+class _PartialUpload(Upload):
+    """Sends a file in parts once there is much of it."""
 
     def __init__(self, store: ObjectStoreFileIO, path: str) -> None:
+        super().__init__()
         self._store = store
         self._path = path
         self._held = bytearray()
         self._parts: Any = None
-        self._written = 0
-        self.closed = False
 
-    def write(self, data: bytes) -> int:
-        """Keep the data, or send it once there is much of it."""
-        self._held += memoryview(data).cast("B")
-        self._written += len(data)
+    def _take(self, data: memoryview) -> None:
+        self._held += data
         if len(self._held) > UPLOAD_BYTES:
             self._send()
-        return len(data)
 
-    def tell(self) -> int:
-        """Return the number of bytes that were written."""
-        return self._written
-
-    def flush(self) -> None:
-        """Do nothing: the file does not exist before it is closed."""
-
-    def close(self) -> None:
-        """Make the file exist."""
-        if self.closed:
-            return
-        self.closed = True
+    def _finish(self) -> None:
         if self._parts is None:
             self._store.create(self._path, bytes(self._held))
             return

@@ -6,6 +6,7 @@ A test module updates its names with ``VIEW_LAWS``, or imports some of them, and
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from threading import Barrier
 
 import pytest
@@ -13,6 +14,7 @@ import pytest
 from table_format import (
     AddDialect,
     DropDialect,
+    Identifier,
     RemoveViewOption,
     SetViewComment,
     SetViewOption,
@@ -58,7 +60,7 @@ def test_a_view_is_loaded_as_it_was_created(warehouse: Warehouse) -> None:
     assert (names.view_exists("db.a"), names.view_exists("db.x"), names.view_exists("x.a")) == (True, False, False)
 
 
-def test_a_view_is_changed_renamed_and_dropped(warehouse: Warehouse) -> None:
+def test_a_view_is_changed(warehouse: Warehouse) -> None:
     names = catalog(warehouse)
     names.create_view(view())
     changes = [SetViewComment(None), SetViewOption("a", "b"), RemoveViewOption("owner"), AddDialect("flink", "F")]
@@ -71,9 +73,16 @@ def test_a_view_is_changed_renamed_and_dropped(warehouse: Warehouse) -> None:
     with pytest.raises(NotFoundError, match=r"no dialect 'flink'; its dialects are spark"):
         names.alter_view("db.v", UpdateDialect("flink", "G"))
     assert names.load_view("db.v").comment is None
+
+
+def test_a_view_is_renamed_and_dropped(warehouse: Warehouse) -> None:
+    names = catalog(warehouse)
+    names.create_view(view())
+    before = names.load_view("db.v")
     names.create_database("other")
     names.rename_view("db.v", "other.w")
     assert (names.list_views("db"), names.list_views("other")) == ((), ("w",))
+    assert names.load_view("other.w") == replace(before, identifier=Identifier("other", "w"))
     names.drop_view("other.w")
     names.drop_view("other.w", ignore_if_not_exists=True)
     for refused in (names.load_view, names.drop_view, lambda name: names.alter_view(name, SetViewComment("x"))):
@@ -88,8 +97,9 @@ def test_a_view_is_replaced_only_on_demand(warehouse: Warehouse) -> None:
     names.create_view(view())
     with pytest.raises(AlreadyExistsError, match=r"view 'db\.v' already exists"):
         names.create_view(view(query="SELECT 2"))
+    before = names.load_view("db.v")
     names.create_view(view(query="SELECT 2"), ignore_if_exists=True)
-    assert names.load_view("db.v") == view()
+    assert names.load_view("db.v") == before
     names.create_view(view(query="SELECT 2"), replace=True)
     assert names.load_view("db.v").query == "SELECT 2"
 
@@ -160,11 +170,12 @@ def test_a_database_is_dropped_with_its_views_only_on_demand(warehouse: Warehous
     names = catalog(warehouse)
     names.create_database("other")
     names.create_view(view("other.v"))
+    before = names.load_view("other.v")
     with pytest.raises(InvalidInputError, match=r"database 'other' is not empty: it has the view v; pass cascade=True"):
         names.drop_database("other")
-    assert names.load_view("other.v") == view("other.v")
+    assert names.load_view("other.v") == before
     names.drop_database("other", cascade=True)
-    assert names.list_databases() == ("db",)
+    assert [name for name in names.list_databases() if name != "default"] == ["db"]  # Hive always has that one
     names.create_database("other")
     assert names.list_views("other") == ()
     with pytest.raises(DatabaseNotFound):

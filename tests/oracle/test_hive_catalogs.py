@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from table_format import AddColumn, Identifier, SetOption, SetViewComment, View, ViewCatalog, load_catalog
-from table_format.errors import AlreadyExistsError, LockTimeout, TableFormatError
+from table_format.errors import LockTimeout, TableFormatError
 from table_format.runtime import SystemClock
 from table_format.types import (
     ArrayType,
@@ -31,6 +31,12 @@ from tests.oracle.conftest import SharedLake
 from tests.oracle.install import VERSIONS
 from tests.oracle.peer import PaimonPeer, PeerError
 from tests.oracle.s3_tables import make, opened, read, write
+from tests.oracle.shared_catalogs import (
+    BOTH,
+    names,
+    test_a_table_that_one_has_created_is_there_for_the_other_that_creates_it,
+    test_what_one_creates_the_other_lists_reads_writes_renames_and_drops,
+)
 from tests.oracle.test_jdbc_views import create_there, step
 from tests.support.hive_metastore import (
     HiveMetastore,
@@ -42,6 +48,11 @@ from tests.support.hive_metastore import (
 )
 from tests.support.s3_server import S3Server
 
+__all__ = [
+    "test_a_table_that_one_has_created_is_there_for_the_other_that_creates_it",
+    "test_what_one_creates_the_other_lists_reads_writes_renames_and_drops",
+]
+
 FIELDS = (
     DataField(0, "k", BigIntType(), "the key"),
     DataField(1, "tags", ArrayType(VarCharType(length=5))),
@@ -49,7 +60,6 @@ FIELDS = (
     DataField(3, "inner", RowType((DataField(0, "price", DecimalType(10, 2)),))),
 )
 VIEW = View.of("db.v", FIELDS, "SELECT 'é' AS k,\n  \"x\" FROM t", comment="it's", options={"owner": "me"})
-BOTH = pytest.mark.parametrize("by_us", [True, False], ids=["ours", "theirs"])
 ONCE = {"commit.max-retries": "0"}
 _NUMBERS = count()
 
@@ -76,45 +86,6 @@ def lake(metastore: HiveMetastore, paimon: PaimonPeer, tmp_path: Path) -> Iterat
 def shared(metastore: HiveMetastore, paimon: PaimonPeer, directory: Path, **more: str) -> SharedLake:
     options, uri = {**metastore.options, **more}, str(directory / f"w-{next(_NUMBERS)}")
     return SharedLake(uri, load_catalog({"warehouse": uri, **options}), paimon.with_catalog(options))
-
-
-def names(lake: SharedLake) -> dict[str, list[str]]:
-    found = {database: list(lake.ours.list_tables(database)) for database in lake.ours.list_databases()}
-    theirs = lake.theirs.catalog(lake.uri, "databases")
-    assert found == {database: lake.theirs.catalog(lake.uri, "tables", database) for database in theirs}
-    assert found.pop("default") == []
-    return found
-
-
-@BOTH
-def test_what_one_creates_the_other_lists_reads_writes_renames_and_drops(lake: SharedLake, by_us: bool) -> None:
-    make(lake, {"bucket": "1"}, by_us=by_us)
-    assert names(lake) == {"db": ["t"]}
-    write(lake, [(1, "a", 1)], by_us=by_us)
-    write(lake, [(2, "b", 2)], by_us=not by_us)
-    assert read(lake) == [(1, "a", 1), (2, "b", 2)]
-    if by_us:
-        lake.theirs.alter_options(lake.uri, "db.t", {"write-only": "true"})
-        lake.theirs.catalog(lake.uri, "rename_table", "db.t", "db.u")
-    else:
-        lake.ours.alter_table("db.t", SetOption("write-only", "true"))
-        lake.ours.rename_table("db.t", "db.u")
-    assert names(lake) == {"db": ["u"]}
-    assert opened(lake, "db.u").schema.options["write-only"] == "true"
-    write(lake, [(3, "c", 3)], by_us=by_us, name="db.u")
-    assert len(read(lake, "db.u")) == 3
-    if by_us:
-        lake.theirs.catalog(lake.uri, "drop_table", "db.u")
-    else:
-        lake.ours.drop_table("db.u")
-    assert names(lake) == {"db": []}
-    make(lake, {"bucket": "1"}, by_us=by_us)
-    assert read(lake) == []
-    if by_us:
-        lake.theirs.catalog(lake.uri, "drop_database", "db")
-    else:
-        lake.ours.drop_database("db", cascade=True)
-    assert names(lake) == {}
 
 
 def test_each_reads_changes_and_drops_the_views_of_the_other(metastore: HiveMetastore, lake: SharedLake) -> None:
@@ -163,16 +134,6 @@ def _facts(table: Any) -> dict[str, Any]:
     own = ("transient_lastDdlTime", "totalSize", "numFiles")
     facts["parameters"] = {key: value for key, value in table.parameters.items() if key not in own}
     return {**facts, "sd": {**vars(table.sd), "serdeInfo": vars(table.sd.serdeInfo)}}
-
-
-def test_a_table_that_one_has_created_is_there_for_the_other_that_creates_it(lake: SharedLake) -> None:
-    make(lake, {"bucket": "1"}, by_us=False)
-    with pytest.raises(AlreadyExistsError):
-        make(lake, {"bucket": "1"}, by_us=True)
-    lake.ours.drop_table("db.t")
-    make(lake, {"bucket": "1"}, by_us=True)
-    with pytest.raises(PeerError, match=r"TableAlreadyExistException"):
-        make(lake, {"bucket": "1"}, by_us=False)
 
 
 @BOTH

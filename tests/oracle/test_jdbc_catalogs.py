@@ -15,7 +15,6 @@ import pytest
 from table_format import load_catalog
 from table_format.catalog.jdbc.catalog import JdbcCatalog
 from table_format.errors import (
-    AlreadyExistsError,
     InvalidInputError,
     LockTimeout,
     MetastoreUnavailable,
@@ -27,11 +26,22 @@ from tests.oracle.conftest import SharedLake
 from tests.oracle.install import MYSQL_DRIVER, POSTGRESQL_DRIVER, SQLITE_DRIVER, STABLE, VERSIONS, jar_name
 from tests.oracle.peer import DIRECTORY, PaimonPeer, PeerError
 from tests.oracle.s3_tables import make, opened, read, write
+from tests.oracle.shared_catalogs import (
+    BOTH,
+    names,
+    test_a_table_that_one_has_created_is_there_for_the_other_that_creates_it,
+    test_what_one_creates_the_other_lists_reads_writes_renames_and_drops,
+)
 from tests.oracle.test_s3_races import acting_before_snapshot
 from tests.support.jdbc_catalogs import sqlite_options
 from tests.support.mysql_server import EMPTY, OF_JAVA, MySqlServer, running_mysql
 from tests.support.postgres_server import PostgresServer, running_postgres
 from tests.support.s3_server import S3Server
+
+__all__ = [
+    "test_a_table_that_one_has_created_is_there_for_the_other_that_creates_it",
+    "test_what_one_creates_the_other_lists_reads_writes_renames_and_drops",
+]
 
 _NUMBERS = count()
 PROPERTIES = ("paimon_database_properties", "paimon_table_properties")
@@ -39,7 +49,6 @@ HASTY = {"lock-acquire-timeout": "1 s"}
 """So that the real Paimon gives up soon. A lock of ours lasts as long as our own options say."""
 ONCE = {"commit.max-retries": "0"}
 """A table option with which it does not wait for the lock again."""
-BOTH = pytest.mark.parametrize("by_us", [True, False], ids=["ours", "theirs"])
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -79,13 +88,6 @@ def lake(tmp_path: Path, paimon: PaimonPeer) -> SharedLake:
     return sqlite_lake(tmp_path, str(tmp_path / "w"), paimon)
 
 
-def names(lake: SharedLake) -> dict[str, list[str]]:
-    found = {database: list(lake.ours.list_tables(database)) for database in lake.ours.list_databases()}
-    theirs = lake.theirs.catalog(lake.uri, "databases")
-    assert found == {database: lake.theirs.catalog(lake.uri, "tables", database) for database in theirs}
-    return found
-
-
 def dump(directory: Path, query: str) -> list[tuple[Any, ...]]:
     connection = sqlite3.connect(directory / "names.db")
     try:
@@ -95,37 +97,6 @@ def dump(directory: Path, query: str) -> list[tuple[Any, ...]]:
 
 
 # --- names ------------------------------------------------------------------------------------------------------------
-
-
-@BOTH
-def test_what_one_creates_the_other_lists_reads_writes_renames_and_drops(lake: SharedLake, by_us: bool) -> None:
-    make(lake, {"bucket": "1"}, by_us=by_us)
-    assert names(lake) == {"db": ["t"]}
-    write(lake, [(1, "a", 1)], by_us=by_us)
-    write(lake, [(2, "b", 2)], by_us=not by_us)
-    assert read(lake) == [(1, "a", 1), (2, "b", 2)]
-    if by_us:
-        lake.theirs.alter_options(lake.uri, "db.t", {"write-only": "true"})
-        lake.theirs.catalog(lake.uri, "rename_table", "db.t", "db.u")
-    else:
-        lake.ours.alter_table("db.t", SetOption("write-only", "true"))
-        lake.ours.rename_table("db.t", "db.u")
-    assert names(lake) == {"db": ["u"]}
-    assert opened(lake, "db.u").schema.options["write-only"] == "true"
-    write(lake, [(3, "c", 3)], by_us=by_us, name="db.u")
-    assert len(read(lake, "db.u")) == 3
-    if by_us:
-        lake.theirs.catalog(lake.uri, "drop_table", "db.u")
-    else:
-        lake.ours.drop_table("db.u")
-    assert names(lake) == {"db": []}
-    make(lake, {"bucket": "1"}, by_us=by_us)
-    assert read(lake) == []
-    if by_us:
-        lake.theirs.catalog(lake.uri, "drop_database", "db")
-    else:
-        lake.ours.drop_database("db", cascade=True)
-    assert names(lake) == {}
 
 
 def test_both_keep_the_same_rows_in_the_same_tables(tmp_path: Path, paimon: PaimonPeer) -> None:
@@ -167,16 +138,6 @@ def test_paimon_before_2_locks_a_file_of_sqlite_that_it_did_not_create_until_it_
             ours.create_database("db")
         assert ours.list_databases() == ()
     ours.create_database("db")
-
-
-def test_a_table_that_one_has_created_is_there_for_the_other_that_creates_it(lake: SharedLake) -> None:
-    make(lake, {"bucket": "1"}, by_us=False)
-    with pytest.raises(AlreadyExistsError):
-        make(lake, {"bucket": "1"}, by_us=True)
-    lake.ours.drop_table("db.t")
-    make(lake, {"bucket": "1"}, by_us=True)
-    with pytest.raises(PeerError, match=r"TableAlreadyExistException"):
-        make(lake, {"bucket": "1"}, by_us=False)
 
 
 def test_tables_that_paimon_leaves_when_it_drops_a_database_are_listed_again(lake: SharedLake) -> None:

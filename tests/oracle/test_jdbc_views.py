@@ -18,7 +18,8 @@ from tests.oracle.conftest import SharedLake
 from tests.oracle.install import LATEST, STABLE
 from tests.oracle.peer import DIRECTORY, PaimonPeer, PeerError
 from tests.oracle.s3_tables import make
-from tests.oracle.test_jdbc_catalogs import dump, names, sqlite_lake
+from tests.oracle.shared_catalogs import names
+from tests.oracle.test_jdbc_catalogs import dump, sqlite_lake
 
 FIELDS = (
     DataField(0, "k", IntType(nullable=False), "the key"),

@@ -25,7 +25,6 @@ from table_format.catalog.named_catalog import NamedCatalog
 from table_format.catalog.table_names import TableName
 from table_format.errors import InvalidInputError, InvalidOption, MetastoreUnavailable, TableNotFound
 from table_format.extras import require_installed
-from table_format.io.file_io import ObjectStore
 from table_format.model.identifier import MAIN_BRANCH, Identifier, branch_suffix
 from table_format.model.schema import TableSchema
 from table_format.model.schema_change import SchemaChange
@@ -188,9 +187,7 @@ def open_hive(arguments: CatalogArguments) -> HiveCatalog:
     """
     options: HiveOptions = arguments.own_options
     metastore = _metastore(options)
-    is_locked = options.lock_enabled
-    if is_locked is None:
-        is_locked = isinstance(arguments.io, ObjectStore)
+    is_locked = arguments.is_locked(given=options.lock_enabled)
     lock = HiveLock(metastore, options.lock_check_max_sleep_ms, options.lock_acquire_timeout_ms)
     settings = HiveSettings(
         locations_in_properties=options.location_in_properties,

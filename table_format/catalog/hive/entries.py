@@ -20,6 +20,7 @@ from table_format.errors import (
     InvalidIdentifier,
     InvalidInputError,
     MetastoreUnavailable,
+    TableFormatError,
     UnsupportedFeature,
 )
 from table_format.io.partition_path import escape
@@ -77,14 +78,12 @@ class Entries:
         database = thrift().Database(name=name, parameters={})
         set_properties(database, properties)
         self.locations.set_database(database, directory)
-        try:
-            self._change("create_database", database, done=lambda: self.database(name) is not None)
-        except Refused as refused:
-            if refused.kind == "InvalidObjectException":
-                message = f"database name {name!r} is not legal in Hive: {refused}"
-                raise InvalidIdentifier(message) from refused
-            if refused.kind != "AlreadyExistsException":
-                raise
+        self._create(
+            "create_database",
+            database,
+            done=lambda: self.database(name) is not None,
+            illegal=lambda refused: InvalidIdentifier(f"database name {name!r} is not legal in Hive: {refused}"),
+        )
 
     def change_database(self, name: str, changes: Mapping[str, str | None]) -> None:
         """Set properties of a database, and remove those whose value is ``None``.
@@ -117,18 +116,16 @@ class Entries:
         table = new_table(name.database, name.table, owner=user_name(), seconds=seconds, external=external)
         set_schema(table, schemas.latest(), earlier=(), copies_all=self.settings.copies_all)
         self.locations.set_table(table, root)
-        try:
-            self._change("create_table", table, done=lambda: self.root_of(name) == root)
-        except Refused as refused:
-            if refused.kind == "InvalidObjectException":
-                message = f"table '{name}' cannot be in a Hive metastore: {refused}"
-                raise InvalidInputError(message) from refused
-            if refused.kind != "AlreadyExistsException":
-                raise
-            # Another process may have repaired this one.
-            if self.root_of(name) != root:
-                message = f"table '{name}' already exists"
-                raise AlreadyExistsError(message) from refused
+        is_new = self._create(
+            "create_table",
+            table,
+            done=lambda: self.root_of(name) == root,
+            illegal=lambda refused: InvalidInputError(f"table '{name}' cannot be in a Hive metastore: {refused}"),
+        )
+        # Another process may have repaired this one.
+        if not is_new and self.root_of(name) != root:
+            message = f"table '{name}' already exists"
+            raise AlreadyExistsError(message)
 
     def create_view(self, name: TableName, view: View, *, seconds: int) -> None:
         """Create a view. ``seconds`` is the time since 1970.
@@ -138,16 +135,15 @@ class Entries:
             Hive.
         """
         table = new_view(name, view, owner=user_name(), seconds=seconds)
-        try:
-            self._change("create_table", table, done=lambda: is_view(self.table(name)))
-        except Refused as refused:
-            if refused.kind == "InvalidObjectException":
-                message = f"view '{name}' cannot be in a Hive metastore: {refused}"
-                raise InvalidInputError(message) from refused
-            if refused.kind != "AlreadyExistsException":
-                raise
+        is_new = self._create(
+            "create_table",
+            table,
+            done=lambda: is_view(self.table(name)),
+            illegal=lambda refused: InvalidInputError(f"view '{name}' cannot be in a Hive metastore: {refused}"),
+        )
+        if not is_new:
             message = f"view '{name}' already exists, or a table of this name"
-            raise AlreadyExistsError(message) from refused
+            raise AlreadyExistsError(message)
 
     def change_view(self, name: TableName, view: Any) -> None:  # noqa: ANN401 - a structure of Thrift
         """Replace a view."""
@@ -253,6 +249,25 @@ class Entries:
             properties["CASCADE"] = "true"
         context = thrift().EnvironmentContext(properties)
         self.metastore.change("alter_table_with_environment_context", name.database, name.table, table, context)
+
+    def _create(
+        self,
+        method: str,
+        entry: object,
+        *,
+        done: Callable[[], bool],
+        illegal: Callable[[Refused], TableFormatError],
+    ) -> bool:
+        """Create an entry. Return ``False`` if there is one of its name. Raises what ``illegal`` returns."""
+        try:
+            self._change(method, entry, done=done)
+        except Refused as refused:
+            if refused.kind == "InvalidObjectException":
+                raise illegal(refused) from refused
+            if refused.kind != "AlreadyExistsException":
+                raise
+            return False
+        return True
 
     def _change(self, method: str, *arguments: object, done: Callable[[], bool]) -> None:
         """Change something. If no answer comes, ask whether it is done."""

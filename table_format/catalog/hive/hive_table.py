@@ -56,7 +56,7 @@ def is_external(table: Any) -> bool:  # noqa: ANN401 - a structure of Thrift
 
 
 def is_view(table: Any) -> bool:  # noqa: ANN401 - a structure of Thrift
-    """Return whether an entry of the metastore is a view; ``None`` is none."""
+    """Return whether an entry of the metastore is a view; ``False`` for ``None``."""
     return table is not None and bool(table.tableType == _VIEW)
 
 

@@ -98,7 +98,7 @@ def milliseconds(setting: str) -> int:
     (300000, 300000, 60000)
 
     Raises:
-        MetastoreUnavailable: it is none.
+        MetastoreUnavailable: the text is not a duration.
     """
     found = re.fullmatch(r"\s*(\d+)\s*([a-z]*)\s*", setting.lower())
     if found is None or found[2] not in _UNITS_MS:

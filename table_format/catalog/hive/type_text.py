@@ -66,7 +66,7 @@ def parse_hive_type(text: str, column: str) -> DataType:
 
 
 class _Unknown(Exception):
-    """A type that is none of this library."""
+    """A type that this library does not have."""
 
 
 def _type(parsed: exp.Expr | None) -> DataType:

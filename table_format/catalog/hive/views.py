@@ -5,19 +5,18 @@ The metastore keeps one text for a view, which all engines read, and the Hive ty
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from table_format.catalog.hive.hive_table import is_paimon, is_view, set_view
+from table_format.catalog.catalog_with_views import no_view
+from table_format.catalog.hive.hive_table import is_view, set_view
 from table_format.catalog.hive.names import HiveNames, require_lower_case
-from table_format.catalog.table_names import TableName
+from table_format.catalog.table_names import TableName, locked_in_order
 from table_format.errors import AlreadyExistsError, UnsupportedFeature, ViewNotFound
 from table_format.model.identifier import Identifier
 from table_format.model.types import DataField
 from table_format.model.view import View
-from table_format.nearest_names import did_you_mean
 
 _COMMENT: Final = "comment"
 _OF_THE_METASTORE: Final = frozenset({_COMMENT, "transient_lastDdlTime"})
@@ -55,7 +54,7 @@ class HiveViews:
         _require_one_text(view)
         name, entries = _name(view.identifier), self.names.entries
         require_lower_case(name.table, "view")
-        with self._locked(name):
+        with self.names.locked(name):
             there = entries.table(name)
             if there is None:
                 entries.create_view(name, view, seconds=self.names.runtime.clock.now_ms() // 1000)
@@ -78,7 +77,7 @@ class HiveViews:
             UnsupportedFeature: it gets a text for an engine.
         """
         name = _name(identifier)
-        with self._locked(name):
+        with self.names.locked(name):
             table = self._existing(identifier)
             changed = change(_view(identifier, table))
             _require_one_text(changed)
@@ -90,7 +89,7 @@ class HiveViews:
         """Rename a view; see ``KeptViews``."""
         old, new, entries = _name(source), _name(target), self.names.entries
         require_lower_case(new.table, "view")
-        with self._locked(old, new):
+        with locked_in_order(self.names, old, new):
             table, there = self._existing(source), entries.table(new)
             if there is not None:
                 what = "view" if is_view(there) else "table"
@@ -108,27 +107,15 @@ class HiveViews:
     def not_found(self, identifier: Identifier) -> ViewNotFound:
         """Return the error for a view that does not exist."""
         name = _name(identifier)
-        table = self.names.entries.table(name)
-        if table is not None and is_paimon(table):
-            return ViewNotFound(f"view '{name}' does not exist: '{name}' is a table")
+        is_table = self.names.entries.paimon_table(name) is not None
         known = self.of_database(name.database) if self.names.has_database(name.database) else ()
-        return ViewNotFound(
-            f"view '{name}' does not exist{did_you_mean(str(name), (f'{name.database}.{view}' for view in known))}"
-        )
+        return no_view(name, is_table=is_table, views=known)
 
     def _existing(self, identifier: Identifier) -> Any:  # noqa: ANN401 - a structure of Thrift
         table = self.names.entries.table(_name(identifier))
         if not is_view(table):
             raise self.not_found(identifier)
         return table
-
-    @contextmanager
-    def _locked(self, *names: TableName) -> Iterator[None]:
-        """Hold the locks of some names. All processes take locks in the same order."""
-        with ExitStack() as held:
-            for name in sorted(set(names), key=str):
-                held.enter_context(self.names.locked(name))
-            yield
 
 
 def _view(identifier: Identifier, table: Any) -> View:  # noqa: ANN401 - a structure of Thrift

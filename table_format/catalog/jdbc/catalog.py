@@ -18,7 +18,6 @@ from table_format.catalog.jdbc.views import JdbcViews
 from table_format.catalog.named_catalog import NamedCatalog
 from table_format.catalog.table_names import TableName
 from table_format.errors import InvalidInputError, InvalidOption, MetastoreUnavailable, TableNotFound
-from table_format.io.file_io import ObjectStore
 from table_format.model.identifier import MAIN_BRANCH, Identifier, branch_suffix
 from table_format.model.schema_change import SchemaChange
 from table_format.options.jdbc import URI, JdbcOptions
@@ -127,9 +126,7 @@ def open_jdbc(arguments: CatalogArguments) -> JdbcCatalog:
     address = parse_address(options.uri)
     require_driver(address.kind)
     database = Database(address, options.user, options.password, options.client_pool_size)
-    is_locked = options.lock_enabled
-    if is_locked is None:
-        is_locked = isinstance(arguments.io, ObjectStore)
+    is_locked = arguments.is_locked(given=options.lock_enabled)
     lock = JdbcLock(database, "", options.lock_check_max_sleep_ms, options.lock_acquire_timeout_ms)
     settings = JdbcSettings(options.catalog_key, options.sync_all_properties, lock if is_locked else None)
 

@@ -7,17 +7,17 @@ decide between a table and a view of the same name.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from table_format.catalog.catalog_with_views import no_view
 from table_format.catalog.jdbc.names import JdbcNames
-from table_format.catalog.table_names import TableName
+from table_format.catalog.table_names import TableName, locked_in_order
 from table_format.codecs.view_json import decode_view, encode_view
 from table_format.errors import AlreadyExistsError, ViewNotFound
 from table_format.model.identifier import Identifier
 from table_format.model.view import View
-from table_format.nearest_names import did_you_mean
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -118,18 +118,14 @@ class JdbcViews:
             return self._no_view(rows, connection, _name(identifier))
 
     def _no_view(self, rows: CatalogRows, connection: Connection, name: TableName) -> ViewNotFound:
-        if rows.has_table(connection, name):
-            return ViewNotFound(f"view '{name}' does not exist: '{name}' is a table")
-        names = (f"{name.database}.{view}" for view in rows.views(connection, name.database))
-        return ViewNotFound(f"view '{name}' does not exist{did_you_mean(str(name), names)}")
+        is_table = rows.has_table(connection, name)
+        return no_view(name, is_table=is_table, views=rows.views(connection, name.database))
 
     @contextmanager
     def _locked(self, *names: TableName) -> Iterator[tuple[CatalogRows, Connection]]:
-        """Open a transaction under the locks of some names. All processes take locks in the same order."""
-        with ExitStack() as held:
-            for name in sorted(set(names), key=str):
-                held.enter_context(self.names.locked(name))
-            yield held.enter_context(self.names.rows())
+        """Open a transaction under the locks of some names."""
+        with locked_in_order(self.names, *names), self.names.rows() as opened:
+            yield opened
 
 
 def _name(identifier: Identifier) -> TableName:

@@ -10,7 +10,9 @@ import pytest
 from tests.support.hive_metastore import HiveMetastore, empty, hive_warehouse, running_metastore
 from tests.support.tables import Warehouse
 
-pytest.register_assert_rewrite("tests.catalog.test_all_catalogs", "tests.catalog.view_laws")
+pytest.register_assert_rewrite(
+    "tests.catalog.test_all_catalogs", "tests.catalog.view_laws", "tests.catalog.interrupted_changes"
+)
 
 
 @pytest.fixture(scope="session")

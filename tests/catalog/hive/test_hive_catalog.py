@@ -264,7 +264,7 @@ def test_the_files_of_an_external_table_stay_when_it_is_renamed_or_dropped(
 def test_an_external_table_that_hive_purges_is_dropped_with_its_files(
     metastore: HiveMetastore, warehouse: Warehouse, tmp_path: Path
 ) -> None:
-    # Hive 4 makes each managed table such a one.
+    # Hive 4 turns each managed table into such a table.
     catalog = hive_catalog(metastore, tmp_path, warehouse.io, **{"table.type": "external"})
     root = catalog.create_table("db.t", SCHEMA).store.paths.root
     entry = listed(metastore, "db.t")

@@ -18,13 +18,9 @@ from table_format import (
 from table_format.catalog.hive.metastore import Metastore
 from table_format.catalog.hive.type_text import parse_hive_type
 from table_format.errors import (
-    AlreadyExistsError,
-    DatabaseNotFound,
     InvalidIdentifier,
-    InvalidInputError,
     NotFoundError,
     UnsupportedFeature,
-    ViewNotFound,
 )
 from table_format.model.types import (
     ArrayType,
@@ -37,16 +33,22 @@ from table_format.model.types import (
 )
 from tests.catalog.view_laws import (
     catalog,
+    test_a_database_is_dropped_with_its_views_only_on_demand,
     test_a_name_that_no_view_can_have_is_refused,
     test_a_table_and_a_view_never_have_the_same_name,
+    test_a_view_is_renamed_and_dropped,
+    test_a_view_is_replaced_only_on_demand,
     test_of_a_table_and_a_view_that_are_created_at_once_one_exists,
 )
 from tests.support.hive_metastore import HiveMetastore, hive_catalog, listed
 from tests.support.tables import Warehouse
 
 __all__ = [
+    "test_a_database_is_dropped_with_its_views_only_on_demand",
     "test_a_name_that_no_view_can_have_is_refused",
     "test_a_table_and_a_view_never_have_the_same_name",
+    "test_a_view_is_renamed_and_dropped",
+    "test_a_view_is_replaced_only_on_demand",
     "test_of_a_table_and_a_view_that_are_created_at_once_one_exists",
 ]
 
@@ -81,28 +83,13 @@ def test_a_view_is_a_view_of_hive_and_has_one_text_for_all_engines(
     assert (names.view_exists("db.v"), names.view_exists("db.x"), names.view_exists("x.v")) == (True, False, False)
 
 
-def test_a_view_is_changed_replaced_renamed_and_dropped(warehouse: Warehouse) -> None:
+def test_the_comment_and_options_of_a_view_are_changed(warehouse: Warehouse) -> None:
     names = catalog(warehouse)
     names.create_view(view())
     names.alter_view("db.v", [SetViewComment(None), SetViewOption("a", "b"), RemoveViewOption("owner")])
     assert (names.load_view("db.v").comment, names.load_view("db.v").options) == (None, {"a": "b"})
-    with pytest.raises(AlreadyExistsError, match=r"view 'db\.v' already exists"):
-        names.create_view(view(query="SELECT 2"))
-    names.create_view(view(query="SELECT 2"), ignore_if_exists=True)
-    assert names.load_view("db.v").query == QUERY
     names.create_view(view(query="SELECT 2"), replace=True)
     assert (names.load_view("db.v").query, names.load_view("db.v").options) == ("SELECT 2", {"owner": "me"})
-    names.create_database("other")
-    names.rename_view("db.v", "other.w")
-    assert (names.list_views("db"), names.list_views("other")) == ((), ("w",))
-    assert names.load_view("other.w").query == "SELECT 2"
-    names.drop_view("other.w")
-    names.drop_view("other.w", ignore_if_not_exists=True)
-    for refused in (names.load_view, names.drop_view, lambda name: names.alter_view(name, SetViewComment("x"))):
-        with pytest.raises(ViewNotFound, match=r"view 'other\.w' does not exist"):
-            refused("other.w")
-    with pytest.raises(ViewNotFound):
-        names.rename_view("other.w", "db.w")
 
 
 def test_a_second_text_is_refused_and_changes_nothing(warehouse: Warehouse) -> None:
@@ -117,21 +104,6 @@ def test_a_second_text_is_refused_and_changes_nothing(warehouse: Warehouse) -> N
         names.create_view(two)
     assert names.list_views("db") == ("v",)
     assert names.load_view("db.v").comment == "it's 'é'"
-
-
-def test_a_database_is_dropped_with_its_views_only_on_demand(warehouse: Warehouse) -> None:
-    names = catalog(warehouse)
-    names.create_database("other")
-    names.create_view(view("other.v"))
-    with pytest.raises(InvalidInputError, match=r"database 'other' is not empty: it has the view v; pass cascade=True"):
-        names.drop_database("other")
-    assert names.load_view("other.v").query == QUERY
-    names.drop_database("other", cascade=True)
-    assert "other" not in names.list_databases()
-    with pytest.raises(DatabaseNotFound):
-        names.create_view(view("missing.v"))
-    with pytest.raises(DatabaseNotFound):
-        names.list_views("missing")
 
 
 def test_a_name_in_upper_case_is_refused(warehouse: Warehouse) -> None:

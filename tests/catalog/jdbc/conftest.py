@@ -4,4 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-pytest.register_assert_rewrite("tests.catalog.jdbc.server_laws", "tests.catalog.view_laws")
+pytest.register_assert_rewrite(
+    "tests.catalog.jdbc.server_laws", "tests.catalog.view_laws", "tests.catalog.interrupted_changes"
+)
