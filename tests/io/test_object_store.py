@@ -85,7 +85,7 @@ def test_a_request_without_an_answer_is_repeated(s3_server, s3_place, method, ac
 def test_a_store_that_ignores_conditions_is_refused_before_anything_is_written(s3_server, s3_place, own):
     path = s3_place.path("snapshot-1")
     with s3_server.failing(lambda _: Fault.UNCONDITIONAL):
-        with pytest.raises(OSError, match=r"ignores the condition of a write \(If-None-Match\)") as caught:
+        with pytest.raises(OSError, match=r"ignores the condition of a write \(the name must be free\)") as caught:
             own.create(path, b"x")
         assert caught.value.errno == errno.EOPNOTSUPP
     assert s3_place.names() == []

@@ -14,6 +14,7 @@ from typing import Any
 from pyarrow import fs
 
 KEY, SECRET = "local-key", "local-hush"
+_CONDITIONS = ("HTTP_IF_NONE_MATCH", "HTTP_X_GOOG_IF_GENERATION_MATCH")
 _WRITING = frozenset({"PUT", "POST", "DELETE"})
 
 
@@ -103,7 +104,8 @@ class _Watched:
         if fault is Fault.TAKEN:
             return _failure(start_response, "412 Precondition Failed")
         if fault is Fault.UNCONDITIONAL:
-            environ.pop("HTTP_IF_NONE_MATCH", None)
+            for condition in _CONDITIONS:
+                environ.pop(condition, None)
         if fault is Fault.LOST_ANSWER:
             for _ in self._answered(environ, lambda *_: None):
                 pass
@@ -125,17 +127,25 @@ def _failure(start_response: Any, status: str) -> Iterable[bytes]:
 @contextmanager
 def running_s3() -> Iterator[S3Server]:
     """Run a server on a free port."""
+    server = S3Server(0)
+    with serving(server):
+        yield server
+
+
+@contextmanager
+def serving(running: S3Server, translated: Callable[[Any], Any] = lambda application: application) -> Iterator[None]:
+    """Run the server on a free port, with moto's application or what a function makes of it."""
     from moto.server import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
     from werkzeug.serving import make_server
 
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
-    watched = _Watched(DomainDispatcherApplication(create_backend_app), S3Server(0))
+    watched = _Watched(translated(DomainDispatcherApplication(create_backend_app)), running)
     server = make_server("127.0.0.1", 0, watched, threaded=True, request_handler=MotoRequestHandler)
-    watched.server.port = server.server_port
+    running.port = server.server_port
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:
-        yield watched.server
+        yield
     finally:
         server.shutdown()
         server.server_close()
