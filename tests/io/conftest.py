@@ -19,14 +19,15 @@ from table_format.options.declare import parse_group
 from table_format.options.gcs import GcsOptions
 from table_format.options.hdfs import HdfsOptions
 from table_format.options.s3 import S3Options
-from tests.oracle.install import AZURITE_PROGRAM, GATEWAY_PROGRAM
+from tests.oracle.install import AZURITE_PROGRAM, FAKE_GCS_PROGRAM, GATEWAY_PROGRAM
+from tests.support.fake_gcs import running_fake_gcs
 from tests.support.gcs_server import running_gcs
 from tests.support.hdfs_cluster import HdfsCluster, running_hdfs
 from tests.support.other_servers import running_azurite, running_gateway, skip_without
 from tests.support.s3_server import running_s3
 
 _NUMBERS = count()
-OTHERS = ("gateway", "azure", "hdfs")
+OTHERS = ("gateway", "azure", "fake_gcs", "hdfs")
 """Stores that are not set up by ``make setup``."""
 
 
@@ -93,6 +94,19 @@ def azurite(tmp_path_factory):
 @pytest.fixture
 def azure_place(azurite) -> Place:
     return Place(open_azure(parse_group(AzureOptions, azurite.options)), f"/laws/{next(_NUMBERS)}")
+
+
+@pytest.fixture(scope="session")
+def fake_gcs():
+    skip_without(FAKE_GCS_PROGRAM)
+    with running_fake_gcs() as server:
+        server.make_bucket("laws")
+        yield server
+
+
+@pytest.fixture
+def fake_gcs_place(fake_gcs) -> Place:
+    return Place(open_gcs(parse_group(GcsOptions, fake_gcs.options)), f"/laws/{next(_NUMBERS)}")
 
 
 @pytest.fixture(scope="session")

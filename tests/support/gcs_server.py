@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any
 
-from tests.support.s3_server import S3Server, serving
+from tests.support.s3_server import S3Server, moto_application, serving
 
 _CONDITION = "HTTP_X_GOOG_IF_GENERATION_MATCH"
 _SIGNED = "AWS4-HMAC-SHA256 Credential=k/20260101/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=s"
@@ -81,5 +81,5 @@ def _in_words_of_google(start_response: Any) -> Callable[..., Any]:
 def running_gcs() -> Iterator[GcsServer]:
     """Run a server on a free port."""
     server = GcsServer(0)
-    with serving(server, lambda application: _Translated(application, server)):
+    with serving(server, _Translated(moto_application(), server)):
         yield server

@@ -88,7 +88,7 @@ class S3Server:
 
 @dataclass
 class _Watched:
-    """The application of moto, with what a network does to requests and answers."""
+    """An application, with what a network does to requests and answers."""
 
     application: Any
     server: S3Server
@@ -128,18 +128,25 @@ def _failure(start_response: Any, status: str) -> Iterable[bytes]:
 def running_s3() -> Iterator[S3Server]:
     """Run a server on a free port."""
     server = S3Server(0)
-    with serving(server):
+    with serving(server, moto_application()):
         yield server
 
 
+def moto_application() -> Any:
+    """The application of moto, which is S3 if it is asked by the path."""
+    from moto.server import DomainDispatcherApplication, create_backend_app
+
+    return DomainDispatcherApplication(create_backend_app)
+
+
 @contextmanager
-def serving(running: S3Server, translated: Callable[[Any], Any] = lambda application: application) -> Iterator[None]:
-    """Run the server on a free port, with moto's application or what a function makes of it."""
-    from moto.server import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
+def serving(running: S3Server, application: Any) -> Iterator[None]:
+    """Run the server with an application on a free port."""
+    from moto.server import MotoRequestHandler
     from werkzeug.serving import make_server
 
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
-    watched = _Watched(translated(DomainDispatcherApplication(create_backend_app)), running)
+    watched = _Watched(application, running)
     server = make_server("127.0.0.1", 0, watched, threaded=True, request_handler=MotoRequestHandler)
     running.port = server.server_port
     thread = threading.Thread(target=server.serve_forever, daemon=True)
