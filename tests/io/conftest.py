@@ -125,7 +125,12 @@ def hdfs_place(hdfs_cluster) -> Place:
     return Place(hdfs_store(hdfs_cluster), f"/127.0.0.1:{hdfs_cluster.port}/laws/{next(_NUMBERS)}")
 
 
-@pytest.fixture(params=["local", "memory", "s3", "gcs", *(pytest.param(name, marks=pytest.mark.oracle) for name in OTHERS)])
+@pytest.fixture(
+    params=[
+        *("local", "memory", "s3", pytest.param("gcs", marks=pytest.mark.long)),
+        *(pytest.param(name, marks=pytest.mark.oracle) for name in OTHERS),
+    ]
+)
 def place(request, tmp_path) -> Place:
     if request.param not in ("local", "memory"):
         return request.getfixturevalue(f"{request.param}_place")

@@ -9,25 +9,43 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from http import HTTPStatus
 from typing import Any
 
 from tests.support.s3_server import S3Server, moto_application, serving
 
+EMAIL, KEY_ID = "lake@project.iam.gserviceaccount.com", "local-key"
 _CONDITION = "HTTP_X_GOOG_IF_GENERATION_MATCH"
 _SIGNED = "AWS4-HMAC-SHA256 Credential=k/20260101/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=s"
 """Moto forbids some requests of nobody. It does not check the signature."""
 
 
+@cache
+def _private_key() -> str:
+    from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
+    from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
+    made = generate_private_key(65537, 2048)
+    return made.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
+
+
 @dataclass
 class GcsServer(S3Server):
-    """A running server. ``options`` are those of a catalog that uses it; ``tokens`` are those that it has seen."""
+    """A running server, which takes any token; ``tokens`` are those that it has seen."""
 
+    secret: str = field(default_factory=_private_key)
+    deletion: str = "DELETE"
     tokens: set[str] = field(default_factory=set)
 
     @property
     def options(self) -> dict[str, str]:
-        return {"fs.gs.storage.root.url": self.endpoint, "fs.gs.auth.type": "UNAUTHENTICATED"}
+        return {
+            "fs.gs.storage.root.url": self.endpoint,
+            "fs.gs.auth.service.account.email": EMAIL,
+            "fs.gs.auth.service.account.private.key.id": KEY_ID,
+            "fs.gs.auth.service.account.private.key": self.secret,
+        }
 
     def make_bucket(self, name: str) -> str:
         """Create a bucket and return its URI."""

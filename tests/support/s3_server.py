@@ -38,12 +38,17 @@ class Request:
 
 @dataclass
 class S3Server:
-    """A running server. ``options`` are those of a catalog that uses it."""
+    """A running server. ``options`` are those of a catalog that uses it, ``secret`` is in them.
+
+    ``deletion`` is the method of a request that deletes a file.
+    """
 
     port: int
     requests: list[Request] = field(default_factory=list)
     fault: Callable[[Request], Fault | None] = lambda _: None
     latency_s: float = 0.0
+    secret: str = SECRET
+    deletion: str = "POST"
 
     @property
     def endpoint(self) -> str:
