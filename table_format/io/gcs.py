@@ -27,6 +27,7 @@ from table_format.options.gcs import (
 )
 
 _ENDPOINT: Final = "https://storage.googleapis.com"
+_PEM: Final = "PRIVATE KEY-----"
 _NOBODY: Final = {"disable_oauth": True, "client_email": "", "private_key": "", "private_key_id": ""}
 """The key of requests that are not signed: ``skip_signature`` alone holds for reads only."""
 
@@ -79,10 +80,12 @@ def _check(options: GcsOptions) -> None:
     missing = [option.key for option, value in parts.items() if value is None]
     if given and missing:
         raise InvalidOption(missing[0], f"is required, because '{given[0]}' is set")
+    if given and _PEM not in _private_key(options):
+        raise InvalidOption(PRIVATE_KEY.key, "is not a private key: its text begins with '-----BEGIN PRIVATE KEY-----'")
+    if given and options.key_file is not None:
+        raise InvalidOption(KEY_FILE.key, f"contradicts '{PRIVATE_KEY.key}': set one of them")
     if options.key_file is not None:
         given.append(KEY_FILE.key)
-    if PRIVATE_KEY.key in given and KEY_FILE.key in given:
-        raise InvalidOption(KEY_FILE.key, f"contradicts '{PRIVATE_KEY.key}': set one of them")
     match options.authentication:
         case Authentication.SERVICE_ACCOUNT_JSON_KEYFILE if options.key_file is None:
             raise InvalidOption(KEY_FILE.key, f"is required, because '{AUTHENTICATION.key}' asks for a key file")
@@ -98,11 +101,16 @@ def _credentials(options: GcsOptions) -> dict[str, Any]:
         return {"service_account_key": json.dumps(_NOBODY), "skip_signature": True}
     if options.key_file is not None:
         return {"service_account": options.key_file}
-    if options.email is None or options.private_key is None or options.private_key_id is None:
+    if options.private_key_id is None:
         return {}
     key = {
         "client_email": options.email,
-        "private_key": options.private_key.reveal(),
+        "private_key": _private_key(options),
         "private_key_id": options.private_key_id.reveal(),
     }
     return {"service_account_key": json.dumps(key)}
+
+
+def _private_key(options: GcsOptions) -> str:
+    """Return the private key in lines; they can be separated as in the key file, by a backslash and an ``n``."""
+    return "" if options.private_key is None else options.private_key.reveal().replace("\\n", "\n")

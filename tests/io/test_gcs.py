@@ -65,12 +65,18 @@ def test_a_key_file_that_is_missing_is_named(gcs_server):
 
 
 def test_a_damaged_key_is_an_error_that_does_not_show_it(gcs_server):
-    key = {"fs_gs_auth_service_account_private_key": "hush-hush", "fs_gs_auth_service_account_private_key_id": "hush-id"}
-    store = opened(gcs_server, fs_gs_auth_service_account_email=EMAIL, **key)
+    damaged = gcs_server.options | {"fs.gs.auth.service.account.private.key": "-----BEGIN PRIVATE KEY-----\nhush-hush"}
+    store = open_gcs(parse_group(GcsOptions, damaged))
     for act in (store.read, store.list):
-        with pytest.raises(OSError, match="key") as refused:
+        with pytest.raises(OSError, match="pem") as refused:
             act("/laws/f")
         assert "hush" not in str(refused.value)
+
+
+def test_the_lines_of_a_key_can_be_separated_as_in_the_key_file(gcs_server, gcs_place, tokens):
+    key = {"fs.gs.auth.service.account.private.key": gcs_server.secret.replace("\n", "\\n")}
+    open_gcs(parse_group(GcsOptions, gcs_server.options | key)).create(gcs_place.path("f"), b"x")
+    assert {signer(token) for token in tokens} == {(EMAIL, KEY_ID)}
 
 
 def test_a_file_that_does_not_exist_does_not_keep_others_from_being_deleted(gcs_place):

@@ -44,6 +44,7 @@ def test_the_words_of_hadoop_are_understood(word: str) -> None:
         ({"fs.gs.auth.type": "USER_CREDENTIALS"}, "fs.gs.auth.type"),
         ({**KEY, **KEY_FILE}, f"{ACCOUNT}.json.keyfile"),
         *(({key: value for key, value in KEY.items() if key != missing}, missing) for missing in KEY),
+        ({**KEY, f"{ACCOUNT}.private.key": Secret("hush")}, f"{ACCOUNT}.private.key"),
         ({f"{ACCOUNT}.privat.key": HUSH}, f"{ACCOUNT}.privat.key"),
         ({"fs.gs.project.id": "shop"}, "fs.gs.project.id"),
         ({"fs.gs.auth.null.enable": "true"}, "fs.gs.auth.null.enable"),

@@ -40,7 +40,7 @@ class FakeGcs(GcsServer):
         """Create a bucket and return its URI."""
         made = urllib3.request("POST", f"{self.json_endpoint}/storage/v1/b", json={"name": name})
         assert made.status == 200, made.data
-        return f"gs://{name}"
+        return f"{self.scheme}://{name}"
 
 
 @dataclass(frozen=True)

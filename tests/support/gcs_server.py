@@ -36,6 +36,7 @@ class GcsServer(S3Server):
 
     secret: str = field(default_factory=_private_key)
     deletion: str = "DELETE"
+    scheme: str = "gs"
     tokens: set[str] = field(default_factory=set)
 
     @property
@@ -46,11 +47,6 @@ class GcsServer(S3Server):
             "fs.gs.auth.service.account.private.key.id": KEY_ID,
             "fs.gs.auth.service.account.private.key": self.secret,
         }
-
-    def make_bucket(self, name: str) -> str:
-        """Create a bucket and return its URI."""
-        super().make_bucket(name)
-        return f"gs://{name}"
 
 
 @dataclass

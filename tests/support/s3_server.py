@@ -49,6 +49,7 @@ class S3Server:
     latency_s: float = 0.0
     secret: str = SECRET
     deletion: str = "POST"
+    scheme: str = "s3"
 
     @property
     def endpoint(self) -> str:
@@ -69,7 +70,7 @@ class S3Server:
             allow_bucket_creation=True,
         )
         files.create_dir(name)
-        return f"s3://{name}"
+        return f"{self.scheme}://{name}"
 
     @contextmanager
     def counted(self) -> Iterator[list[Request]]:
