@@ -75,9 +75,13 @@ def open_gcs(options: GcsOptions) -> ObjectStoreFileIO:
 
 def _check(options: GcsOptions) -> None:
     """Refuse options of which one would have no effect."""
-    parts = {EMAIL: options.email, PRIVATE_KEY_ID: options.private_key_id, PRIVATE_KEY: options.private_key}
-    given = [option.key for option, value in parts.items() if value is not None]
-    missing = [option.key for option, value in parts.items() if value is None]
+    parts = (
+        (EMAIL.key, options.email),
+        (PRIVATE_KEY_ID.key, options.private_key_id),
+        (PRIVATE_KEY.key, options.private_key),
+    )
+    given = [key for key, value in parts if value is not None]
+    missing = [key for key, value in parts if value is None]
     if given and missing:
         raise InvalidOption(missing[0], f"is required, because '{given[0]}' is set")
     if given and _PEM not in _private_key(options):

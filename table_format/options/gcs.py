@@ -62,7 +62,7 @@ ENDPOINT = Option(
 class GcsOptions:
     """How the store is reached."""
 
-    authentication: Authentication | None = AUTHENTICATION.field()
+    authentication: Authentication | None = AUTHENTICATION.field()  # noqa: RUF009 - a field, and its default is frozen
     key_file: str | None = KEY_FILE.field()
     email: str | None = EMAIL.field()
     private_key_id: Secret | None = PRIVATE_KEY_ID.field()

@@ -42,6 +42,9 @@ GATEWAY = "github.com/versity/versitygw/cmd/versitygw@v1.8.0"
 GATEWAY_PROGRAM = "versitygw-1.8.0/versitygw"
 FAKE_GCS = "github.com/fsouza/fake-gcs-server@v1.56.1"
 FAKE_GCS_PROGRAM = "fake-gcs-server-1.56.1/fake-gcs-server"
+GCS_CONNECTOR = "com.google.cloud.bigdataoss:gcs-connector:hadoop3-2.2.26:jar:shaded"
+GCS_CONNECTOR_JAR = "gcs-connector-2.2.26/gcs-connector-hadoop3-2.2.26-shaded.jar"
+"""Google's own access of Hadoop to its store. The one in paimon-gs is older, and reaches no other address."""
 AZURITE = "azurite@3.35.0"
 AZURITE_PROGRAM = "azurite-3.35.0/node_modules/azurite/dist/src/blob/main.js"
 HADOOP = "org.apache.hadoop:hadoop-client-api:3.3.4"
@@ -79,9 +82,9 @@ VIEWS_SOURCE = Path(__file__).parent / "PaimonViews.java"
 
 
 def jar_name(coordinates: str) -> str:
-    """``group:artifact:version`` as a file name."""
-    _, artifact, version = coordinates.split(":")
-    return f"{artifact}-{version}.jar"
+    """``group:artifact:version``, or with ``:jar:classifier``, as a file name."""
+    _, artifact, version, *classified = coordinates.split(":")
+    return "-".join([artifact, version, *classified[1:]]) + ".jar"
 
 
 def main(directory: Path) -> int:
@@ -98,6 +101,10 @@ def main(directory: Path) -> int:
             return UNREACHABLE
     if not all(_fetch(coordinates, jars) for coordinates in HDFS_LIBRARIES):
         print("!!!!! the jars of HDFS could not be fetched; nothing is checked on HDFS !!!!!", file=sys.stderr)
+    if not _fetch(GCS_CONNECTOR, (directory / GCS_CONNECTOR_JAR).parent):
+        print(
+            f"!!!!! {GCS_CONNECTOR} could not be fetched; the real Paimon is not checked on it !!!!!", file=sys.stderr
+        )
     versions = ["0.9.0", STABLE]
     if _fetch(BUNDLES[LATEST], jars):
         versions.append(LATEST)

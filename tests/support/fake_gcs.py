@@ -2,11 +2,13 @@
 
 The emulator knows conditions on generations, metadata, copies and uploads by the JSON interface only, and ``obstore``
 sends all requests by XML. This server passes on reads, lists and deletions as they are, and turns the others into
-requests of JSON. The emulator decides on their conditions. Uploads in parts are put together here.
+requests of JSON. The emulator decides on their conditions. Uploads in parts are put together here. Requests of JSON,
+which Hadoop makes, are passed on.
 """
 
 from __future__ import annotations
 
+import gzip
 import json
 import threading
 from collections import defaultdict
@@ -26,7 +28,8 @@ from tests.support.other_servers import PROGRAMS, free_port, running_program
 from tests.support.s3_server import serving
 
 _META = "HTTP_X_GOOG_META_"
-_KEPT = ("Content-Type", "Content-Range", "Etag", "Last-Modified", "X-Goog-Generation")
+_JSON = ("/storage/", "/upload/", "/download/", "/batch/")
+_KEPT = ("Location", "Content-Type", "Content-Range", "Etag", "Last-Modified", "X-Goog-Generation")
 _BOUNDARY = "parts-of-json-uploads"
 
 
@@ -87,7 +90,9 @@ class _ByJson:
         path, _, text = environ["REQUEST_URI"].partition("?")
         query = parse_qs(text, keep_blank_values=True)
         wanted = _Object.of(path)
-        data = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
+        data = _body(environ)
+        if path.startswith(_JSON):
+            return self._passed_on(environ["REQUEST_METHOD"], environ, data)
         match environ["REQUEST_METHOD"]:
             case "PUT" if "partNumber" in query:
                 self.parts[query["uploadId"][0]][int(query["partNumber"][0])] = data
@@ -133,13 +138,21 @@ class _ByJson:
         made = json.loads(found.data)
         return _Answer(200, {"ETag": made["etag"], "x-goog-generation": made["generation"]}, body)
 
-    def _passed_on(self, method: str, environ: dict[str, Any]) -> _Answer:
-        headers = {"Range": environ["HTTP_RANGE"]} if "HTTP_RANGE" in environ else {}
-        found = self.pool.request(method, self.endpoint + environ["REQUEST_URI"], headers=headers)
+    def _passed_on(self, method: str, environ: dict[str, Any], data: bytes = b"") -> _Answer:
+        names = {"Range": "HTTP_RANGE", "Content-Type": "CONTENT_TYPE"}
+        headers = {name: environ[variable] for name, variable in names.items() if environ.get(variable)}
+        found = self.pool.request(method, self.endpoint + environ["REQUEST_URI"], body=data or None, headers=headers)
         kept = {name: value for name, value in found.headers.items() if name in _KEPT or name.startswith("X-Goog-Meta")}
         if method == "HEAD":
             kept["Content-Length"] = found.headers.get("Content-Length", "0")
         return _Answer(found.status, kept, found.data)
+
+
+def _body(environ: dict[str, Any]) -> bytes:
+    stream = environ["wsgi.input"]
+    is_chunked = environ.get("wsgi.input_terminated", False)
+    data: bytes = stream.read() if is_chunked else stream.read(int(environ.get("CONTENT_LENGTH") or 0))
+    return gzip.decompress(data) if environ.get("HTTP_CONTENT_ENCODING") == "gzip" else data
 
 
 @contextmanager
