@@ -11,6 +11,7 @@ from table_format.io.gcs import open_gcs
 from table_format.options.declare import parse_group
 from table_format.options.gcs import GcsOptions
 from tests.support.gcs_server import EMAIL, KEY_ID
+from tests.support.s3_server import Fault
 
 ENDPOINT = "fs.gs.storage.root.url"
 
@@ -77,6 +78,13 @@ def test_the_lines_of_a_key_can_be_separated_as_in_the_key_file(gcs_server, gcs_
     key = {"fs.gs.auth.service.account.private.key": gcs_server.secret.replace("\n", "\\n")}
     open_gcs(parse_group(GcsOptions, gcs_server.options | key)).create(gcs_place.path("f"), b"x")
     assert {signer(token) for token in tokens} == {(EMAIL, KEY_ID)}
+
+
+def test_a_name_that_is_written_too_often_is_written_by_a_repeated_request(gcs_server, gcs_place):
+    refusals = [Fault.TOO_OFTEN] * 2
+    with gcs_server.failing(lambda _: refusals.pop() if refusals else None):
+        gcs_place.io.overwrite(gcs_place.path("LATEST"), b"2")
+    assert (gcs_place.io.read(gcs_place.path("LATEST")), refusals) == (b"2", [])
 
 
 def test_a_file_that_does_not_exist_does_not_keep_others_from_being_deleted(gcs_place):

@@ -58,6 +58,9 @@ class _Translated:
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         self._note_token(environ)
+        # Moto takes the name of a bucket as it was sent.
+        bucket, slash, name = environ["RAW_URI"].lstrip("/").partition("/")
+        environ["RAW_URI"] = f"/{bucket.replace('%2D', '-')}{slash}{name}"
         if environ.get(_CONDITION) == "0":
             environ["HTTP_IF_NONE_MATCH"] = "*"
         for name in [name for name in environ if name.startswith("HTTP_X_GOOG_")]:

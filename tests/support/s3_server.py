@@ -22,6 +22,7 @@ class Fault(StrEnum):
     """What becomes of a request."""
 
     REFUSED = "503 before"
+    TOO_OFTEN = "429 before"
     LOST_ANSWER = "500 after"
     TAKEN = "412 without a file"
     UNCONDITIONAL = "the condition is ignored"
@@ -107,6 +108,8 @@ class _Watched:
         fault = self.server.fault(request)
         if fault is Fault.REFUSED:
             return _failure(start_response, "503 Slow Down")
+        if fault is Fault.TOO_OFTEN:
+            return _failure(start_response, "429 Too Many Requests")
         if fault is Fault.TAKEN:
             return _failure(start_response, "412 Precondition Failed")
         if fault is Fault.UNCONDITIONAL:
