@@ -1,7 +1,7 @@
 """Directories of a store that ``pyarrow.fs`` does not serve: the beginnings of names, and the empty objects as marks.
 
 The name of a mark ends with a slash, as Hadoop and pyarrow write it. ``obstore`` lists marks without the slash, and
-cannot ask for a name with one: a mark is the object without a name in a store of its own (``ClientsWithMarks.mark``).
+cannot ask for a name with one: a mark is the object without a name in a store of its own (``MarkClients.mark``).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _AT_ONCE: Final = 8
 """How many marks are deleted at the same time."""
 
 
-class ClientsWithMarks(Clients, Protocol):
+class MarkClients(Clients, Protocol):
     """Clients that also reach the marks of directories."""
 
     def mark(self, directory: str) -> Any:  # noqa: ANN401 - a store of the optional obstore
@@ -33,7 +33,7 @@ class ClientsWithMarks(Clients, Protocol):
 class MarkedDirectories:
     """The part of ``pyarrow.fs.FileSystem`` that ``ObjectStoreFileIO`` uses. Paths begin with the bucket."""
 
-    clients: ClientsWithMarks
+    clients: MarkClients
 
     def get_file_info(self, wanted: str | fs.FileSelector) -> Any:  # noqa: ANN401 - as in pyarrow
         """Return what a path is, or the children that a selector chooses; none if its directory does not exist."""
