@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import threading
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -78,7 +77,6 @@ class _ByJson:
     pool: urllib3.PoolManager = field(default_factory=lambda: urllib3.PoolManager(maxsize=32, retries=False))
     parts: dict[str, dict[int, bytes]] = field(default_factory=lambda: defaultdict(dict))
     numbers: Iterator[int] = field(default_factory=count)
-    lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         answer = self._answer(environ)
@@ -118,13 +116,12 @@ class _ByJson:
         sent = b"".join(b"--%s\r\nContent-Type: %s\r\n\r\n%s\r\n" % (_BOUNDARY.encode(), *part) for part in parts)
         condition = environ.get("HTTP_X_GOOG_IF_GENERATION_MATCH")
         fields = {"uploadType": "multipart", **({} if condition is None else {"ifGenerationMatch": condition})}
-        with self.lock:  # the emulator looks for the generation, and then stores the file
-            found = self.pool.request(
-                "POST",
-                f"{self.endpoint}/upload/storage/v1/b/{wanted.bucket}/o?{urlencode(fields)}",
-                body=sent + b"--%s--\r\n" % _BOUNDARY.encode(),
-                headers={"Content-Type": f"multipart/related; boundary={_BOUNDARY}"},
-            )
+        found = self.pool.request(
+            "POST",
+            f"{self.endpoint}/upload/storage/v1/b/{wanted.bucket}/o?{urlencode(fields)}",
+            body=sent + b"--%s--\r\n" % _BOUNDARY.encode(),
+            headers={"Content-Type": f"multipart/related; boundary={_BOUNDARY}"},
+        )
         return self._of_json(found, body)
 
     def _copied(self, source: _Object, target: _Object) -> _Answer:

@@ -99,7 +99,6 @@ class _Watched:
 
     application: Any
     server: S3Server
-    writing: threading.Lock = field(default_factory=threading.Lock)
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         request = Request(environ["REQUEST_METHOD"], environ["PATH_INFO"], environ.get("QUERY_STRING", ""))
@@ -116,12 +115,21 @@ class _Watched:
             for condition in _CONDITIONS:
                 environ.pop(condition, None)
         if fault is Fault.LOST_ANSWER:
-            for _ in self._answered(environ, lambda *_: None):
+            for _ in self.application(environ, lambda *_: None):
                 pass
             return _failure(start_response, "500 Internal Server Error")
-        return self._answered(environ, start_response)
+        answer: Iterable[bytes] = self.application(environ, start_response)
+        return answer
 
-    def _answered(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+
+@dataclass
+class _Moto:
+    """The application of moto, which is S3 if it is asked by the path."""
+
+    application: Any
+    writing: threading.Lock = field(default_factory=threading.Lock)
+
+    def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         # Moto looks for the file and then stores the new one. In a real store, that is one step.
         with self.writing if environ["REQUEST_METHOD"] in _WRITING else nullcontext():
             answer: Iterable[bytes] = self.application(environ, start_response)
@@ -142,10 +150,10 @@ def running_s3() -> Iterator[S3Server]:
 
 
 def moto_application() -> Any:
-    """The application of moto, which is S3 if it is asked by the path."""
+    """S3 as an application."""
     from moto.server import DomainDispatcherApplication, create_backend_app
 
-    return DomainDispatcherApplication(create_backend_app)
+    return _Moto(DomainDispatcherApplication(create_backend_app))
 
 
 @contextmanager
