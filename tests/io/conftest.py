@@ -97,7 +97,7 @@ def azure_place(azurite) -> Place:
 
 
 @pytest.fixture(scope="session")
-def fake_gcs():
+def fake_gcs_server():
     skip_without(FAKE_GCS_PROGRAM)
     with running_fake_gcs() as server:
         server.make_bucket("laws")
@@ -105,8 +105,8 @@ def fake_gcs():
 
 
 @pytest.fixture
-def fake_gcs_place(fake_gcs) -> Place:
-    return Place(open_gcs(parse_group(GcsOptions, fake_gcs.options)), f"/laws/{next(_NUMBERS)}")
+def fake_gcs_place(fake_gcs_server) -> Place:
+    return Place(open_gcs(parse_group(GcsOptions, fake_gcs_server.options)), f"/laws/{next(_NUMBERS)}")
 
 
 @pytest.fixture(scope="session")

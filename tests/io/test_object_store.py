@@ -29,7 +29,7 @@ def requests_of(method: str, fault: Fault):
     return choose
 
 
-@pytest.fixture(params=["s3", "gcs"])
+@pytest.fixture(params=["s3", "gcs", pytest.param("fake_gcs", marks=pytest.mark.oracle)])
 def store(request):
     """The name of a store whose requests can be made to fail."""
     return request.param

@@ -29,6 +29,7 @@ from tests.support.s3_server import serving
 _META = "HTTP_X_GOOG_META_"
 _JSON = ("/storage/", "/upload/", "/download/", "/batch/")
 _KEPT = ("Location", "Content-Type", "Content-Range", "Etag", "Last-Modified", "X-Goog-Generation")
+_NO_BUCKET = b"<Error><Code>NoSuchBucket</Code></Error>"
 _BOUNDARY = "parts-of-json-uploads"
 
 
@@ -131,7 +132,7 @@ class _ByJson:
 
     def _of_json(self, found: urllib3.BaseHTTPResponse, body: bytes) -> _Answer:
         if found.status != 200:
-            return _Answer(found.status)
+            return _Answer(found.status, body=_NO_BUCKET if found.status == 404 else b"")
         made = json.loads(found.data)
         return _Answer(200, {"ETag": made["etag"], "x-goog-generation": made["generation"]}, body)
 
