@@ -1,7 +1,8 @@
-"""Files in an object store: S3, Azure Blob Storage, and stores that speak their protocols.
+"""Files in an object store: S3, Azure Blob Storage, Google Cloud Storage, and stores that speak their protocols.
 
 Two libraries share the work. ``obstore`` reads and writes files. Its conditional write is ``create``: the store refuses
-it if the name exists. ``pyarrow.fs`` lists directories, and knows the empty objects by which Hadoop marks them.
+it if the name exists. ``pyarrow.fs`` lists directories, and knows the empty objects by which Hadoop marks them; for
+Google Cloud Storage, ``MarkedDirectories`` takes its place.
 
 An object store has names and no directories. A directory exists while a name begins with it, or while it is marked. It
 can have the name of a file, and moving it copies every file below it.
@@ -30,6 +31,7 @@ from table_format.io.paths import (
 )
 from table_format.io.remote_file import TAIL_BYTES, Range, RemoteFile, RemoteInput
 from table_format.io.store_errors import error_of
+from table_format.io.threads import side_by_side
 from table_format.io.upload import Upload
 from table_format.model.arrow_calls import PythonFile
 from table_format.runtime import Ids, SystemIds
@@ -45,8 +47,31 @@ _WRITER: Final = "writer"
 _ATTEMPTS: Final = 3
 """How often a file is created if the store says that it exists, and then does not have it."""
 
+_AT_ONCE: Final = 10
+"""How many files are deleted at the same time if the store deletes one by each request, as in ``obstore``."""
+
 _CLAIM: Final = ".moving"
 """The first of several callers that move a directory to one name creates this file there."""
+
+
+class Directories(Protocol):
+    """What ``ObjectStoreFileIO`` uses of ``pyarrow.fs.FileSystem``."""
+
+    def get_file_info(self, wanted: Any, /) -> Any:  # noqa: ANN401 - as in pyarrow
+        """Return the ``FileInfo`` of a path, or those that a ``FileSelector`` chooses."""
+        ...
+
+    def create_dir(self, path: str, /, *, recursive: bool = ...) -> None:
+        """Mark a directory and its parents as existing."""
+        ...
+
+    def delete_dir(self, path: str, /) -> None:
+        """Delete the marks of a directory and of those below it, and perhaps files that are there."""
+        ...
+
+    def copy_file(self, source: str, target: str, /) -> None:
+        """Copy a file."""
+        ...
 
 
 class Clients(Protocol):
@@ -61,8 +86,8 @@ class Clients(Protocol):
         """Return the ``obstore`` store of a bucket, which repeats requests that got no answer."""
         ...
 
-    def file_system(self) -> fs.FileSystem:
-        """Return the same store for pyarrow, whose paths begin with the bucket."""
+    def file_system(self) -> Directories:
+        """Return the directories of the same store, whose paths begin with the bucket."""
         ...
 
 
@@ -159,13 +184,20 @@ class ObjectStoreFileIO:
             require("obstore").delete(self._objects(path), _key(path))
 
     def delete_files(self, paths: Sequence[str]) -> None:
-        """Delete files by a request for each thousand, in any order; do nothing for those that do not exist."""
+        """Delete files in any order; do nothing for those that do not exist.
+
+        One request deletes many of them, if the store has such a request. Google's has none.
+        """
         by_bucket: dict[str, list[str]] = {}
         for path in paths:
             by_bucket.setdefault(checked_path(path).split("/", 2)[1], []).append(path)
         for found in by_bucket.values():
-            with self.errors_of(found[0]), suppress(FileNotFoundError):
-                require("obstore").delete(self._objects(found[0]), [_key(path) for path in found])
+            with self.errors_of(found[0]):
+                try:
+                    require("obstore").delete(self._objects(found[0]), [_key(path) for path in found])
+                except FileNotFoundError:
+                    # A store that deletes one file by each request stops at the first that does not exist.
+                    side_by_side(self.delete, found, _AT_ONCE)
 
     def delete_tree(self, directory: str) -> None:
         """Delete everything whose name begins with the directory; do nothing if there is nothing.
@@ -226,10 +258,9 @@ class ObjectStoreFileIO:
     # --- requests ---------------------------------------------------------------------------------------------------
 
     def _objects(self, path: str) -> Any:  # noqa: ANN401 - a store of the optional obstore
-        bucket = checked_path(path).split("/", 2)[1]
-        return kept(("objects", self.clients, bucket), lambda: self.clients.objects(bucket))
+        return kept_objects(self.clients, checked_path(path).split("/", 2)[1])
 
-    def _arrow(self) -> fs.FileSystem:
+    def _arrow(self) -> Directories:
         return kept(("arrow", self.clients), self.clients.file_system)
 
     def _tail(self, path: str) -> tuple[int, bytes]:
@@ -288,8 +319,8 @@ class ObjectStoreFileIO:
             with suppress(OSError):
                 self.delete(probe)
         message = (
-            "the store ignores the condition of a write (If-None-Match), so two writers could replace each other's "
-            "snapshots; use a store that supports conditional writes"
+            "the store ignores the condition of a write (the name must be free), so two writers could replace each "
+            "other's snapshots; use a store that supports conditional writes"
         )
         raise OSError(errno.EOPNOTSUPP, message, path)
 
@@ -324,6 +355,11 @@ class ObjectStoreFileIO:
             if type(error).__module__.partition(".")[0] != "obstore":
                 raise
             raise error_of(path, error) from error
+
+
+def kept_objects(clients: Clients, bucket: str) -> Any:  # noqa: ANN401 - a store of the optional obstore
+    """Return the store of a bucket, which a process opens once."""
+    return kept(("objects", clients, bucket), lambda: clients.objects(bucket))
 
 
 class _PartialUpload(Upload):

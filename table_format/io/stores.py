@@ -12,11 +12,13 @@ from typing import Any, Final
 
 from table_format.io.azure import azure_path, open_azure, with_account_of
 from table_format.io.file_io import FileIO, RemoteStore
+from table_format.io.gcs import open_gcs
 from table_format.io.hdfs import location_of, open_hdfs
 from table_format.io.local import LocalFileIO
 from table_format.io.paths import without_scheme
 from table_format.io.s3 import open_s3
 from table_format.options.azure import AzureOptions
+from table_format.options.gcs import GcsOptions
 from table_format.options.hdfs import HdfsOptions
 from table_format.options.s3 import S3Options
 from table_format.registry import Registry
@@ -88,6 +90,7 @@ STORES: Final = Registry(
         Store(LOCAL_SCHEME, lambda _: LocalFileIO(), _local_path),
         *(Store(scheme, open_s3, options=S3Options) for scheme in ("s3", "s3a", "s3n")),
         *(Store(scheme, open_azure, azure_path, AzureOptions, with_account_of) for scheme in ("abfs", "abfss", "az")),
+        Store("gs", open_gcs, options=GcsOptions),
         *(Store(scheme, open_hdfs, options=HdfsOptions, completed=location_of) for scheme in ("hdfs", "webhdfs")),
     ),
     name_of=lambda store: store.scheme,

@@ -8,6 +8,7 @@ from table_format.options.azure import AzureOptions
 from table_format.options.catalog import REFUSED as CATALOG_REFUSED
 from table_format.options.catalog import CatalogOptions
 from table_format.options.declare import AnyOption, Option, OptionPattern, declared_in
+from table_format.options.gcs import GcsOptions
 from table_format.options.hdfs import HdfsOptions
 from table_format.options.hints import HINTS
 from table_format.options.hive import HiveOptions
@@ -50,6 +51,7 @@ def options_markdown() -> str:
     parts += ["### Catalogs in a Hive metastore\n", _table(tuple(declared_in(HiveOptions)))]
     parts += ["### Warehouses in S3\n", _table(tuple(declared_in(S3Options)))]
     parts += ["### Warehouses in Azure Blob Storage\n", _table(tuple(declared_in(AzureOptions)))]
+    parts += ["### Warehouses in Google Cloud Storage\n", _table(tuple(declared_in(GcsOptions)))]
     parts += ["### Warehouses in HDFS\n", _table(tuple(declared_in(HdfsOptions)))]
     parts += [
         "### Not supported yet\n",

@@ -37,13 +37,16 @@ def test_the_settings_of_dagster_and_of_the_command_line_open_it_too(
     monkeypatch.setenv("LAKE_SECRET", SECRET)
     text = PAGE.read_text()
     (component,) = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
-    of_azure, of_hdfs, settings = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
+    of_azure, of_gcs, of_hdfs, settings = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
     lakehouse = LakehouseCatalog(**yaml.safe_load(component)["attributes"]["lakehouse"])
     config = tmp_path / "lakehouse.toml"
     config.write_text(of_azure)
     assert repr(load_catalog(read_settings(config, catalog=None, warehouse=None))) == (
         "FileSystemCatalog('/lake/warehouse')"
     )
+    config.write_text(of_gcs)
+    clients = load_catalog(read_settings(config, catalog=None, warehouse=None)).io.clients
+    assert (clients.scheme, clients.options.key_file) == ("gs", "/etc/keys/lake.json")
     config.write_text(of_hdfs)
     of_command = read_settings(config, catalog=None, warehouse=None)
     store = load_catalog(of_command).io

@@ -9,21 +9,25 @@ import pytest
 
 from table_format.io.azure import open_azure
 from table_format.io.file_io import FileIO
+from table_format.io.gcs import open_gcs
 from table_format.io.hdfs import HdfsFileIO, location_of, open_hdfs
 from table_format.io.local import LocalFileIO
 from table_format.io.memory import MemoryFileIO
 from table_format.io.s3 import open_s3
 from table_format.options.azure import AzureOptions
 from table_format.options.declare import parse_group
+from table_format.options.gcs import GcsOptions
 from table_format.options.hdfs import HdfsOptions
 from table_format.options.s3 import S3Options
-from tests.oracle.install import AZURITE_PROGRAM, GATEWAY_PROGRAM
+from tests.oracle.install import AZURITE_PROGRAM, FAKE_GCS_PROGRAM, GATEWAY_PROGRAM
+from tests.support.fake_gcs import running_fake_gcs
+from tests.support.gcs_server import running_gcs
 from tests.support.hdfs_cluster import HdfsCluster, running_hdfs
 from tests.support.other_servers import running_azurite, running_gateway, skip_without
 from tests.support.s3_server import running_s3
 
 _NUMBERS = count()
-OTHERS = ("gateway", "azure", "hdfs")
+OTHERS = ("gateway", "azure", "fake_gcs", "hdfs")
 """Stores that are not set up by ``make setup``."""
 
 
@@ -55,6 +59,18 @@ def s3_place(s3_server) -> Place:
 
 
 @pytest.fixture(scope="session")
+def gcs_server():
+    with running_gcs() as server:
+        server.make_bucket("laws")
+        yield server
+
+
+@pytest.fixture
+def gcs_place(gcs_server) -> Place:
+    return Place(open_gcs(parse_group(GcsOptions, gcs_server.options)), f"/laws/{next(_NUMBERS)}")
+
+
+@pytest.fixture(scope="session")
 def gateway(tmp_path_factory):
     skip_without(GATEWAY_PROGRAM)
     with running_gateway(tmp_path_factory.mktemp("gateway")) as server:
@@ -81,6 +97,19 @@ def azure_place(azurite) -> Place:
 
 
 @pytest.fixture(scope="session")
+def fake_gcs_server():
+    skip_without(FAKE_GCS_PROGRAM)
+    with running_fake_gcs() as server:
+        server.make_bucket("laws")
+        yield server
+
+
+@pytest.fixture
+def fake_gcs_place(fake_gcs_server) -> Place:
+    return Place(open_gcs(parse_group(GcsOptions, fake_gcs_server.options)), f"/laws/{next(_NUMBERS)}")
+
+
+@pytest.fixture(scope="session")
 def hdfs_cluster(tmp_path_factory):
     with running_hdfs(tmp_path_factory.mktemp("hdfs")) as cluster:
         yield cluster
@@ -96,7 +125,12 @@ def hdfs_place(hdfs_cluster) -> Place:
     return Place(hdfs_store(hdfs_cluster), f"/127.0.0.1:{hdfs_cluster.port}/laws/{next(_NUMBERS)}")
 
 
-@pytest.fixture(params=["local", "memory", "s3", *(pytest.param(name, marks=pytest.mark.oracle) for name in OTHERS)])
+@pytest.fixture(
+    params=[
+        *("local", "memory", "s3", pytest.param("gcs", marks=pytest.mark.long)),
+        *(pytest.param(name, marks=pytest.mark.oracle) for name in OTHERS),
+    ]
+)
 def place(request, tmp_path) -> Place:
     if request.param not in ("local", "memory"):
         return request.getfixturevalue(f"{request.param}_place")

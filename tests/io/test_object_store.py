@@ -7,6 +7,8 @@ import gc
 import multiprocessing
 import pickle
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
+from itertools import count
 
 import pyarrow as pa
 import pytest
@@ -14,10 +16,7 @@ import pytest
 from table_format.io.file_io import FileTooLarge
 from table_format.io.object_store import UPLOAD_BYTES, ObjectStoreFileIO
 from table_format.io.remote_file import TAIL_BYTES
-from table_format.io.s3 import open_s3
-from table_format.options.declare import parse_group
-from table_format.options.s3 import S3Options
-from tests.support.s3_server import SECRET, Fault, Request
+from tests.support.s3_server import Fault, Request
 
 
 def requests_of(method: str, fault: Fault):
@@ -30,37 +29,54 @@ def requests_of(method: str, fault: Fault):
     return choose
 
 
+@pytest.fixture(params=["s3", "gcs", pytest.param("fake_gcs", marks=pytest.mark.oracle)])
+def store(request):
+    """The name of a store whose requests can be made to fail."""
+    return request.param
+
+
 @pytest.fixture
-def own(s3_server):
+def server(request, store):
+    return request.getfixturevalue(f"{store}_server")
+
+
+@pytest.fixture
+def place(request, store):
+    return request.getfixturevalue(f"{store}_place")
+
+
+@pytest.fixture
+def own(server, place):
     """A client of its own, which has not yet tried the conditions of the store."""
-    options = parse_group(S3Options, s3_server.options | {"s3.access-key": f"key-{next(NUMBERS)}"})
-    return open_s3(options)
+    clients = place.io.clients
+    endpoint = f"{server.endpoint}{'/' * next(NUMBERS)}"
+    return ObjectStoreFileIO(replace(clients, options=replace(clients.options, endpoint=endpoint)))
 
 
-NUMBERS = iter(range(1_000_000))
+NUMBERS = count(1)
 
 
-def test_a_file_whose_creation_got_no_answer_is_ours(s3_server, s3_place):
-    path = s3_place.path("snapshot-1")
-    with s3_server.failing(requests_of("PUT", Fault.LOST_ANSWER)):
-        s3_place.io.create(path, b"ours")
-    assert s3_place.io.read(path) == b"ours"
+def test_a_file_whose_creation_got_no_answer_is_ours(server, place):
+    path = place.path("snapshot-1")
+    with server.failing(requests_of("PUT", Fault.LOST_ANSWER)):
+        place.io.create(path, b"ours")
+    assert place.io.read(path) == b"ours"
     with pytest.raises(FileExistsError):
-        s3_place.io.create(path, b"ours")
+        place.io.create(path, b"ours")
 
 
-def test_a_file_that_another_created_while_we_got_no_answer_is_not_ours(s3_server, s3_place):
-    path = s3_place.path("snapshot-1")
+def test_a_file_that_another_created_while_we_got_no_answer_is_not_ours(server, place):
+    path = place.path("snapshot-1")
 
     def other_is_faster(request: Request):
-        if request.method != "PUT" or s3_server.fault is None:
+        if request.method != "PUT" or server.fault is None:
             return None
-        s3_server.fault = lambda _: None
-        s3_place.io.create(path, b"same")
+        server.fault = lambda _: None
+        place.io.create(path, b"same")
         return Fault.REFUSED
 
-    with s3_server.failing(other_is_faster), pytest.raises(FileExistsError):
-        s3_place.io.create(path, b"same")
+    with server.failing(other_is_faster), pytest.raises(FileExistsError):
+        place.io.create(path, b"same")
 
 
 @pytest.mark.parametrize("fault", [Fault.REFUSED, Fault.LOST_ANSWER])
@@ -72,70 +88,71 @@ def test_a_file_that_another_created_while_we_got_no_answer_is_not_ours(s3_serve
         ("GET", lambda place: place.names()),
         ("HEAD", lambda place: place.io.has_file(place.path("f"))),
         ("PUT", lambda place: place.io.overwrite(place.path("f"), b"x")),
-        ("POST", lambda place: place.io.delete(place.path("f"))),
+        ("deletion", lambda place: place.io.delete(place.path("f"))),
     ],
 )
-def test_a_request_without_an_answer_is_repeated(s3_server, s3_place, method, act, fault):
-    s3_place.io.create(s3_place.path("f"), b"x")
-    with s3_server.counted() as seen, s3_server.failing(requests_of(method, fault)):
-        act(s3_place)
+def test_a_request_without_an_answer_is_repeated(server, place, method, act, fault):
+    place.io.create(place.path("f"), b"x")
+    method = server.deletion if method == "deletion" else method
+    with server.counted() as seen, server.failing(requests_of(method, fault)):
+        act(place)
     assert [request.method for request in seen].count(method) >= 2
 
 
-def test_a_store_that_ignores_conditions_is_refused_before_anything_is_written(s3_server, s3_place, own):
-    path = s3_place.path("snapshot-1")
-    with s3_server.failing(lambda _: Fault.UNCONDITIONAL):
-        with pytest.raises(OSError, match=r"ignores the condition of a write \(If-None-Match\)") as caught:
+def test_a_store_that_ignores_conditions_is_refused_before_anything_is_written(server, place, own):
+    path = place.path("snapshot-1")
+    with server.failing(lambda _: Fault.UNCONDITIONAL):
+        with pytest.raises(OSError, match=r"ignores the condition of a write \(the name must be free\)") as caught:
             own.create(path, b"x")
         assert caught.value.errno == errno.EOPNOTSUPP
-    assert s3_place.names() == []
-    assert s3_place.io.list_hidden(s3_place.root) == []
+    assert place.names() == []
+    assert place.io.list_hidden(place.root) == []
 
 
-def test_the_conditions_of_a_store_are_tried_once(s3_server, s3_place, own):
-    with s3_server.counted() as first:
-        own.create(s3_place.path("a"), b"x")
-    with s3_server.counted() as second:
-        own.create(s3_place.path("b"), b"x")
+def test_the_conditions_of_a_store_are_tried_once(server, place, own):
+    with server.counted() as first:
+        own.create(place.path("a"), b"x")
+    with server.counted() as second:
+        own.create(place.path("b"), b"x")
     assert len(first) > 1
     assert [request.method for request in second] == ["PUT"]
 
 
-def test_an_error_names_the_path_and_hides_the_answer_and_the_keys(s3_server, s3_place):
-    path = s3_place.path("f")
-    with s3_server.failing(lambda _: Fault.REFUSED), pytest.raises(OSError, match="503") as caught:
-        s3_place.io.read(path)
+def test_an_error_names_the_path_and_hides_the_answer_and_the_keys(server, place):
+    path = place.path("f")
+    with server.failing(lambda _: Fault.REFUSED), pytest.raises(OSError, match="503") as caught:
+        place.io.read(path)
     assert caught.value.filename == path
     assert caught.value.errno == errno.EIO
-    assert SECRET not in str(caught.value)
+    assert server.secret not in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("verb", ["create", "overwrite", "make_directory"])
-def test_a_missing_bucket_is_named(s3_place, verb):
+def test_a_missing_bucket_is_named(place, verb):
     arguments = () if verb == "make_directory" else (b"x",)
     with pytest.raises(FileNotFoundError, match="the bucket 'nowhere' does not exist"):
-        getattr(s3_place.io, verb)("/nowhere/w/f", *arguments)
+        getattr(place.io, verb)("/nowhere/w/f", *arguments)
 
 
-def test_a_small_file_is_written_and_read_by_one_request_each(s3_server, s3_place):
-    path = s3_place.path("data")
-    s3_place.io.create(s3_place.path("first"), b"")
-    with s3_server.counted() as writing, s3_place.io.open_output(path) as sink:
+def test_a_small_file_is_written_and_read_by_one_request_each(server, place):
+    path = place.path("data")
+    place.io.create(place.path("first"), b"")
+    with server.counted() as writing, place.io.open_output(path) as sink:
         sink.write(b"x" * 1000)
     assert [request.method for request in writing] == ["PUT"]
-    with s3_server.counted() as reading, s3_place.io.open_input(path) as source:
+    with server.counted() as reading, place.io.open_input(path) as source:
         assert source.read() == b"x" * 1000
     assert [request.method for request in reading] == ["GET"]
 
 
-def test_a_large_file_is_sent_in_parts_and_read_in_ranges(s3_server, s3_place):
-    path, data = s3_place.path("data"), bytes(range(256)) * (UPLOAD_BYTES // 100)
-    with s3_place.io.open_output(path) as sink:
+def test_a_large_file_is_sent_in_parts_and_read_in_ranges(server, place):
+    path, data = place.path("data"), bytes(range(256)) * (UPLOAD_BYTES // 100)
+    with place.io.open_output(path) as sink:
         for start in range(0, len(data), 1_000_000):
             sink.write(data[start : start + 1_000_000])
-        assert s3_place.io.status(path) is None
-    with s3_place.io.open_input(path) as source, s3_server.counted() as requests:
+        assert place.io.status(path) is None
+    with place.io.open_input(path) as source, server.counted() as requests:
         assert source.size() == len(data)
         source.prefetch([(100, 200), (5_000_000, 6_000_000)])
         assert source.read_at(100, 100) == data[100:200]
@@ -154,83 +171,83 @@ def test_many_files_are_deleted_by_few_requests(s3_server, s3_place):
     assert s3_place.names() == []
 
 
-def test_a_large_output_refuses_a_name_that_exists(s3_place):
-    path = s3_place.path("data")
-    s3_place.io.create(path, b"first")
-    with pytest.raises(FileExistsError), s3_place.io.open_output(path) as sink:
+def test_a_large_output_refuses_a_name_that_exists(place):
+    path = place.path("data")
+    place.io.create(path, b"first")
+    with pytest.raises(FileExistsError), place.io.open_output(path) as sink:
         sink.write(b"x" * (UPLOAD_BYTES + 1))
-    assert s3_place.io.read(path) == b"first"
+    assert place.io.read(path) == b"first"
 
 
 @pytest.mark.parametrize("size", [10, UPLOAD_BYTES + 1])
-def test_an_output_that_is_given_up_never_becomes_a_file(s3_place, size):
-    sink = s3_place.io.open_output(s3_place.path("f"))
+def test_an_output_that_is_given_up_never_becomes_a_file(place, size):
+    sink = place.io.open_output(place.path("f"))
     sink.write(b"x" * size)
     del sink
     gc.collect()
-    assert s3_place.names() == []
+    assert place.names() == []
 
 
-def test_a_file_beyond_the_limit_is_not_read(s3_place):
-    s3_place.io.create(s3_place.path("LATEST"), b"1" * (1 << 20 | 1))
+def test_a_file_beyond_the_limit_is_not_read(place):
+    place.io.create(place.path("LATEST"), b"1" * (1 << 20 | 1))
     with pytest.raises(FileTooLarge):
-        s3_place.io.read(s3_place.path("LATEST"))
+        place.io.read(place.path("LATEST"))
 
 
-def test_a_database_that_another_engine_marked_is_a_directory_and_can_be_deleted(s3_place):
-    s3_place.io.clients.file_system().create_dir(s3_place.path("shop.db")[1:])
-    assert s3_place.names() == ["shop.db"]
-    assert s3_place.io.status(s3_place.path("shop.db")).is_directory
-    s3_place.io.delete_tree(s3_place.path("shop.db"))
-    assert s3_place.names() == []
+def test_a_database_that_another_engine_marked_is_a_directory_and_can_be_deleted(place):
+    place.io.clients.file_system().create_dir(place.path("shop.db")[1:])
+    assert place.names() == ["shop.db"]
+    assert place.io.status(place.path("shop.db")).is_directory
+    place.io.delete_tree(place.path("shop.db"))
+    assert place.names() == []
 
 
-def test_an_empty_directory_is_not_deleted_because_others_may_write_into_it(s3_place):
-    s3_place.io.make_directory(s3_place.path("d"))
-    assert s3_place.io.delete_empty_directory(s3_place.path("d")) is False
-    assert s3_place.io.status(s3_place.path("d")).is_directory
+def test_an_empty_directory_is_not_deleted_because_others_may_write_into_it(place):
+    place.io.make_directory(place.path("d"))
+    assert place.io.delete_empty_directory(place.path("d")) is False
+    assert place.io.status(place.path("d")).is_directory
 
 
-def test_a_tree_is_deleted_although_the_store_fails_while_it_shrinks(s3_server, s3_place):
+def test_a_tree_is_deleted_although_the_store_fails_while_it_shrinks(server, place):
     for number in range(4):
-        s3_place.io.create(s3_place.path(f"t/{number}"), b"x")
+        place.io.create(place.path(f"t/{number}"), b"x")
     failures = [Fault.LOST_ANSWER] * 12
 
     def each_deletion(request: Request):
-        return failures.pop() if request.method == "POST" and failures else None
+        return failures.pop() if request.method == server.deletion and failures else None
 
-    with s3_server.failing(each_deletion):
-        s3_place.io.delete_tree(s3_place.path("t"))
-    assert s3_place.names() == []
+    with server.failing(each_deletion):
+        place.io.delete_tree(place.path("t"))
+    assert place.names() == []
 
 
-def test_a_tree_that_does_not_shrink_is_an_error(s3_server, s3_place):
-    s3_place.io.create(s3_place.path("t/f"), b"x")
-    refused = s3_server.failing(lambda request: Fault.REFUSED if request.method == "POST" else None)
+def test_a_tree_that_does_not_shrink_is_an_error(server, place):
+    place.io.create(place.path("t/f"), b"x")
+    refused = server.failing(lambda request: Fault.REFUSED if request.method == server.deletion else None)
     with refused, pytest.raises(OSError, match="503"):
-        s3_place.io.delete_tree(s3_place.path("t"))
-    assert s3_place.names("t") == ["f"]
+        place.io.delete_tree(place.path("t"))
+    assert place.names("t") == ["f"]
 
 
-def test_a_name_that_the_store_calls_taken_without_a_file_is_tried_again(s3_server, s3_place):
-    path = s3_place.path("f")
-    s3_place.io.create(s3_place.path("other"), b"x")
+def test_a_name_that_the_store_calls_taken_without_a_file_is_tried_again(server, place):
+    path = place.path("f")
+    place.io.create(place.path("other"), b"x")
     taken = [Fault.TAKEN]
 
     def once(request: Request):
         return taken.pop() if request.method == "PUT" and taken else None
 
-    with s3_server.failing(once):
-        s3_place.io.create(path, b"ours")
-    assert s3_place.io.read(path) == b"ours"
+    with server.failing(once):
+        place.io.create(path, b"ours")
+    assert place.io.read(path) == b"ours"
 
 
-def test_the_store_is_sent_to_another_process_with_its_keys_and_shows_none(s3_place):
-    s3_place.io.create(s3_place.path("f"), b"x")
-    sent = pickle.loads(pickle.dumps(s3_place.io))  # noqa: S301 - our own bytes
-    assert sent.clients == s3_place.io.clients
-    assert sent.read(s3_place.path("f")) == b"x"
-    assert SECRET not in repr(sent)
+def test_the_store_is_sent_to_another_process_with_its_keys_and_shows_none(server, place):
+    place.io.create(place.path("f"), b"x")
+    sent = pickle.loads(pickle.dumps(place.io))  # noqa: S301 - our own bytes
+    assert sent.clients == place.io.clients
+    assert sent.read(place.path("f")) == b"x"
+    assert server.secret not in repr(sent)
 
 
 @pytest.mark.parametrize("method", ["spawn", "forkserver"])
@@ -254,11 +271,11 @@ def seen(store: ObjectStoreFileIO, root: str) -> tuple[bytes, list[str]]:
     return store.read(f"{root}/f"), [child.name for child in store.list(root)]
 
 
-def test_arrow_writes_and_reads_parquet(s3_server, s3_place):
+def test_arrow_writes_and_reads_parquet(server, place):
     import pyarrow.parquet as pq
 
     rows = pa.table({"id": range(1000)})
-    with s3_place.io.open_output(s3_place.path("t.parquet")) as sink:
+    with place.io.open_output(place.path("t.parquet")) as sink:
         pq.write_table(rows, sink)
-    with s3_place.io.open_input(s3_place.path("t.parquet")) as source:
+    with place.io.open_input(place.path("t.parquet")) as source:
         assert pq.read_table(source).equals(rows)

@@ -2,7 +2,8 @@
 
 Needs Java 17 with ``javac`` and Maven. The directory (default ``.oracle``) holds the jars, one compiled peer for each
 version, an environment with the older Spark that runs Paimon 0.9.0, one with pypaimon, Paimon's own Python client, an
-S3 server written by others, which Go builds in three minutes, the emulator of Azure Storage, from npm, and HDFS.
+S3 server and an emulator of Google Cloud Storage written by others, which Go builds in some minutes, the emulator of
+Azure Storage, from npm, and HDFS.
 Running it again does nothing. Without pypaimon, Go or npm, which it says, the tests that need them are skipped. So are
 those with Paimon 2.0.0 if Maven Central does not have its bundle; a bundle built from the sources of the release may be
 put among the jars. With ``PAIMON_ORACLE_VERSION=2.0.0`` in the environment, all tests run with 2.0.0 in the place of
@@ -39,6 +40,11 @@ PYPAIMON = "pypaimon==2.1.0"
 PYPAIMON_DIRECTORY = "pypaimon"
 GATEWAY = "github.com/versity/versitygw/cmd/versitygw@v1.8.0"
 GATEWAY_PROGRAM = "versitygw-1.8.0/versitygw"
+FAKE_GCS = "github.com/fsouza/fake-gcs-server@v1.56.1"
+FAKE_GCS_PROGRAM = "fake-gcs-server-1.56.1/fake-gcs-server"
+GCS_CONNECTOR = "com.google.cloud.bigdataoss:gcs-connector:hadoop3-2.2.26:jar:shaded"
+GCS_CONNECTOR_JAR = "gcs-connector-2.2.26/gcs-connector-hadoop3-2.2.26-shaded.jar"
+"""Google's own access of Hadoop to its store. The one in paimon-gs is older, and reaches no other address."""
 AZURITE = "azurite@3.35.0"
 AZURITE_PROGRAM = "azurite-3.35.0/node_modules/azurite/dist/src/blob/main.js"
 HADOOP = "org.apache.hadoop:hadoop-client-api:3.3.4"
@@ -76,9 +82,9 @@ VIEWS_SOURCE = Path(__file__).parent / "PaimonViews.java"
 
 
 def jar_name(coordinates: str) -> str:
-    """``group:artifact:version`` as a file name."""
-    _, artifact, version = coordinates.split(":")
-    return f"{artifact}-{version}.jar"
+    """``group:artifact:version``, or with ``:jar:classifier``, as a file name."""
+    _, artifact, version, *classified = coordinates.split(":")
+    return "-".join([artifact, version, *classified[1:]]) + ".jar"
 
 
 def main(directory: Path) -> int:
@@ -95,6 +101,10 @@ def main(directory: Path) -> int:
             return UNREACHABLE
     if not all(_fetch(coordinates, jars) for coordinates in HDFS_LIBRARIES):
         print("!!!!! the jars of HDFS could not be fetched; nothing is checked on HDFS !!!!!", file=sys.stderr)
+    if not _fetch(GCS_CONNECTOR, (directory / GCS_CONNECTOR_JAR).parent):
+        print(
+            f"!!!!! {GCS_CONNECTOR} could not be fetched; the real Paimon is not checked on it !!!!!", file=sys.stderr
+        )
     versions = ["0.9.0", STABLE]
     if _fetch(BUNDLES[LATEST], jars):
         versions.append(LATEST)
@@ -105,7 +115,8 @@ def main(directory: Path) -> int:
         _shorten_settings(jars / jar_name(HADOOP), directory / "classes" / version / HADOOP_SETTINGS)
     _spark_environment(directory / "spark")
     _pypaimon_environment(directory / PYPAIMON_DIRECTORY)
-    _gateway(directory / GATEWAY_PROGRAM)
+    _by_go("the S3 server", directory / GATEWAY_PROGRAM, GATEWAY)
+    _by_go("the emulator of Google Cloud Storage", directory / FAKE_GCS_PROGRAM, FAKE_GCS)
     _azurite(directory / AZURITE_PROGRAM)
     print(f"the real Paimon is ready in {directory}")
     return 0
@@ -176,10 +187,10 @@ def _pypaimon_environment(directory: Path) -> None:
     (directory / "ready").touch()
 
 
-def _gateway(program: Path) -> None:
+def _by_go(what: str, program: Path, module: str) -> None:
     # Go compares what it fetches with the sums of its public database.
     environment = {**os.environ, "GOBIN": str(program.parent), "GOFLAGS": "-mod=mod"}
-    _set_up("the S3 server", program, ["go", "install", GATEWAY], environment)
+    _set_up(what, program, ["go", "install", module], environment)
 
 
 def _azurite(program: Path) -> None:

@@ -16,6 +16,7 @@ from tests.queries.sessions import settings_of
 from tests.spark import test_secrets
 from tests.spark.lakes import rows_of
 from tests.support.canaries import canary, leaks, texts_of
+from tests.support.gcs_server import running_gcs
 from tests.support.s3_server import S3Server, running_s3
 
 pytestmark = pytest.mark.spark
@@ -126,6 +127,20 @@ def test_plain_spark_reads_attached_tables_and_the_location_is_a_uri(remote: Lak
         assert shown["Location"] == f"s3:/{remote.catalog.load_table('s.t').store.paths.root}"
     finally:
         remote.spark.sql("DROP DATABASE IF EXISTS s CASCADE")
+
+
+def test_a_lake_in_google_cloud_storage_is_written_and_read_and_shows_no_key(spark: Any, interpreted: None) -> None:
+    with running_gcs() as gcs:
+        key = "fs.gs.auth.service.account.private.key"
+        options = {**gcs.options, key: Secret(gcs.secret), f"{key}.id": Secret(KEY)}
+        lake = paimon(spark, {"warehouse": f"{gcs.make_bucket('spark-tables')}/w", **options})
+        lake.sql("CREATE DATABASE s")
+        keyed(lake)
+        assert rows_of(lake.table("s.t")) == SIX
+        loaded = spark.read.format("paimon").load("gs://spark-tables/w/s.db/t").where("id < 2")
+        assert rows_of(loaded) == SIX[:2]
+        shown = [test_secrets.explained(loaded), test_secrets.settings_of(spark)]
+    assert [leaks(text, KEY, gcs.secret.splitlines()[1]) for text in shown] == [[]] * len(shown)
 
 
 def test_rows_that_are_written_go_through_the_shuffle(remote: Lake) -> None:

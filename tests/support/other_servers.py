@@ -23,7 +23,7 @@ from table_format.options.declare import parse_group
 from tests.oracle.install import AZURITE_PROGRAM, DEFAULT_DIRECTORY, GATEWAY_PROGRAM
 from tests.support.s3_server import KEY, SECRET, S3Server
 
-_DIRECTORY = Path(os.environ.get("PAIMON_ORACLE_DIR", DEFAULT_DIRECTORY))
+PROGRAMS = Path(os.environ.get("PAIMON_ORACLE_DIR", DEFAULT_DIRECTORY))
 _START_S = 60
 _ACCOUNT = "localaccount"
 _ACCOUNT_KEY = b64encode(b"local-hush").decode()
@@ -31,7 +31,7 @@ _ACCOUNT_KEY = b64encode(b"local-hush").decode()
 
 def is_set_up(program: str) -> bool:
     """Whether a program of ``tests.oracle.install`` is there."""
-    return (_DIRECTORY / program).exists()
+    return (PROGRAMS / program).exists()
 
 
 def skip_without(program: str) -> None:
@@ -44,7 +44,7 @@ def skip_without(program: str) -> None:
 def running_gateway(directory: Path) -> Iterator[S3Server]:
     """Run Versity S3 Gateway, which keeps the objects as files below a directory and checks signatures."""
     port = free_port()
-    command: list[str | Path] = [_DIRECTORY / GATEWAY_PROGRAM, "--quiet", "--port", f"127.0.0.1:{port}"]
+    command: list[str | Path] = [PROGRAMS / GATEWAY_PROGRAM, "--quiet", "--port", f"127.0.0.1:{port}"]
     command += ["posix", directory]
     with running_program(command, port, {"ROOT_ACCESS_KEY": KEY, "ROOT_SECRET_KEY": SECRET}):
         yield S3Server(port)
@@ -74,7 +74,7 @@ class AzuriteServer:
 def running_azurite(directory: Path) -> Iterator[AzuriteServer]:
     """Run Azurite, the emulator of Azure Storage, for blobs."""
     port = free_port()
-    command = ["node", _DIRECTORY / AZURITE_PROGRAM, "--silent", "--skipApiVersionCheck", "--disableTelemetry"]
+    command = ["node", PROGRAMS / AZURITE_PROGRAM, "--silent", "--skipApiVersionCheck", "--disableTelemetry"]
     command += ["--blobHost", "127.0.0.1", "--blobPort", str(port), "--location", directory]
     with running_program(command, port, {"AZURITE_ACCOUNTS": f"{_ACCOUNT}:{_ACCOUNT_KEY}"}):
         yield AzuriteServer(port)

@@ -14,6 +14,7 @@ from typing import Any
 from pyarrow import fs
 
 KEY, SECRET = "local-key", "local-hush"
+_CONDITIONS = ("HTTP_IF_NONE_MATCH", "HTTP_X_GOOG_IF_GENERATION_MATCH")
 _WRITING = frozenset({"PUT", "POST", "DELETE"})
 
 
@@ -21,6 +22,7 @@ class Fault(StrEnum):
     """What becomes of a request."""
 
     REFUSED = "503 before"
+    TOO_OFTEN = "429 before"
     LOST_ANSWER = "500 after"
     TAKEN = "412 without a file"
     UNCONDITIONAL = "the condition is ignored"
@@ -37,12 +39,18 @@ class Request:
 
 @dataclass
 class S3Server:
-    """A running server. ``options`` are those of a catalog that uses it."""
+    """A running server. ``options`` are those of a catalog that uses it, ``secret`` is in them.
+
+    ``deletion`` is the method of a request that deletes a file.
+    """
 
     port: int
     requests: list[Request] = field(default_factory=list)
     fault: Callable[[Request], Fault | None] = lambda _: None
     latency_s: float = 0.0
+    secret: str = SECRET
+    deletion: str = "POST"
+    scheme: str = "s3"
 
     @property
     def endpoint(self) -> str:
@@ -63,7 +71,7 @@ class S3Server:
             allow_bucket_creation=True,
         )
         files.create_dir(name)
-        return f"s3://{name}"
+        return f"{self.scheme}://{name}"
 
     @contextmanager
     def counted(self) -> Iterator[list[Request]]:
@@ -87,11 +95,10 @@ class S3Server:
 
 @dataclass
 class _Watched:
-    """The application of moto, with what a network does to requests and answers."""
+    """An application, with what a network does to requests and answers."""
 
     application: Any
     server: S3Server
-    writing: threading.Lock = field(default_factory=threading.Lock)
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         request = Request(environ["REQUEST_METHOD"], environ["PATH_INFO"], environ.get("QUERY_STRING", ""))
@@ -100,17 +107,29 @@ class _Watched:
         fault = self.server.fault(request)
         if fault is Fault.REFUSED:
             return _failure(start_response, "503 Slow Down")
+        if fault is Fault.TOO_OFTEN:
+            return _failure(start_response, "429 Too Many Requests")
         if fault is Fault.TAKEN:
             return _failure(start_response, "412 Precondition Failed")
         if fault is Fault.UNCONDITIONAL:
-            environ.pop("HTTP_IF_NONE_MATCH", None)
+            for condition in _CONDITIONS:
+                environ.pop(condition, None)
         if fault is Fault.LOST_ANSWER:
-            for _ in self._answered(environ, lambda *_: None):
+            for _ in self.application(environ, lambda *_: None):
                 pass
             return _failure(start_response, "500 Internal Server Error")
-        return self._answered(environ, start_response)
+        answer: Iterable[bytes] = self.application(environ, start_response)
+        return answer
 
-    def _answered(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+
+@dataclass
+class _Moto:
+    """The application of moto, which is S3 if it is asked by the path."""
+
+    application: Any
+    writing: threading.Lock = field(default_factory=threading.Lock)
+
+    def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         # Moto looks for the file and then stores the new one. In a real store, that is one step.
         with self.writing if environ["REQUEST_METHOD"] in _WRITING else nullcontext():
             answer: Iterable[bytes] = self.application(environ, start_response)
@@ -125,17 +144,32 @@ def _failure(start_response: Any, status: str) -> Iterable[bytes]:
 @contextmanager
 def running_s3() -> Iterator[S3Server]:
     """Run a server on a free port."""
-    from moto.server import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
+    server = S3Server(0)
+    with serving(server, moto_application()):
+        yield server
+
+
+def moto_application() -> Any:
+    """S3 as an application."""
+    from moto.server import DomainDispatcherApplication, create_backend_app
+
+    return _Moto(DomainDispatcherApplication(create_backend_app))
+
+
+@contextmanager
+def serving(running: S3Server, application: Any) -> Iterator[None]:
+    """Run the server with an application on a free port."""
+    from moto.server import MotoRequestHandler
     from werkzeug.serving import make_server
 
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
-    watched = _Watched(DomainDispatcherApplication(create_backend_app), S3Server(0))
+    watched = _Watched(application, running)
     server = make_server("127.0.0.1", 0, watched, threaded=True, request_handler=MotoRequestHandler)
-    watched.server.port = server.server_port
+    running.port = server.server_port
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:
-        yield watched.server
+        yield
     finally:
         server.shutdown()
         server.server_close()

@@ -15,6 +15,7 @@ import pytest
 from table_format import Schema, Table, load_catalog
 from table_format.errors import CommitOutcomeUnknown, UnsupportedFeature
 from table_format.secrets import Secret
+from tests.support.gcs_server import GcsServer, running_gcs
 from tests.support.s3_server import Fault, Request, S3Server, running_s3
 
 COLUMNS = pa.schema([pa.field("id", pa.int64(), nullable=False), ("dt", pa.string()), ("v", pa.int64())])
@@ -38,8 +39,15 @@ def server() -> Iterator[S3Server]:
         yield running
 
 
+@pytest.fixture(scope="module")
+def gcs_server() -> Iterator[GcsServer]:
+    with running_gcs() as running:
+        running.make_bucket("tables")
+        yield running
+
+
 def warehouse(server: S3Server) -> dict[str, str]:
-    return {"warehouse": f"s3://tables/{next(NUMBERS)}", **server.options}
+    return {"warehouse": f"{server.scheme}://tables/{next(NUMBERS)}", **server.options}
 
 
 def rows(*numbers: int, value: int = 0) -> pa.Table:
@@ -98,10 +106,19 @@ def test_a_table_returns_the_same_as_on_a_disk(kind: str, server: S3Server, tmp_
     check_same_life(kind, {"warehouse": str(tmp_path)}, warehouse(server))
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_every_acknowledged_commit_of_concurrent_writers_is_there_once_in_spite_of_faults(
-    seed: int, server: S3Server
+@pytest.mark.long
+@pytest.mark.parametrize("kind", ["append, partitioned", "key"])
+def test_a_table_in_google_cloud_storage_returns_the_same_as_on_a_disk(
+    kind: str, gcs_server: GcsServer, tmp_path: Path
 ) -> None:
+    check_same_life(kind, {"warehouse": str(tmp_path)}, warehouse(gcs_server))
+
+
+@pytest.mark.parametrize(("store", "seed"), [("server", 0), ("server", 1), ("gcs_server", 2)])
+def test_every_acknowledged_commit_of_concurrent_writers_is_there_once_in_spite_of_faults(
+    store: str, seed: int, request: pytest.FixtureRequest
+) -> None:
+    server: S3Server = request.getfixturevalue(store)
     options = warehouse(server)
     catalog = load_catalog(options)
     catalog.create_database("db")
