@@ -34,6 +34,7 @@ from table_format.model.schema_change import (
 from table_format.model.types import BigIntType, DataField, DataType, DoubleType, VarCharType
 from tests.formats.files import Bucket
 from tests.support.deletion_marks import live
+from tests.support.matrix import tries
 from tests.support.reachable import check_files, files_below
 from tests.support.tables import Warehouse, keyed, memory_warehouse, rows_of
 from tests.support.typed_values import SCALARS, values_of_type
@@ -227,7 +228,7 @@ INDEXED = {"file-index.bloom-filter.columns": "id,v,dt", "file-index.bloom-filte
 def test_reading_with_indexes_is_reading_without(mode: str) -> None:
     chance = random.Random(mode)
     table = new_table(mode, {**INDEXED, **NO_STATISTICS})
-    for _ in range(5):
+    for _ in range(tries(3, many=5)):
         do_something(table, chance)
         if chance.random() < 0.3:
             table.compact(full=chance.random() < 0.5)
@@ -246,7 +247,7 @@ def test_reading_with_indexes_is_reading_without(mode: str) -> None:
 # --- types and schemas -----------------------------------------------------------------------------------------------
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=None, max_examples=tries(25, many=60), suppress_health_check=[HealthCheck.too_slow])
 @given(
     SCALARS.flatmap(lambda t: st.tuples(st.just(t), st.lists(values_of_type(t), min_size=2, max_size=12))),
     st.sampled_from(["parquet", "orc", "avro"]),
