@@ -17,7 +17,6 @@ from table_format.io.memory import MemoryFileIO
 from table_format.model.identifier import Identifier
 from tests.corruption.sweep import Outcome, Target, damage_in_every_way, flips, random_damages, truncations
 from tests.corruption.targets import data_files, worlds
-from tests.support.decoded_once import decoded_once
 from tests.support.matrix import MATRIX
 
 WORLDS = list(worlds())
@@ -26,13 +25,6 @@ CASES = [
     for store, identifier, targets in WORLDS
     for target in targets
 ]
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _decoded_once() -> Iterator[None]:
-    """The undamaged files beside the damaged one are the same in each of thousands of reads."""
-    with decoded_once():
-        yield
 
 
 STEP: Final = 1 if MATRIX else 7

@@ -362,7 +362,7 @@ def test_a_writer_forgets_partitions_that_get_no_rows(warehouse: Warehouse) -> N
     assert len(rows_of(table)) == 10
 
 
-@pytest.mark.parametrize("seed", range(tries(5, many=12)))
+@pytest.mark.parametrize("seed", range(tries(4, many=12)))
 def test_writers_whose_steps_interleave_leave_a_sound_index(warehouse: Warehouse, seed: int) -> None:
     chance = random.Random(seed)
     options = {"dynamic_bucket__target_row_num": str(chance.randrange(1, 5))}

@@ -135,7 +135,7 @@ def cases() -> Iterator[tuple[str, str, str]]:
                 yield kind, "orc", operation
 
 
-@pytest.mark.parametrize(("kind", "file_format", "operation"), cases())
+@pytest.mark.parametrize(("kind", "file_format", "operation"), [*cases()])
 def test_a_read_that_fails_is_no_corruption_wherever_it_is(kind: str, file_format: str, operation: str) -> None:
     trial = Trial(kind, file_format, operation)
     trial.run()

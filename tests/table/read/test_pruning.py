@@ -304,7 +304,7 @@ KEYS = st.lists(st.lists(st.integers(0, 60), min_size=1, max_size=25, unique=Tru
 def test_the_rows_with_and_without_pruning_are_the_same(make: Callable[[Warehouse, Any], Table]) -> None:
     dropped = 0
 
-    @settings(max_examples=tries(8, many=15), deadline=None, derandomize=True)
+    @settings(max_examples=tries(6, many=15), deadline=None, derandomize=True)
     @given(keys=KEYS, conditions=st.lists(CONDITIONS, min_size=4, max_size=8))
     def holds(keys: list[list[int]], conditions: list[Predicate]) -> None:
         nonlocal dropped
