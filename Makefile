@@ -65,8 +65,8 @@ format: setup ## Rewrite the code in the one style
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-matrix: setup ## Run every combination of tables, settings and ways on Spark, of which the tests run some
-	MATRIX=1 $(BIN)/python -m pytest tests/spark/read/test_absent_rows.py tests/spark/source/test_data_source.py
+matrix: setup ## Run every combination of tables, settings and ways, and all examples of properties; the tests run some
+	MATRIX=1 $(BIN)/python -m pytest -m "not oracle" $$(grep -rl "support.matrix import" tests --include="test_*.py")
 
 interop: setup ## Read and write side by side with the real Apache Paimon (needs a JDK and Maven); VERSION=1.4.2 or 2.0.0
 	$(BIN)/python -m tests.oracle.install
@@ -78,8 +78,9 @@ options: setup ## Draw tables from the declared options: what CREATE accepts wor
 
 histories: setup ## Write 830 random histories, and 64 tables with dynamic buckets, in turn with the real Paimon and pypaimon; FIRST=1000
 	$(BIN)/python -m tests.oracle.install
-	HAND_OVERS=16 HAND_OVERS_OF_THREE=4 HAND_OVERS_FIRST_SEED=$(FIRST) DYNAMIC_HAND_OVERS=16 $(BIN)/python -m pytest \
-		-m oracle -rA -n 2 tests/oracle/test_hand_over_histories.py tests/oracle/test_dynamic_bucket.py
+	HAND_OVERS=16 HAND_OVERS_OF_THREE=4 HAND_OVERS_FIRST_SEED=$(FIRST) DYNAMIC_HAND_OVERS=16 MATRIX=1 $(BIN)/python -m pytest \
+		-m oracle -rA -n 2 tests/oracle/test_hand_over_histories.py tests/oracle/test_dynamic_bucket.py \
+		$$(grep -l "support.matrix import" tests/oracle/test_*.py)
 
 simulate: setup ## Search schedules and faults for a broken invariant
 	$(BIN)/python -m tests.simulation.search --seeds 5000

@@ -1,7 +1,8 @@
 """What makes the tests quick: long files come first, so that no worker is left with one at the end; and Spark's JVMs,
 which live for minutes, load their classes from an archive and do not spend half of their time on optimising code. What
 the library keeps on this machine is in a directory of each run of the tests, not in the user's cache, where others
-delete. Hypothesis has no deadline. The garbage collector leaves out what stays until the end.
+delete. Nothing waits for the disk. Hypothesis has no deadline. The garbage collector leaves out what stays until the
+end.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Final
+from unittest.mock import patch
 
 import pytest
 from hypothesis import settings
@@ -44,6 +46,9 @@ if threading.current_thread() is threading.main_thread() and signal.getsignal(si
 _CACHE: Final = tempfile.mkdtemp(prefix="lakehouse-cache-")
 os.environ["XDG_CACHE_HOME"] = _CACHE
 atexit.register(shutil.rmtree, _CACHE, ignore_errors=True)
+
+# No test cuts the power, so none waits for a disk. Tests of durability put their own function in this place.
+patch.object(os, "fsync", lambda _handle: None).start()
 
 # The same examples in every run, whatever else the machine does; ``--hypothesis-profile=random`` draws others.
 settings.register_profile("same", deadline=None, derandomize=True)

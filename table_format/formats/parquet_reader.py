@@ -207,7 +207,8 @@ class ParquetFileReader:
         """Yield the row groups that are decoded together. Those of a store are fetched one after the other, each in
         one step.
         """
-        if not isinstance(self._source, Prefetching):
+        # Python before 3.12 is slow to see that a file is not ``Prefetching``.
+        if not hasattr(self._source, "prefetch") or not isinstance(self._source, Prefetching):
             yield groups
             return
         for group in groups:

@@ -62,7 +62,8 @@ def file_exists(io: FileIO, path: str) -> bool:
     Raises:
         BadEncoding: the path is a directory, a pipe or something else that is not a file.
     """
-    if isinstance(io, ObjectStore):
+    # This is asked several times per commit, and Python before 3.12 is slow to see that a store is no ``ObjectStore``.
+    if hasattr(io, "is_object_store") and isinstance(io, ObjectStore):
         return io.has_file(path)
     found = io.status(path)
     if found is None:

@@ -24,6 +24,7 @@ from tests.corruption.file_indexes import (
     tried,
 )
 from tests.corruption.index_layout import places_of
+from tests.support.matrix import tries
 
 GROUNDS = [
     ("parquet", "beside", "ours"),
@@ -41,9 +42,9 @@ ground = cache(IndexGround)
 @pytest.mark.parametrize(("kind", "place", "writer"), GROUNDS)
 def test_a_damaged_index_gives_the_rows_of_a_scan_without_indexes(kind: str, place: str, writer: str) -> None:
     sound = ground(kind, place, writer)
-    tally = tried(sound, random_damages(sound, "suite", 40))
+    tally = tried(sound, random_damages(sound, "suite", tries(20, many=40)))
     assert not tally.wrong
-    assert tally.outcomes[Outcome.WARNED] + tally.outcomes[Outcome.NAMED] >= 20
+    assert tally.outcomes[Outcome.WARNED] + tally.outcomes[Outcome.NAMED] >= tries(10, many=20)
 
 
 def test_without_the_hash_in_names_damage_hides_rows(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -62,7 +63,7 @@ def test_if_indexes_did_not_have_to_follow_each_other_places_that_lie_would_hide
             raise Truncated(path, expected_bytes=size + 1, found_bytes=size)
 
     sound = ground("parquet", "beside", "others")
-    lies = [damage for damage in random_damages(sound, "places", 3000) if " of Place(" in damage.what][:150]
+    lies = [damage for damage in random_damages(sound, "places", 1200) if " of Place(" in damage.what][:60]
     assert not tried(sound, iter(lies)).wrong
     monkeypatch.setattr("table_format.indexes.index_container.check_places", within)
     assert tried(sound, iter(lies)).wrong
@@ -76,9 +77,9 @@ def in_parts(tmp_path_factory: pytest.TempPathFactory) -> IndexGround:
 def test_damage_of_an_index_that_is_read_in_parts_changes_no_row_and_is_noticed_where_it_is_read(
     in_parts: IndexGround,
 ) -> None:
-    tally = tried(in_parts, random_damages(in_parts, "suite", 60))
+    tally = tried(in_parts, random_damages(in_parts, "suite", tries(30, many=60)))
     assert not tally.wrong
-    assert tally.outcomes[Outcome.WARNED] >= 20
+    assert tally.outcomes[Outcome.WARNED] >= tries(10, many=20)
 
 
 def test_a_damaged_index_says_the_same_when_its_head_is_read_in_small_parts() -> None:
@@ -107,8 +108,8 @@ def _without_bits(ground: IndexGround, number: int, column: str) -> Damage:
 def test_a_wrong_bit_of_the_structure_of_an_index_hides_no_row(bit: int) -> None:
     sound = ground("parquet", "beside", "others")
     container = sound.containers[0]
-    tried_flips = 0
-    for at, damaged in islice(structural_flips(container), bit * 3, None, 8):
+    tried_flips, step = 0, tries(17, many=8)
+    for at, damaged in islice(structural_flips(container), bit * 3, None, step):
         for column in columns_at(container, [at])[:1]:
             question = QUESTIONS[column][tried_flips % 2].partition(" AND ")[0]
             expected, found = (sound.evaluated(each, question) for each in (container, damaged))
@@ -120,7 +121,7 @@ def test_a_wrong_bit_of_the_structure_of_an_index_hides_no_row(bit: int) -> None
                 case Rows(positions), Rows(right):
                     assert positions >= right, (at, question)
             tried_flips += 1
-    assert tried_flips > 800
+    assert tried_flips > 6400 / step
 
 
 def test_the_walk_over_a_container_finds_every_index() -> None:

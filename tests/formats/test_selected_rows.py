@@ -99,15 +99,16 @@ def test_all_types_together_are_selected_by_position(file_format: str) -> None:
 
 
 @settings(max_examples=40, deadline=None)
-@given(chosen=st.lists(st.integers(0, ROWS - 1), min_size=1, max_size=50, unique=True), batch_rows=st.integers(1, 60))
+@given(chosen=st.lists(st.integers(0, ROWS - 1), min_size=1, max_size=50, unique=True), batch_rows=st.integers(20, 60))
 def test_rows_of_many_pages_and_row_groups_are_selected_by_position(chosen: list[int], batch_rows: int) -> None:
     positions = sorted(chosen)
     rows, found = selected("parquet", MANY, FIELDS, positions, batch_rows)
     assert found == positions
-    assert rows.equals(pa.Table.from_batches([many_rows()]).take(positions).combine_chunks())
+    assert rows.equals(MANY_ROWS.take(positions).combine_chunks())
 
 
-MANY = parquet_bytes(FIELDS, many_rows().slice(0, 45_000), many_rows().slice(45_000))[0]
+MANY_ROWS = pa.Table.from_batches([many_rows()])
+MANY = parquet_bytes(FIELDS, *MANY_ROWS.slice(0, 45_000).to_batches(), *MANY_ROWS.slice(45_000).to_batches())[0]
 
 
 def test_a_selection_reads_only_the_pages_that_hold_it() -> None:
@@ -124,7 +125,7 @@ def test_a_selection_reads_only_the_pages_that_hold_it() -> None:
 
 def test_rows_can_be_selected_from_a_file_without_an_offset_index() -> None:
     sink = io.BytesIO()
-    pq.write_table(pa.Table.from_batches([many_rows()]), sink, write_page_index=False, store_schema=False)
+    pq.write_table(MANY_ROWS, sink, write_page_index=False, store_schema=False)
     rows, found = selected("parquet", sink.getvalue(), FIELDS, [3, 50_000])
     assert (rows.column("id").to_pylist(), found) == ([3, 50_000], [3, 50_000])
 

@@ -18,7 +18,7 @@ from table_format.table.read.time_travel import Starting
 from table_format.table.system.table import SystemTable
 from tests.golden.test_reads import feature_waited_for
 from tests.support.golden import GoldenCase, case_names, golden_case
-from tests.support.json_rows import json_rows, rows_with_floats, sorted_rows
+from tests.support.json_rows import json_rows, rows_with_floats, sorted_rows, unsorted_rows
 
 
 def tables_with(answer: str) -> list[tuple[str, str]]:
@@ -92,7 +92,7 @@ def plans_of(stream: StreamScan, fields: Any) -> Iterator[tuple[int, list[list[A
 def with_kinds(rows: Any, fields: Any) -> list[list[Any]]:
     """Rows of Arrow with their kinds in front."""
     kinds = rows.column("rowkind").to_pylist()
-    plain = [json_rows(rows.slice(i, 1), fields)[0] for i in range(rows.num_rows)]
+    plain = unsorted_rows(rows, fields)
     return sorted_rows([[kind, *row] for kind, row in zip(kinds, plain, strict=True)])
 
 

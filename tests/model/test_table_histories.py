@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 from table_format import Schema, Table, load_catalog
 from table_format.io.memory import MemoryFileIO
 from table_format.runtime import Runtime
+from tests.support.matrix import tries
 
 SCHEMA = pa.schema([pa.field("k", pa.int32(), nullable=False), pa.field("seq", pa.int32()), pa.field("v", pa.string())])
 KEYS = st.integers(0, 12)
@@ -107,23 +108,34 @@ class TableHistory(RuleBasedStateMachine):
         foreseen = self.table.expire_snapshots(dry_run=True, retain_min=1, retain_max=retained, older_than_ms=0)
         done = self.table.expire_snapshots(retain_min=1, retain_max=retained, older_than_ms=0)
         assert done.snapshot_ids == foreseen.snapshot_ids
+        self._check_all()
 
-    @invariant()
-    def every_retained_snapshot_reads_as_it_did(self) -> None:
-        if not hasattr(self, "table"):
-            return
-        for snapshot in self.table.snapshots():
-            at = self.table.scan(options={"scan.snapshot-id": str(snapshot.id)}).to_arrow(threads=1)
-            rows = {r["k"]: (r["seq"], r["v"]) for r in at.to_pylist()}
-            assert len(rows) == at.num_rows
-            assert rows == self.history[snapshot.id]
+    def teardown(self) -> None:
+        if hasattr(self, "table"):
+            self._check_all()
 
     def _remember(self, snapshot_ids: list[int]) -> None:
         for snapshot_id in snapshot_ids:
             self.history[snapshot_id] = dict(self.expected.rows)
+            self._check(snapshot_id)
+
+    def _check_all(self) -> None:
+        """Every retained snapshot reads as it did."""
+        for snapshot in self.table.snapshots():
+            self._check(snapshot.id)
+
+    def _check(self, snapshot_id: int) -> None:
+        at = self.table.scan(options={"scan.snapshot-id": str(snapshot_id)}).to_arrow(threads=1)
+        rows = {r["k"]: (r["seq"], r["v"]) for r in at.to_pylist()}
+        assert len(rows) == at.num_rows
+        assert rows == self.history[snapshot_id]
 
 
 TestTableHistory = TableHistory.TestCase
 TestTableHistory.settings = settings(
-    max_examples=60, stateful_step_count=20, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True
+    max_examples=tries(40, many=60),
+    stateful_step_count=20,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+    derandomize=True,
 )

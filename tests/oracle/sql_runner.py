@@ -25,6 +25,10 @@ def main(jar: str, warehouse: str) -> None:
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.sql.shuffle.partitions", "1")
+        # Many small statements: Spark interprets its plans, and plans once.
+        .config("spark.sql.adaptive.enabled", "false")
+        .config("spark.sql.codegen.wholeStage", "false")
+        .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
         .config("spark.sql.catalog.paimon", "org.apache.paimon.spark.SparkCatalog")
         .config("spark.sql.catalog.paimon.warehouse", warehouse)
         .config("spark.sql.extensions", "org.apache.paimon.spark.extensions.PaimonSparkSessionExtensions")

@@ -20,7 +20,7 @@ from tests.oracle.install import SPARK_CONNECTOR, jar_name
 from tests.oracle.peer import DIRECTORY, PeerError
 from tests.oracle.spark_reader import plain
 from tests.support.shared_classes import QUICK
-from tests.support.spark_session import local_session
+from tests.support.spark_session import INTERPRETED, local_session
 
 Result: TypeAlias = dict[str, Any]
 """The sorted ``rows`` of a statement, or its ``error``."""
@@ -75,7 +75,7 @@ class Ours:
     """This library on the Spark session of the tests."""
 
     def __init__(self, scratch: Path, warehouse: Path) -> None:
-        self._spark = local_session(scratch)
+        self._spark = local_session(scratch, INTERPRETED)
         self._lake = paimon(self._spark, {"warehouse": str(warehouse)})
 
     def run(self, statement: str) -> Result:

@@ -11,6 +11,7 @@ from tests.oracle.compare import assert_same_at_every_snapshot
 from tests.oracle.peer import PaimonPeer
 from tests.oracle.test_handover import as_table, changes, open_table
 from tests.support.compaction import OnDemand
+from tests.support.matrix import tries
 
 MARKS = {"deletion-vectors.enabled": "true"}
 LATER = {"lookup-wait": "false"}
@@ -27,7 +28,7 @@ TABLES = {
 
 
 @pytest.mark.parametrize("kind", TABLES)
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", range(tries(1, many=2)))
 def test_a_stream_that_compacts_beside_itself_takes_turns_with_paimon(
     paimon: PaimonPeer, tmp_path: Path, kind: str, seed: int
 ) -> None:

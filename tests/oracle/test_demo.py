@@ -20,7 +20,7 @@ from tests.support.json_rows import sorted_rows
 from tests.support.shared_classes import QUICK
 
 ROOT = Path(__file__).parent.parent.parent
-DAYS, EVENTS = 9, 400
+DAYS, EVENTS = 9, 100
 
 
 @pytest.fixture(scope="session")

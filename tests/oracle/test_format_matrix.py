@@ -5,7 +5,6 @@ Tables hold all types at once; what one of the sides cannot do with a type is sa
 
 from __future__ import annotations
 
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +19,11 @@ from table_format.options.file_formats import FILE_FORMATS
 from tests.oracle.compare import assert_same_at_every_snapshot
 from tests.oracle.peer import PaimonPeer
 from tests.support.json_rows import json_rows
+from tests.support.matrix import combinations
 from tests.support.typed_rows import columns, fields_of, rows_of
 
 FORMATS = ("parquet", "orc", "avro")
-MATRIX = list(product(FORMATS, (False, True), (False, True)))
+MATRIX = combinations(FORMATS, (False, True), (False, True))
 
 _MULTISET_OF_NUMBERS = frozenset({"bag_of_numbers"})
 NOT_READ: dict[tuple[str, str], frozenset[str]] = {

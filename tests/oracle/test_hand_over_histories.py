@@ -15,7 +15,7 @@ from tests.oracle.histories import History, Mode
 from tests.oracle.peer import PaimonPeer
 from tests.oracle.pypaimon_peer import PyPaimonPeer
 
-HISTORIES = int(os.environ.get("HAND_OVERS", "4"))
+HISTORIES = int(os.environ.get("HAND_OVERS", "2"))
 """Of each mode, with each version."""
 HISTORIES_OF_THREE = int(os.environ.get("HAND_OVERS_OF_THREE", "1"))
 """Of each mode, with each version, with pypaimon as a third writer."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from tests.oracle.index_hand_overs import HandOver
 from tests.oracle.peer import PaimonPeer
 
-TABLES = int(os.environ.get("INDEX_HAND_OVERS", "15"))
+TABLES = int(os.environ.get("INDEX_HAND_OVERS", "8"))
 """With each version."""
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import product
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,13 +11,14 @@ from table_format import Schema, Table, load_catalog
 from tests.oracle.compare import assert_same_at_every_snapshot
 from tests.oracle.peer import PaimonPeer
 from tests.oracle.rows import ALL_TYPES, all_types
+from tests.support.matrix import combinations
 
 PARTITIONS = {
     "unpartitioned": [],
     "by text": ["pt"],
     "by day and number": ["day_key", "hour_key"],
 }
-MATRIX = list(product(PARTITIONS, (1, 3), (False, True), (False, True)))
+MATRIX = combinations(PARTITIONS, (1, 3), (False, True), (False, True))
 
 
 def partitioned(rows: pa.Table) -> pa.Table:

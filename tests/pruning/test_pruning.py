@@ -27,6 +27,7 @@ from tests.pruning.stored_tables import (
     selected,
     stored,
 )
+from tests.support.matrix import tries
 
 EQ, LT, GE = CompareOp.EQ, CompareOp.LT, CompareOp.GE
 DAY, KEY, VALUE = Compare("dt", EQ, "a"), Compare("id", EQ, 1), Compare("v", EQ, 5)
@@ -218,7 +219,7 @@ def in_order(rows: Sequence[Row]) -> list[str]:
 def test_pruning_does_not_change_the_rows_of_a_read(name: str) -> None:
     dropped = 0
 
-    @settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    @settings(max_examples=tries(30, many=80), deadline=None, suppress_health_check=[HealthCheck.too_slow])
     @given(table=TABLES[name], predicates=st.lists(CONDITIONS, min_size=4, max_size=4))
     def holds(table: StoredTable, predicates: list[Predicate]) -> None:
         nonlocal dropped
@@ -250,7 +251,7 @@ def differs_as_everything(history: Commits, settled: int, predicate: Predicate) 
     return difference(*pruned, predicate) == difference(all_rows(old), all_rows(new), predicate)
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=tries(30, many=80), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     history=commits(kinds="++-").filter(lambda found: len(found) > 1), settled=st.integers(0, 4), predicate=CONDITIONS
 )

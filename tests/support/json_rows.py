@@ -37,9 +37,13 @@ _UNIT_NANOS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
 
 def json_rows(table: pa.Table, fields: Sequence[DataField]) -> list[list[Any]]:
     """The rows of a table, sorted by their JSON text."""
+    return sorted_rows(unsorted_rows(table, fields))
+
+
+def unsorted_rows(table: pa.Table, fields: Sequence[DataField]) -> list[list[Any]]:
+    """The rows of a table in its order."""
     columns = [_column(table.column(f.name).combine_chunks(), f.type) for f in fields]
-    rows = [list(row) for row in zip(*columns, strict=True)] if columns else []
-    return sorted_rows(rows)
+    return [list(row) for row in zip(*columns, strict=True)] if columns else []
 
 
 def rows_with_floats(rows: Sequence[Sequence[Any]], fields: Sequence[DataField]) -> list[list[Any]]:

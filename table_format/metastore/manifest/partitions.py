@@ -29,9 +29,13 @@ def select_partitions(choice: PartitionChoice, partitions: frozenset[bytes]) -> 
     """Return the partitions that a function selects.
 
     Raises:
-        InvalidInputError: the function does not return a set of some of the given partitions.
+        InvalidInputError: the function does not take or return a set of some of the given partitions.
     """
-    selected = choice(partitions)
+    try:
+        selected = choice(partitions)
+    except TypeError as error:
+        message = f"{choice!r:.100} cannot choose which of a frozenset of partitions to overwrite: {error}"
+        raise InvalidInputError(message) from error
     if isinstance(selected, frozenset) and selected <= partitions:
         return selected
     message = (

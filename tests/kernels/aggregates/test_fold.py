@@ -32,6 +32,7 @@ from table_format.model.types import (
 )
 from tests.kernels.aggregates.columns import Step, column_of, float_bits, folded, row_type, spec_of
 from tests.kernels.aggregates.model import FUNCTIONS, model
+from tests.support.matrix import tries
 
 INTS = [TinyIntType(), SmallIntType(), IntType(), BigIntType()]
 FLOATS = [FloatType(), DoubleType()]
@@ -124,7 +125,7 @@ def comparable(results: list[Any], function: str, options: dict[str, Any]) -> li
 
 @pytest.mark.parametrize(("function", "types", "options"), CASES)
 @given(data=st.data())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=tries(20, many=40), deadline=None)
 def test_folding_a_column_equals_folding_its_rows_one_by_one(function, types, options, data):
     t = data.draw(st.sampled_from(types))
     ignore_retract = data.draw(st.booleans())
@@ -137,7 +138,7 @@ def test_folding_a_column_equals_folding_its_rows_one_by_one(function, types, op
 
 @pytest.mark.parametrize("t", INTS, ids=str)
 @given(data=st.data())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=tries(20, many=40), deadline=None)
 def test_an_integer_product_is_divided_towards_zero(t, data):
     step = st.tuples(st.sampled_from("AA-"), st.none() | plain(t).filter(bool))
     groups = data.draw(st.lists(st.lists(step, min_size=1, max_size=6), min_size=1, max_size=6))
@@ -146,7 +147,7 @@ def test_an_integer_product_is_divided_towards_zero(t, data):
 
 @pytest.mark.parametrize(("function", "types", "options"), [case for case in CASES if case[0] in ASSOCIATIVE])
 @given(data=st.data())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=tries(12, many=25), deadline=None)
 def test_merging_parts_first_changes_nothing(function, types, options, data):
     t = data.draw(st.sampled_from(types))
     rows = data.draw(st.lists(st.none() | plain(t), min_size=2, max_size=8))
@@ -161,7 +162,7 @@ def test_merging_parts_first_changes_nothing(function, types, options, data):
 
 @pytest.mark.parametrize("t", [*INTS, *DECIMALS[:1]], ids=str)
 @given(data=st.data())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=tries(12, many=25), deadline=None)
 def test_sums_of_sums_are_the_sum(t, data):
     numbers = st.integers(-100, 100).map(str if isinstance(t, DecimalType) else int)
     rows = data.draw(st.lists(st.tuples(st.sampled_from("A-"), st.none() | numbers), min_size=2, max_size=8))

@@ -39,8 +39,9 @@ from tests.kernels.file_index.columns import (
     leaves,
     reader_of,
 )
+from tests.support.matrix import tries
 
-LONG = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+LONG = settings(max_examples=tries(30, many=100), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @pytest.mark.parametrize("index", ROW_INDEXES)
@@ -96,7 +97,7 @@ def test_of_a_million_values_none_is_missed(index: str) -> None:
     column = pa.array(numbers)
     reader = reader_of(index, BigIntType(), built(index, BigIntType(), column), count)
     assert reader.may_equal(SoughtValues(BigIntType(), column.slice(0, 3000))).all()
-    for value in numbers[:: count // 40].tolist():
+    for value in numbers[:: count // 12].tolist():
         for op, expected in (
             (CompareOp.EQ, numbers == value),
             (CompareOp.LT, numbers < value),

@@ -298,6 +298,15 @@ def test_a_function_that_selects_something_else_than_given_partitions_is_refused
     assert table.live_names() == before
 
 
+def test_a_function_that_takes_no_partitions_is_refused_and_overwrites_nothing():
+    table = partitioned()
+    message = table.message(table.partition("z"), new_files=(table.file(name="new.parquet"),))
+    before = table.live_names()
+    with pytest.raises(InvalidInputError, match="<class 'int'> cannot choose which of a frozenset of partitions"):
+        table.committer().overwrite(committable(4, message), partition=int)
+    assert table.live_names() == before
+
+
 def test_a_static_overwrite_refuses_files_outside_its_partition():
     table = partitioned()
     message = table.message(table.partition("a"), new_files=(table.file(),))

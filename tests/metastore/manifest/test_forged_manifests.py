@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import pytest
 
-from table_format import Table
+from table_format import Table, load_catalog
 from table_format.codecs.manifest_avro import (
     decode_manifest,
     decode_manifest_list,
@@ -17,8 +18,11 @@ from table_format.codecs.manifest_avro import (
 )
 from table_format.codecs.snapshot_json import encode_snapshot
 from table_format.errors import CorruptionError, InvalidInputError, TableFormatError
+from table_format.io.memory import MemoryFileIO
 from table_format.model.manifest import ManifestEntry
+from table_format.runtime import SystemClock
 from table_format.table.system.registry import open_system_table
+from tests.simulation.drawn import copied
 from tests.support.metastore_table import a_table, committable
 from tests.support.tables import keyed, memory_warehouse
 
@@ -83,17 +87,26 @@ WORK: dict[str, Callable[[Table], object]] = {
 }
 
 
-def forged(kind: str, change: Callable[[ManifestEntry], ManifestEntry]) -> tuple[Table, str]:
-    """A table whose latest manifest, from another writer and listed with its size, has changed values."""
+@cache
+def sound_table(kind: str) -> MemoryFileIO:
+    """The store of a table, of which each trial takes a copy."""
     options: dict[str, Any] = {} if kind == "append" else {"primary_keys": ["id"]}
     warehouse = memory_warehouse()
     table = warehouse.table("t", options={"manifest.compression": "none"}, **options)
     table.append(keyed([(1, "a", 1), (2, "b", 2)]))
     table.append(keyed([(1, "a", 3)]))
+    assert isinstance(warehouse.io, MemoryFileIO)
+    return warehouse.io
+
+
+def forged(kind: str, change: Callable[[ManifestEntry], ManifestEntry]) -> tuple[MemoryFileIO, str]:
+    """The store of a table whose latest manifest, from another writer and listed with its size, has changed values."""
+    io = copied(sound_table(kind), SystemClock())
+    table = opened(io)
     latest = table.latest_snapshot()
     assert latest is not None
     manifest = table.facts.manifests.delta_manifests(latest)[0]
-    io, paths = warehouse.io, table.store.paths
+    paths = table.store.paths
     entries = decode_manifest(io.read(paths.manifest(manifest.file_name)), path="")
     data = encode_manifest([change(entry) for entry in entries], compression="none")
     path = paths.manifest(FOREIGN_MANIFEST)
@@ -106,7 +119,13 @@ def forged(kind: str, change: Callable[[ManifestEntry], ManifestEntry]) -> tuple
     io.create(paths.manifest(FOREIGN_LIST), encode_manifest_list(forged, compression="none"))
     snapshot = replace(latest, delta_manifest_list=FOREIGN_LIST, delta_manifest_list_size=None)
     io.overwrite(paths.snapshot(latest.id), encode_snapshot(snapshot))
-    return warehouse.reopened(table), path
+    return io, path
+
+
+def opened(io: MemoryFileIO) -> Table:
+    table = load_catalog({"warehouse": "/warehouse"}, file_io=io).load_table("db.t")
+    assert isinstance(table, Table)
+    return table
 
 
 @pytest.mark.parametrize("kind", ["append", "keyed"])
@@ -114,9 +133,9 @@ def forged(kind: str, change: Callable[[ManifestEntry], ManifestEntry]) -> tuple
 def test_a_number_that_no_file_has_is_an_error_that_names_the_manifest(kind: str, member: str):
     change, values = DAMAGES[member]
     for value in values:
-        table, path = forged(kind, lambda entry, value=value: change(entry, value))
+        store, path = forged(kind, lambda entry, value=value: change(entry, value))
         with pytest.raises(CorruptionError) as caught:
-            table.scan().to_arrow()
+            opened(store).scan().to_arrow()
         assert caught.value.path == path
 
 
@@ -124,11 +143,11 @@ def test_a_number_that_no_file_has_is_an_error_that_names_the_manifest(kind: str
 @pytest.mark.parametrize("member", PLAUSIBLE)
 def test_a_number_that_is_not_the_files_is_read_or_an_error_of_the_library(kind: str, member: str):
     for value in PLAUSIBLE[member]:
+        change = {member: value}
+        store, _ = forged(kind, lambda entry, change=change: replace(entry, file=replace(entry.file, **change)))
         for name, work in WORK.items():
-            change = {member: value}
-            table, _ = forged(kind, lambda entry, change=change: replace(entry, file=replace(entry.file, **change)))
             try:
-                work(table)
+                work(opened(copied(store, SystemClock())))
             except TableFormatError:
                 continue
             except (ArithmeticError, TypeError, ValueError, LookupError, OSError, MemoryError) as error:

@@ -13,6 +13,7 @@ import pytest
 from table_format import Table
 from table_format.errors import UnsupportedFeature
 from table_format.runtime import Runtime
+from tests.support.matrix import MATRIX
 from tests.support.moving_keys import (
     ENGINES,
     index_content,
@@ -108,8 +109,11 @@ def test_new_keys_fill_the_buckets_of_their_partition(warehouse: Warehouse) -> N
     assert {bucket for _, bucket in places_of(limited).values()} == {0, 1}
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("seed", range(2))
+HISTORIES = [(e, s) for e in ENGINES for s in range(2) if MATRIX or s == 0 or e == "deduplicate"]
+"""Of those of ``deduplicate``, one has a changelog and one has deletion vectors."""
+
+
+@pytest.mark.parametrize(("engine", "seed"), HISTORIES)
 def test_histories_are_those_of_a_dictionary(warehouse: Warehouse, tmp_path: Path, engine: str, seed: int) -> None:
     chance = random.Random(f"{engine} {seed}")
     options = {"dynamic_bucket__target_row_num": str(chance.randrange(1, 6)), "merge_engine": engine}

@@ -34,6 +34,7 @@ from table_format.model.schema_change import (
 from table_format.model.types import BigIntType, DataField, DataType, DoubleType, VarCharType
 from tests.formats.files import Bucket
 from tests.support.deletion_marks import live
+from tests.support.matrix import MATRIX, tries
 from tests.support.reachable import check_files, files_below
 from tests.support.tables import Warehouse, keyed, memory_warehouse, rows_of
 from tests.support.typed_values import SCALARS, values_of_type
@@ -112,9 +113,17 @@ def test_a_file_is_read_only_if_it_may_have_the_value(place: dict[str, str]) -> 
     assert "dropped 4 by file index, kept 1" in str(table.scan(filter="s = 's3'").plan())
 
 
-@pytest.mark.parametrize("place", [{}, BESIDE])
-@pytest.mark.parametrize("s_index", ["bitmap", "range-bitmap"])
-@pytest.mark.parametrize("id_index", ["bitmap", "bsi", "range-bitmap"])
+INDEX_PAIRS = [
+    pytest.param(place, s_index, id_index, id=f"{s_index}-{id_index}-{'beside' if place else 'in manifest'}")
+    for i, s_index in enumerate(("bitmap", "range-bitmap"))
+    for j, id_index in enumerate(("bitmap", "bsi", "range-bitmap"))
+    for k, place in enumerate(({}, BESIDE))
+    if MATRIX or (i + j + k) % 2 == 0
+]
+"""Each pair of indexes in the manifest or beside the file, or in both places."""
+
+
+@pytest.mark.parametrize(("place", "s_index", "id_index"), INDEX_PAIRS)
 def test_indexes_that_find_rows_leave_out_files_for_each_comparison(
     place: dict[str, str], s_index: str, id_index: str
 ) -> None:
@@ -227,7 +236,7 @@ INDEXED = {"file-index.bloom-filter.columns": "id,v,dt", "file-index.bloom-filte
 def test_reading_with_indexes_is_reading_without(mode: str) -> None:
     chance = random.Random(mode)
     table = new_table(mode, {**INDEXED, **NO_STATISTICS})
-    for _ in range(5):
+    for _ in range(tries(3, many=5)):
         do_something(table, chance)
         if chance.random() < 0.3:
             table.compact(full=chance.random() < 0.5)
@@ -246,7 +255,7 @@ def test_reading_with_indexes_is_reading_without(mode: str) -> None:
 # --- types and schemas -----------------------------------------------------------------------------------------------
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=None, max_examples=tries(25, many=60), suppress_health_check=[HealthCheck.too_slow])
 @given(
     SCALARS.flatmap(lambda t: st.tuples(st.just(t), st.lists(values_of_type(t), min_size=2, max_size=12))),
     st.sampled_from(["parquet", "orc", "avro"]),

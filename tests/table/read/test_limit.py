@@ -18,6 +18,7 @@ from table_format import Table
 from table_format.errors import ColumnNotFound, InvalidInputError, UnsupportedFeature
 from table_format.model.schema_change import AlterColumnType, RenameColumn, SetOption
 from table_format.model.types import BigIntType
+from tests.support.matrix import tries
 from tests.support.reachable import files_below
 from tests.support.tables import memory_warehouse
 
@@ -138,7 +139,7 @@ def order_text(order: Sequence[tuple[str, bool, bool]]) -> str:
     order=ORDERS,
     limit=st.integers(0, 6) | st.integers(0, 60),
 )
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=tries(24, many=80), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_the_first_rows_are_those_of_a_sorted_full_scan(
     kind: str,
     batches: list[list[dict[str, Any]]],

@@ -18,6 +18,7 @@ from table_format.model.data_file import DataFileMeta
 from table_format.model.predicate import And, Compare, CompareOp, In, IsNull, Not, Or, Predicate
 from table_format.table.system.read_optimized import ReadOptimizedTable
 from tests.support.deletion_marks import MERGE_ON_WRITE, lifted, live_data_files, mark_deleted, with_options
+from tests.support.matrix import tries
 from tests.support.tables import Warehouse, keyed, memory_warehouse, rows_of
 
 
@@ -303,7 +304,7 @@ KEYS = st.lists(st.lists(st.integers(0, 60), min_size=1, max_size=25, unique=Tru
 def test_the_rows_with_and_without_pruning_are_the_same(make: Callable[[Warehouse, Any], Table]) -> None:
     dropped = 0
 
-    @settings(max_examples=15, deadline=None, derandomize=True)
+    @settings(max_examples=tries(6, many=15), deadline=None, derandomize=True)
     @given(keys=KEYS, conditions=st.lists(CONDITIONS, min_size=4, max_size=8))
     def holds(keys: list[list[int]], conditions: list[Predicate]) -> None:
         nonlocal dropped

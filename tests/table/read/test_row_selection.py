@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from table_format import Schema, Table
 from table_format.formats.data_file_reader import DataFileReader
+from tests.support.matrix import tries
 from tests.support.tables import memory_warehouse
 
 COLUMNS = pa.schema(
@@ -85,7 +86,7 @@ def found(table: Table, condition: str, *, with_indexes: bool) -> list[dict[str,
 
 @pytest.mark.parametrize("file_format", FORMATS)
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=tries(4, many=8), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_a_scan_with_indexes_gives_the_rows_of_one_without(kind: str, file_format: str, data: st.DataObject) -> None:
     table = a_table(kind, file_format)

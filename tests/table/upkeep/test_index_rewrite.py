@@ -22,6 +22,7 @@ from table_format.table.upkeep.declared_indexes import index_coverage
 from table_format.table.upkeep.index_rewrite import IndexRewrite, outcomes_of, rewrite_indexes
 from tests.golden.test_file_indexes import payloads, stored_and_made
 from tests.support.deletion_marks import live
+from tests.support.matrix import tries
 from tests.support.reachable import check_files
 from tests.support.tables import Warehouse, keyed, memory_warehouse, rows_of, warehouse_on
 
@@ -519,7 +520,7 @@ HISTORIES: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("kind", HISTORIES, ids=str)
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(tries(2, many=4)))
 def test_in_any_history_nothing_that_is_needed_goes_and_nothing_else_stays(
     warehouse: Warehouse, kind: dict[str, Any], seed: int
 ) -> None:
