@@ -66,7 +66,9 @@ format: setup ## Rewrite the code in the one style
 	$(BIN)/ruff format .
 
 matrix: setup ## Run every combination of tables, settings and ways on Spark, of which the tests run some
-	MATRIX=1 $(BIN)/python -m pytest tests/spark/read/test_absent_rows.py tests/spark/source/test_data_source.py
+	MATRIX=1 $(BIN)/python -m pytest tests/spark/read/test_absent_rows.py tests/spark/source/test_data_source.py \
+		tests/spark/dml/test_statements.py tests/spark/test_odd_input.py tests/spark/read/test_classic_frames.py \
+		tests/spark/read/test_conditions.py
 
 interop: setup ## Read and write side by side with the real Apache Paimon (needs a JDK and Maven); VERSION=1.4.2 or 2.0.0
 	$(BIN)/python -m tests.oracle.install

@@ -19,6 +19,7 @@ from table_format.spark.dml import statements
 from table_format.spark.dml.target import TargetScan, latest_target, target_frame
 from tests.queries.bounds import WRITTEN_IN_DRIVER, bounds_of
 from tests.spark.lakes import TestLake
+from tests.support.matrix import MATRIX
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("interpreted")]
 
@@ -35,10 +36,13 @@ KINDS: list[Any] = [
 ]
 
 
-@pytest.fixture(params=["written in the driver", "written by tasks"])
+WRITERS: dict[str, dict[str, int]] = {"written in the driver": {}, "written by tasks": {WRITTEN_IN_DRIVER: 0}}
+"""Few rows, as in all tests, are written in the driver; some tests also write them as many rows are."""
+
+
+@pytest.fixture(params=WRITERS)
 def each_writer(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Few rows, as in all tests, are written in the driver; here also as many rows are."""
-    with bounds_of({} if request.param == "written in the driver" else {WRITTEN_IN_DRIVER: 0}):
+    with bounds_of(WRITERS[request.param]):
         yield
 
 
@@ -50,10 +54,19 @@ def filled(lake: TestLake, keys: tuple[str, ...], options: dict[str, str], rows:
     return lake
 
 
-@pytest.mark.usefixtures("each_writer")
+@pytest.mark.parametrize("writer", WRITERS if MATRIX else ["written by tasks"])
 @pytest.mark.parametrize(("keys", "options"), KINDS)
-def test_rows_are_deleted_updated_and_merged(lake: TestLake, keys: tuple[str, ...], options: dict[str, str]) -> None:
+def test_rows_are_deleted_updated_and_merged(
+    lake: TestLake, keys: tuple[str, ...], options: dict[str, str], writer: str
+) -> None:
     filled(lake, keys, options)
+    with bounds_of(WRITERS[writer]):
+        change(lake)
+    last = [(7, "s7", 5)] if keys else [(7, "s7", 4), (7, "s7", 5)]
+    assert lake.rows() == [(0, "s0", 1), (3, "left", 31), (5, "v5+", 54), *last]
+
+
+def change(lake: TestLake) -> None:
     assert lake.lake.delete("s.t", "id = 1 OR v = 'v4'").deleted == 2
     assert lake.lake.update("s.t", {"n": "n + 1", "v": "concat(v, '+')"}, "id >= 3").updated == 2
     source = lake.frame([(0, "s0", 1), (2, "gone", 2), (5, "s5", 3), (7, "s7", 4), (7, "s7", 5)], DDL)
@@ -66,8 +79,6 @@ def test_rows_are_deleted_updated_and_merged(lake: TestLake, keys: tuple[str, ..
         when_not_matched_by_source=Update({"v": "'left'"}),
     )
     assert (changed.inserted, changed.updated, changed.deleted) == (2, 3, 1)
-    last = [(7, "s7", 5)] if keys else [(7, "s7", 4), (7, "s7", 5)]
-    assert lake.rows() == [(0, "s0", 1), (3, "left", 31), (5, "v5+", 54), *last]
 
 
 @pytest.mark.parametrize(("keys", "options"), [KINDS[0], KINDS[3]])
@@ -395,9 +406,9 @@ def test_postponed_rows_get_their_bucket_before_they_are_changed(lake: TestLake)
 
 def test_deletion_vectors_of_several_statements_are_combined(lake: TestLake) -> None:
     filled(lake, (), MARKS, [(i, "v", i) for i in range(100)])
-    for start in range(0, 100, 10):
+    for start in range(0, 100, 30):
         lake.lake.delete("s.t", f"id >= {start} AND id < {start + 5}")
-    assert [row[0] for row in lake.rows()] == sorted((i for i in range(100) if i % 10 >= 5), key=lambda i: repr((i,)))
+    assert [row[0] for row in lake.rows()] == sorted((i for i in range(100) if i % 30 >= 5), key=lambda i: repr((i,)))
     assert lake.table().verify(depth="rows").errors == ()
 
 
