@@ -513,9 +513,8 @@ KEYED = "CREATE TABLE t (k INT NOT NULL, v STRING) TBLPROPERTIES ('primary-key' 
 APPEND = "CREATE TABLE t (k INT, v STRING)"
 
 
-@pytest.mark.parametrize("table", [KEYED, APPEND])
-def test_rows_are_updated_deleted_and_merged(shop: TestLake, table: str) -> None:
-    shop.lake.sql(table)
+def test_rows_are_updated_deleted_and_merged(shop: TestLake) -> None:
+    shop.lake.sql(KEYED)
     shop.lake.sql("INSERT INTO t VALUES (1, 'a'), (2, 'b'), (3, 'c'), (4, NULL)")
     shop.lake.sql("UPDATE t AS x SET v = concat(x.v, :more) WHERE k = :key", more="{!}", key=1)
     shop.lake.sql("DELETE FROM t WHERE v <> 'b' AND k > 2")
