@@ -25,6 +25,7 @@ from tests.queries.options import ways
 from tests.queries.queries import Query, Reading, random_query, random_readings
 from tests.queries.sessions import BATCH_ROWS, CASE, random_settings, settings_of
 from tests.queries.tables import RandomTable, random_table
+from tests.queries.unions import united
 from tests.queries.writes import frame_of_rows
 
 AT_ONCE: Final = 50
@@ -164,15 +165,6 @@ def _texts(frame: Any, tag: int) -> Any:
     return DataFrame(texts._jdf, frame.sparkSession)
 
 
-def _united(spark: Any, frames: Sequence[Any]) -> Any:
-    """The rows of all frames; made at once, since Spark looks at all of a union for each frame that is put to it."""
-    jvm = spark._jvm
-    plans = jvm.PythonUtils.toSeq([frame._jdf.queryExecution().analyzed() for frame in frames])
-    union = jvm.org.apache.spark.sql.catalyst.plans.logical.Union(plans, False, False)
-    dataset = getattr(jvm.org.apache.spark.sql.classic, "Dataset$").__getattr__("MODULE$")
-    return DataFrame(dataset.ofRows(spark._jsparkSession, union), spark)
-
-
 def _differences(lake: Any, batch: Batch, wanted: Sequence[int], outcome: Outcome) -> list[tuple[int, str]]:
     """The queries whose rows differ, and how."""
     frames = _Frames(lake, batch)
@@ -199,7 +191,7 @@ def _different_texts(
         return []
     wanted = list(texts)
     try:
-        collected = _united(spark, [frame for both in texts.values() for frame in both]).collect()
+        collected = united(spark, [frame for both in texts.values() for frame in both]).collect()
     except Exception as error:  # noqa: BLE001 - of any kind, to be compared
         if len(wanted) == 1:
             return _compare_errors(frames, batch.queries[wanted[0]], wanted[0], error)

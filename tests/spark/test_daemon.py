@@ -33,8 +33,8 @@ def test_pyspark_is_imported_from_its_directory_instead_of_the_archive_of_the_sa
 
 
 @pytest.mark.spark
-def test_the_processes_of_pyspark_import_it_from_its_directory_in_tests(spark: Any) -> None:
-    """Otherwise, each process that plans a data source compiles PySpark again: ``spark_workers/sitecustomize.py``."""
+def test_processes_that_plan_a_data_source_start_with_what_they_need_in_tests(spark: Any) -> None:
+    """Otherwise, each of them compiles PySpark and imports the library again: ``spark_workers/sitecustomize.py``."""
     from pyspark.sql.datasource import DataSource
     from pyspark.sql.types import IntegerType, StructType
 
@@ -47,9 +47,11 @@ def test_the_processes_of_pyspark_import_it_from_its_directory_in_tests(spark: A
             import py4j
             import pyspark
 
-            return StructType().add(pyspark.__file__, IntegerType()).add(py4j.__file__, IntegerType())
+            shown = StructType().add(pyspark.__file__, IntegerType()).add(py4j.__file__, IntegerType())
+            return shown.add(str("table_format.spark.source.data_source" in sys.modules), IntegerType())
 
     spark.dataSource.register(Origin)
-    origins = spark.read.format("origin").load().columns
+    *origins, is_imported = spark.read.format("origin").load().columns
     assert len(origins) == 2
     assert [path for path in origins if ".zip" in path] == []
+    assert is_imported == "True"

@@ -27,9 +27,9 @@ def random_lake(lake: TestLake) -> Any:
 def test_random_queries_return_the_rows_of_a_single_process(random_lake: Any) -> None:
     outcome = Outcome()
     for number in range(3):
-        search_table(random_lake, 0, number, 20, outcome)
+        search_table(random_lake, 0, number, 8, outcome)
     assert outcome.differences == []
-    assert outcome.queries >= 60
+    assert outcome.queries >= 24
 
 
 def test_random_writes_store_the_rows_of_a_single_process(random_lake: Any) -> None:

@@ -28,22 +28,21 @@ BIG = (1 << 40) + 7
 SCHEMA = pa.schema([pa.field("id", pa.int64(), nullable=False), ("v", pa.int32())])
 OF_V = StructType().add("v", LongType())
 DDL = "id long, v int"
-NEW_DDL = "id long, v long, c long"
 EXPECTED = [(1, 1, None), (2, 2, None), (3, BIG, 33), (4, BIG, 44)]
 
 
 def stale_and_altered(lake: TestLake, *, primary_keys: tuple[str, ...] = ("id",), **options: str) -> Table:
     """A handle from before a column was added and another widened; both hold values since."""
     stale = lake.create(schema=SCHEMA, primary_keys=primary_keys, **options)
-    lake.write([(1, 1)], DDL)
-    lake.write([(2, 2)], DDL)
+    lake.append([(1, 1)])
+    lake.append([(2, 2)])
     alter(lake)
     return stale
 
 
 def alter(lake: TestLake) -> None:
     lake.lake.catalog.alter_table("s.t", (AlterColumnType("v", BigIntType()), AddColumn("c", BigIntType())))
-    lake.write([(3, BIG, 33), (4, BIG, 44)], NEW_DDL)
+    lake.append([(3, BIG, 33), (4, BIG, 44)])
 
 
 def spark_jobs(lake: TestLake, table: Table) -> dict[str, Any]:
@@ -78,12 +77,12 @@ def test_rows_of_a_frame_from_before_a_schema_change_are_written_after_it(
     lake: TestLake, options: dict[str, str]
 ) -> None:
     table = lake.create(schema=SCHEMA, **options)
-    lake.write([(1, 1)], DDL)
+    lake.append([(1, 1)])
     commit = table.new_commit("w")
     messages = write_frame(lake.frame([(2, 2)], DDL), table.facts, parallelism=2, commit_user="w")
     lake.lake.catalog.alter_table("s.t", (AlterColumnType("v", BigIntType()), AddColumn("c", BigIntType())))
     if "bucket" not in options:
-        lake.write([(3, BIG, 33), (4, BIG, 44)], NEW_DDL)
+        lake.append([(3, BIG, 33), (4, BIG, 44)])
     commit.commit(messages, identifier=1)
     assert rows_of(lake.lake.table("s.t")) == (EXPECTED[:2] if "bucket" in options else EXPECTED)
 
@@ -134,7 +133,7 @@ def test_rows_of_a_dropped_table_never_reach_its_successor(lake: TestLake) -> No
     commit = old.new_commit("w")
     lake.lake.catalog.drop_table("s.t")
     new = lake.create(schema=SCHEMA)
-    lake.write([(7, 7)], DDL)
+    lake.append([(7, 7)])
     before = lake.files()
     with pytest.raises(TableReplaced):
         writer.commit([written])

@@ -21,9 +21,9 @@ pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("interpreted")]
 def written(lake: TestLake) -> TestLake:
     """Two snapshots of a primary-key table, with a schema each."""
     lake.create(bucket="1", write_only="true")
-    lake.write([(1, "a"), (2, "b")])
+    lake.append([(1, "a"), (2, "b")])
     lake.lake.catalog.alter_table("s.t", AddColumn("n", IntType()))
-    lake.write([(2, "c", 5)], "id long, v string, n int")
+    lake.append([(2, "c", 5)])
     return lake
 
 

@@ -38,8 +38,8 @@ HISTORY = (
 
 
 def append_alone(table: Table, rows: Sequence[tuple[Any, ...]]) -> None:
-    columns = list(zip(*rows, strict=True))
-    table.append(pa.table({"id": pa.array(columns[0], pa.int64()), "v": columns[1], "_row_kind": columns[2]}))
+    columns = zip(*rows, strict=True)
+    table.append(pa.table(dict(zip(("id", "v", "_row_kind", "dt"), columns, strict=False))))
 
 
 def rows_at(lake: TestLake, name: str, snapshot_id: int) -> list[tuple[Any, ...]]:
@@ -99,9 +99,8 @@ def test_tasks_mark_superseded_rows_in_deletion_vectors(lake: TestLake) -> None:
 def test_a_job_compacts_the_files_of_write_only_writers(lake: TestLake, options: dict[str, str]) -> None:
     """The changelog is that of the compaction, and rows on level 0 of a marked table are seen after it."""
     table = lake.create(schema=DATED, primary_keys=("dt", "id"), partition_keys=("dt",), write_only="true", **options)
-    ddl = "dt string, " + DDL
     for rows in HISTORY:
-        lake.write([(dt, *row) for dt in "ab" for row in rows], ddl)
+        append_alone(table, [(*row, dt) for dt in "ab" for row in rows])
     before = table.snapshots()
     assert {str(s.commit_kind) for s in before} == {"APPEND"}
     assert sum(s.changelog_record_count or 0 for s in before) == 0
@@ -131,11 +130,10 @@ def folded(history: Sequence[Sequence[tuple[Any, ...]]]) -> list[tuple[Any, ...]
 
 def test_an_overwrite_replaces_rows_and_deletion_vectors(lake: TestLake) -> None:
     table = lake.create(schema=DATED, primary_keys=("dt", "id"), partition_keys=("dt",), **MARKED)
-    ddl = "dt string, id long, v string"
     for value in "xy":
-        lake.write([(dt, i, value) for dt in "ab" for i in range(0, 10, 1 if value == "x" else 3)], ddl)
+        lake.append([(dt, i, value) for dt in "ab" for i in range(0, 10, 1 if value == "x" else 3)])
     assert {entry.partition for entry in table.facts.manifests.index_entries(table.snapshots()[-1])} != set()
-    lake.write([("a", 1, "new")], ddl, mode="overwrite", partition={"dt": "a"})
+    lake.write([("a", 1, "new")], "dt string, id long, v string", mode="overwrite", partition={"dt": "a"})
     assert lake.rows(filter="dt = 'a'") == [("a", 1, "new")]
     assert len(lake.rows(filter="dt = 'b'")) == 10
     [partition] = {e.partition for e in table.facts.manifests.index_entries(table.snapshots()[-1])}
@@ -144,9 +142,9 @@ def test_an_overwrite_replaces_rows_and_deletion_vectors(lake: TestLake) -> None
 
 def test_spark_does_not_read_deleted_rows_of_an_append_table(lake: TestLake) -> None:
     table = lake.create(primary_keys=(), **MARKED)
-    lake.write([(i, "a") for i in range(10)], parallelism=2)
+    lake.append([(i, "a") for i in range(10)])
     table.delete("id < 4")
-    lake.write([(2, "again")], parallelism=1)
+    lake.append([(2, "again")])
     assert lake.table().scan().plan().deletion_files
     assert lake.rows() == sorted([*((i, "a") for i in range(4, 10)), (2, "again")], key=repr)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from pyspark.sql import functions as F
 
@@ -11,7 +12,9 @@ from table_format import col
 from table_format.errors import AlreadyExistsError, InvalidInputError, InvalidOption, TableNotFound, UnsupportedFeature
 from tests.spark.lakes import TestLake, rows_of
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("interpreted")]
+
+COLUMNS = pa.schema([("dt", pa.string()), ("id", pa.int64()), ("v", pa.string())])
 
 
 def frame(lake: TestLake, *rows: tuple[object, ...]) -> Any:
@@ -74,8 +77,10 @@ def test_a_new_table_of_an_attached_database_gets_an_entry(lake: TestLake) -> No
 
 def overwritten(lake: TestLake, condition: Any, *rows: tuple[object, ...]) -> list[tuple[Any, ...]]:
     """Create a table with the partitions a, b, c and null, overwrite those that match, and return the rows."""
-    first = frame(lake, ("a", 1, "x"), ("b", 2, "x"), ("c", 3, "x"), (None, 4, "x"))
-    lake.lake.write_to(first, "s.t").partitioned_by("dt").create_or_replace()
+    if not lake.lake.catalog.table_exists("s.t"):
+        lake.create(schema=COLUMNS, primary_keys=(), partition_keys=("dt",))
+    lake.table().truncate()
+    lake.append(OLD)
     lake.lake.write_to(frame(lake, *rows), "s.t").overwrite(condition)
     return lake.rows()
 

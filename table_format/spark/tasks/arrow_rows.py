@@ -23,10 +23,12 @@ def frame_of_rows(spark: SparkSession, rows: pa.Table, schema: StructType | str)
 
     On Spark Connect, ``createDataFrame`` infers nothing from an empty table. A classic session fails on Arrow rows if
     the number of rows per batch is unlimited, which is a valid setting; in that case, a task produces the rows.
+    Otherwise, the driver holds the rows, and Spark shows them without a job.
     """
-    if not rows.num_rows:
+    is_bounded = is_connect(spark) or int(spark.conf.get(_BATCH_ROWS) or 1) > 0
+    if not rows.num_rows and (is_connect(spark) or not is_bounded):
         return spark.createDataFrame([], schema)
-    if is_connect(spark) or int(spark.conf.get(_BATCH_ROWS) or 1) > 0:
+    if is_bounded:
         return spark.createDataFrame(rows, schema)
     zone = spark.conf.get(_ZONE) or "UTC"
     batches = [for_spark(batch, zone=zone) for batch in rows.to_batches()]

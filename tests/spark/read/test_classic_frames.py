@@ -19,7 +19,9 @@ from table_format.model.predicate import And, Compare, CompareOp, In, IsNull, No
 from table_format.spark.read.catalyst import Need, needs_of
 from table_format.spark.read.classic_frames import TableFrame
 from tests.queries.sessions import settings_of
+from tests.queries.unions import united
 from tests.spark.lakes import TestLake, plan_of, rows_of
+from tests.support.matrix import MATRIX
 from tests.support.spark_session import INTERPRETED
 
 pytestmark = pytest.mark.spark
@@ -188,17 +190,16 @@ def test_days_that_the_calendar_of_java_lacks_are_found(lake: TestLake) -> None:
     for number, (day, time) in enumerate(zip(days, times, strict=True)):
         table.append(pa.table({"id": [number], "d": [day], "z": [time]}, schema=schema))
     assert lake.spark.conf.get("spark.sql.datetime.java8API.enabled") == "false"
-    for number, day in enumerate(days):
-        conditions = [
-            f"d = DATE '{day}'",
-            f"d IN (DATE '{day}', DATE '2000-01-01')",
-            f"z = TIMESTAMP '{day} 12:00:00Z'",
-            f"z BETWEEN TIMESTAMP '{day} 12:00:00Z' AND TIMESTAMP '{day} 12:00:00Z'",
-        ]
-        for condition in conditions:
-            assert [row.id for row in lake.lake.table("s.t").where(condition).collect()] == [number], condition
-            if "BETWEEN" not in condition:
-                assert [row.id for row in lake.lake.table("s.t", filter=condition).collect()] == [number], condition
+    frame = lake.lake.table("s.t")
+    found: list[Any] = []
+    for day in days:
+        noon = f"TIMESTAMP '{day} 12:00:00Z'"
+        tests = (f"d = DATE '{day}'", f"d IN (DATE '{day}', DATE '2000-01-01')", f"z = {noon}")
+        between = f"z BETWEEN {noon} AND {noon}"
+        selected = [*(lake.lake.table("s.t", filter=test) for test in tests), *map(frame.where, (*tests, between))]
+        listed = [part.select(F.lit(number).alias("part"), "id") for number, part in enumerate(selected)]
+        found.append(sorted(map(tuple, united(lake.spark, listed).collect())))
+    assert found == [[(part, number) for part in range(7)] for number in range(len(days))]
 
 
 def test_derived_frames_read_the_same_snapshot(lake: TestLake) -> None:
@@ -332,7 +333,7 @@ def test_random_conditions_select_the_same_rows_as_in_spark(lake: TestLake, ansi
         frame = lake.lake.table("s.t")
         plain = lake.spark.createDataFrame(lake.table().scan().to_arrow(), frame.schema).cache()
         understood = 0
-        for _, condition in zip(range(12), conditions(chance), strict=False):
+        for _, condition in zip(range(12 if MATRIX else 6), conditions(chance), strict=False):
             columns = chance.sample(SCHEMA.names, 3)
             found = frame.where(condition).select(*columns)
             understood += needs(found)[0].condition is not None
@@ -340,5 +341,5 @@ def test_random_conditions_select_the_same_rows_as_in_spark(lake: TestLake, ansi
                 expected = rows_of(plain.where(condition).select(*columns))
             # As texts, since NaN does not equal itself.
             assert repr(rows_of(found)) == repr(expected), condition
-        assert understood > 3
+        assert understood > 1
         plain.unpersist()

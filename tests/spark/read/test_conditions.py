@@ -9,7 +9,9 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import functions as F
 
+from tests.queries.unions import united
 from tests.spark.lakes import TestLake
+from tests.support.matrix import MATRIX
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("interpreted")]
 
@@ -32,12 +34,10 @@ def dated_rows() -> pa.Table:
 
 def ids_by_condition(frames: dict[str, Any]) -> dict[str, list[int]]:
     """Return the ids of the rows of each DataFrame, in one job."""
-    union = None
-    for name, frame in frames.items():
-        tagged = frame.select(F.lit(name).alias("c"), "id")
-        union = tagged if union is None else union.unionAll(tagged)
+    spark = next(iter(frames.values())).sparkSession
+    tagged = [frame.select(F.lit(name).alias("c"), "id") for name, frame in frames.items()]
     found: dict[str, list[int]] = {name: [] for name in frames}
-    for name, number in union.collect():
+    for name, number in united(spark, tagged).collect():
         found[name].append(number)
     return {name: sorted(ids) for name, ids in found.items()}
 
@@ -50,7 +50,7 @@ def test_dates_and_timestamps_before_the_gregorian_calendar_are_the_same_in_spar
         f"{column} {op} {literal} '{day}{'' if column == 'd' else ' 12:00:00'}'"
         for day in DAYS
         for column, literal in (("d", "DATE"), ("ts", "TIMESTAMP"), ("tz", "TIMESTAMP"))
-        for op in ("=", "<")
+        for op in (("=", "<") if zone != "UTC" or MATRIX else ("=",))
     ]
     expected = {c: sorted(table.scan(["id"], c).to_arrow()["id"].to_pylist()) for c in conditions}
     lake.spark.conf.set("spark.sql.session.timeZone", zone)

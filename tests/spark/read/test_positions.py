@@ -90,7 +90,7 @@ def test_both_readers_return_the_rows_of_a_single_process(lake: TestLake, seed: 
         expected = lake.rows(columns=["id", "v"], filter=text, **way(name))
         frame = lake.lake.table("s.t", **way(name))
         assert rows_of(frame.where(text).select("id", "v")) == expected
-        assert frame.count() == len(lake.rows(columns=["id"], **way(name)))
+        assert frame.count() == len(lake.rows_alone(columns=["id"], **way(name)))
     assert "MapInArrow" not in plan_of(lake.lake.table("s.t", **way("positions")))
 
 

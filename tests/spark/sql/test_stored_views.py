@@ -21,7 +21,7 @@ from table_format.spark import Lake, paimon
 from tests.spark.lakes import TestLake
 from tests.support.jdbc_catalogs import sqlite_options
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("interpreted")]
 
 
 @pytest.fixture
