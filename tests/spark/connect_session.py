@@ -63,8 +63,8 @@ def streamed(lake: Lake, checkpoint: Path) -> tuple[list[int], int, int]:
     query.processAllAvailable()
     lake.write(lake.spark.range(7, 9).selectExpr("id", "CAST(id AS INT) AS n"), "s.a")
     query.processAllAvailable()
+    batches = sorted({progress["batchId"] for progress in query.recentProgress if progress["numInputRows"]})
     query.stop()
-    batches = [progress["batchId"] for progress in query.recentProgress if progress["numInputRows"]]
     return batches, lake.table("s.copy").count(), lake.table("s.copy$snapshots").count()
 
 
