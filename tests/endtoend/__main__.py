@@ -27,8 +27,8 @@ from tests.endtoend.dagster_server import DagsterServer, dagster_server
 from tests.oracle.compare import assert_same_at_every_snapshot
 from tests.oracle.install import VERSIONS
 from tests.oracle.peer import DIRECTORY, PaimonPeer
-from tests.support.shared_classes import java_options
 from tests.support.shop_source import expected_funnel, expected_orders, expected_revenue, expected_values
+from tests.support.spark_session import interpreting_java
 
 INGEST: Final = "ingest"
 CLICKS: Final = 40
@@ -320,7 +320,7 @@ def main() -> int:
         environment = {
             "LAKEHOUSE_WAREHOUSE": str(warehouse),
             "LAKEHOUSE_LANDING": str(warehouse / "landing"),
-            "SPARK_SUBMIT_OPTS": java_options(),
+            "SPARK_SUBMIT_OPTS": interpreting_java(),
         }
         with dagster_server(root, environment) as server:
             scenario = Scenario(server, LakehouseCatalog(warehouse=str(warehouse)), options.days, options.seed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -10,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
+from tests.support.spark_session import interpreting_java
 
 pytestmark = [pytest.mark.dagster, pytest.mark.spark]
 
@@ -34,7 +37,8 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
     found: dict[str, str] = {}
     with (directory / "errors").open("w") as errors:
         command = [sys.executable, "-m", MODULE, str(directory)]
-        process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=errors, text=True)
+        environment = {**os.environ, "SPARK_SUBMIT_OPTS": interpreting_java()}
+        process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=errors, text=True)
     watch = threading.Timer(400, process.kill)
     watch.start()
     try:
