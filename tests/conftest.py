@@ -85,7 +85,6 @@ LONG: Final = (
     "wheel/test_foreign_location.py",
     "spark/read/test_positions.py",
     "spark/jobs/test_sort_compact.py",
-    "dagster_paimon/io/test_connect.py",
     "dagster/test_pipeline.py",
     "spark/test_system_tables.py",
     "golden/test_system_tables.py",

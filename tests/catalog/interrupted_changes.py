@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Protocol
+from typing import Final, Protocol
 
 from table_format import Catalog, Repairable, Schema, Table
 from table_format.errors import NotFoundError
@@ -23,11 +23,13 @@ CHANGES: dict[str, Callable[[Catalog], object]] = {
     "rename": lambda catalog: catalog.rename_table("db.t", "db.u"),
     "drop": lambda catalog: catalog.drop_table("db.t"),
 }
+_NAMES: Final = {"create": ("t", "new"), "rename": ("t", "u"), "drop": ("t",)}
+"""The names that a change is about."""
 
 
 def check_what_is_left(catalog: RepairableCatalog, change: str, where: str) -> None:
     """All rows are there under one name, or were dropped, and each name is free once its table is dropped."""
-    listed = {name: catalog.table_exists(f"db.{name}") for name in ("t", "u", "new")}
+    listed = {name: catalog.table_exists(f"db.{name}") for name in _NAMES[change]}
     found = {name: _repaired(catalog, name) for name in listed}
     with_rows = [name for name, table in found.items() if table is not None and rows_of(table) == ROWS]
     assert len(with_rows) == 1 or (change == "drop" and not listed["t"]), where

@@ -185,32 +185,39 @@ def test_a_secret_in_a_visible_field_fails_the_run_and_is_not_stored(
     assert not watched.leaks(capfd, secret)
 
 
-@pytest.mark.parametrize(
-    "metadata",
-    [
-        {"paimon/options": {"local-kv-db.password": "?"}},
-        {"paimon/options": {"fs.azure.account.key.shop": "?"}},
-        {"paimon/options": {"location": "s3://key:?@bucket"}},
-        {"paimon/comment": "loaded from s3://key:?@bucket"},
-        {"paimon/comments": {"v": "password=?"}},
-        {"paimon/table": "s3://key:?@bucket"},
-        {"partition_expr": "token=?"},
-        {"paimon/write_mode": "token=?"},
-        {"paimon/token=?": "x"},
-    ],
-)
-def test_a_secret_in_asset_metadata_is_stored_in_no_table_and_no_event(
-    metadata: dict[str, Any], watched: Watched, capfd: pytest.CaptureFixture[str]
-) -> None:
-    secret = canary("metadata")
-    given = json.loads(json.dumps(metadata).replace("?", secret))
+TELLING_METADATA: list[dict[str, Any]] = [
+    {"paimon/options": {"local-kv-db.password": "?"}},
+    {"paimon/options": {"fs.azure.account.key.shop": "?"}},
+    {"paimon/options": {"location": "s3://key:?@bucket"}},
+    {"paimon/comment": "loaded from s3://key:?@bucket"},
+    {"paimon/comments": {"v": "password=?"}},
+    {"paimon/table": "s3://key:?@bucket"},
+    {"partition_expr": "token=?"},
+    {"paimon/write_mode": "token=?"},
+    {"paimon/token=?": "x"},
+]
 
-    @dg.asset(name="orders", key_prefix="shop", io_manager_key="paimon_io", metadata=given)
+
+def telling_asset(number: int, secret: str) -> dg.AssetsDefinition:
+    """An asset with one of these metadata."""
+    given = json.loads(json.dumps(TELLING_METADATA[number]).replace("?", secret))
+
+    @dg.asset(name=f"orders_{number}", key_prefix="shop", io_manager_key="paimon_io", metadata=given)
     def planted() -> pa.Table:
         return pa.table({"id": [1], "v": ["a"]})
 
-    assert not watched.materialize(watched.lakehouse(), assets=[planted])
-    assert not watched.leaks(capfd, secret)
+    return planted
+
+
+def test_secrets_in_asset_metadata_are_stored_in_no_table_and_no_event(
+    watched: Watched, capfd: pytest.CaptureFixture[str]
+) -> None:
+    planted = [canary(f"metadata{number}") for number in range(len(TELLING_METADATA))]
+    assets = [telling_asset(number, secret) for number, secret in enumerate(planted)]
+    resources = watched.resources(watched.lakehouse(), SparkResource())
+    result = dg.materialize(assets, resources=resources, instance=watched.instance, raise_on_error=False)
+    assert len(result.get_failed_step_keys()) == len(planted)
+    assert not watched.leaks(capfd, *planted)
 
 
 def test_secrets_in_errors_of_other_libraries_are_masked_in_the_event_log(

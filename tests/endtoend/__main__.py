@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import os
 import signal
-import subprocess
 import sys
 import tempfile
 import time
@@ -23,12 +22,13 @@ from typing import Any, Final
 
 from assets.feed.plan import FIRST_DAY, FeedPlan
 from dagster_paimon import LakehouseCatalog
-from tests.endtoend.dagster_server import ROOT, DagsterServer, dagster_server
+from jobs.demo_clicks import write_clicks
+from tests.endtoend.dagster_server import DagsterServer, dagster_server
 from tests.oracle.compare import assert_same_at_every_snapshot
 from tests.oracle.install import VERSIONS
 from tests.oracle.peer import DIRECTORY, PaimonPeer
-from tests.support.shared_classes import java_options
 from tests.support.shop_source import expected_funnel, expected_orders, expected_revenue, expected_values
+from tests.support.spark_session import interpreting_java
 
 INGEST: Final = "ingest"
 CLICKS: Final = 40
@@ -60,7 +60,7 @@ class Scenario:
         ranges = self._ranges()
         self.say(f"backfills in the order {', '.join(span(days) for days in ranges)}")
         backfills = [self.server.backfill(INGEST, days) for days in ranges]
-        write_clicks(Path(self.lakehouse.warehouse))
+        write_clicks(self.lakehouse, count=CLICKS)
         self.server.start_sensor("external_snapshots")
         self._terminate_one()
         self._kill_a_worker()
@@ -74,7 +74,6 @@ class Scenario:
         for backfill in backfills:
             self._wait_for_backfill(backfill)
         assert [self.server.status(run) for run in maintenance] == ["SUCCESS", "SUCCESS"]
-        self._load_again_what_failed()
 
     def _ranges(self) -> list[list[str]]:
         """The days in ranges of random lengths, and these in random order."""
@@ -125,15 +124,11 @@ class Scenario:
     def _are_all_done(self) -> bool:
         return all(run["status"] in _DONE for run in self.server.runs())
 
-    def _load_again_what_failed(self) -> None:
+    def _missing_days(self) -> list[str]:
         """What was terminated is not retried by itself: a person runs it again."""
         landed = {event["partition"] for event in self.server.materializations(["dwd", "orders"])}
         both = landed & {event["partition"] for event in self.server.materializations(["dwd", "users"])}
-        missing = [day for day in self.days if day not in both]
-        self.say(f"days to run again: {', '.join(missing) or 'none'}")
-        if missing:
-            backfill = self.server.backfill(INGEST, missing)
-            self._wait_for_backfill(backfill)
+        return [day for day in self.days if day not in both]
 
     def _wait_for_backfill(self, backfill: str) -> None:
         self.server.wait_for(
@@ -144,7 +139,7 @@ class Scenario:
     def foreign_commit(self) -> None:
         """Somebody else commits to an external table; its mart follows without a person."""
         self.server.start_sensor("automation")
-        write_clicks(Path(self.lakehouse.warehouse))
+        write_clicks(self.lakehouse, count=CLICKS)
         self.say("two foreign commits, one of them while days were loaded")
         reported = self.server.wait_for(
             "the sensor reports both",
@@ -164,7 +159,7 @@ class Scenario:
         return int(sum(rows["clicks"].to_pylist()))
 
     def roll_back_a_run(self) -> None:
-        """Take back what the last run brought to orders, and load its day again."""
+        """Take back what the last run brought to orders, and load its days again, with those of runs that failed."""
         table = self.lakehouse.table("dwd.orders")
         last = self._last_ingestion()
         tags = self._run(last)["tags"]
@@ -176,7 +171,9 @@ class Scenario:
         assert self.server.status(run) == "SUCCESS"
         left = [snapshot.properties.get("dagster.run_id") for snapshot in table.snapshots()]
         assert last not in left, f"a snapshot of run {last} is still there"
-        self._wait_for_backfill(self.server.backfill(INGEST, days))
+        missing = self._missing_days()
+        self.say(f"days of runs that failed: {', '.join(missing) or 'none'}")
+        self._wait_for_backfill(self.server.backfill(INGEST, sorted({*days, *missing})))
         assert self._last_ingestion() != last
 
     def _last_ingestion(self) -> str:
@@ -310,12 +307,6 @@ def _parent(process: int) -> int:
         return 0
 
 
-def write_clicks(warehouse: Path) -> None:
-    """Another program commits clicks."""
-    arguments = ["write-clicks", "--events", str(CLICKS), "--warehouse", str(warehouse)]
-    subprocess.run([sys.executable, "-m", "jobs.demo", *arguments], cwd=ROOT, check=True, capture_output=True)
-
-
 def main() -> int:
     """Run the scenario; 0 when every comparison holds."""
     parser = argparse.ArgumentParser(prog="python -m tests.endtoend", description=__doc__)
@@ -329,7 +320,7 @@ def main() -> int:
         environment = {
             "LAKEHOUSE_WAREHOUSE": str(warehouse),
             "LAKEHOUSE_LANDING": str(warehouse / "landing"),
-            "SPARK_SUBMIT_OPTS": java_options(),
+            "SPARK_SUBMIT_OPTS": interpreting_java(),
         }
         with dagster_server(root, environment) as server:
             scenario = Scenario(server, LakehouseCatalog(warehouse=str(warehouse)), options.days, options.seed)

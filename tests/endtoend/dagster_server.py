@@ -19,6 +19,8 @@ from typing import Any, Final
 
 import dagster as dg
 
+from tests.endtoend.eager_daemon import PAUSE
+
 ROOT: Final = Path(__file__).resolve().parents[2]
 LOCATION: Final = "lakehouse"
 _REPOSITORY: Final = "__repository__"
@@ -32,9 +34,14 @@ concurrency:
   pools:
     granularity: op
     default_limit: 1
+run_coordinator:
+  module: dagster
+  class: QueuedRunCoordinator
+  config:
+    dequeue_interval_seconds: 1
 run_monitoring:
   enabled: true
-  poll_interval_seconds: 5
+  poll_interval_seconds: 3
   start_timeout_seconds: 180
   free_slots_after_run_end_seconds: 5
 run_retries:
@@ -207,7 +214,13 @@ def dagster_server(directory: Path, environment: Mapping[str, str]) -> Iterator[
     (home / "dagster.yaml").write_text(_SETTINGS)
     workspace = directory / "workspace.yaml"
     workspace.write_text(_WORKSPACE.format(root=json.dumps(str(ROOT)), location=LOCATION))
-    variables = {**os.environ, "DAGSTER_HOME": str(home), **environment}
+    variables = {
+        **os.environ,
+        "DAGSTER_HOME": str(home),
+        "DAGSTER_EVENT_LOG_CONSUMER_DAEMON_INTERVAL_SECONDS": str(PAUSE),
+        "PYTHONPATH": os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH")))),
+        **environment,
+    }
     # Two processes that make the tables of a new instance at the same time get in each other's way.
     with dg.DagsterInstance.from_config(str(home)):
         pass
@@ -215,7 +228,7 @@ def dagster_server(directory: Path, environment: Mapping[str, str]) -> Iterator[
     bin_directory = Path(sys.executable).parent
     commands = {
         "webserver": [str(bin_directory / "dagster-webserver"), "-w", str(workspace), "-p", str(port)],
-        "daemon": [str(bin_directory / "dagster-daemon"), "run", "-w", str(workspace)],
+        "daemon": [sys.executable, "-m", "tests.endtoend.eager_daemon", "run", "-w", str(workspace)],
     }
     processes = []
     try:

@@ -8,8 +8,11 @@ from pathlib import Path
 import pytest
 
 from dagster_paimon.resources.lakehouse import LakehouseCatalog
+from dagster_paimon.resources.spark import SparkResource
 from jobs.demo import main
 from jobs.demo_report import content_digest
+from tests.queries.sessions import settings_of
+from tests.support.spark_session import INTERPRETED
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -34,7 +37,8 @@ def test_running_the_demo_twice_gives_the_same_tables(warehouse: Path, capfd: py
     lakehouse = LakehouseCatalog(warehouse=str(warehouse))
     contents = []
     for _ in range(2):
-        assert main(arguments) == 0
+        with settings_of(SparkResource().session(), INTERPRETED):
+            assert main(arguments) == 0
         contents.append([content_digest(lakehouse, name) for name in ("dwd.orders", "dwd.users")])
         shown = capfd.readouterr().out
         assert "[10/10] every asset check" in shown

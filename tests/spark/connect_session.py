@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,9 @@ from tests.support.spark_session import INTERPRETED, SETTINGS, prepare_environme
 
 STATEMENTS_FOLLOW = "--- statements ---"
 """The line between what tables and what statements print."""
+
+ASSETS_FOLLOW = "--- assets ---"
+"""The line between what statements and what assets print."""
 
 
 def absent_rows(lake: Lake) -> list[int]:
@@ -49,33 +53,34 @@ def rows_of_many_to_compare(lake: Lake) -> Iterator[list[Any]]:
             yield frame.where("id >= 10").groupBy("v").count().collect()
 
 
+# Spark starts Python processes for each streaming query through Connect, which take longer than what they do.
+
+
 def streamed(lake: Lake, checkpoint: Path) -> tuple[list[int], int, int]:
-    """Return the micro-batches of a query that is started twice, and its written rows and snapshots."""
+    """Return the micro-batches of a query during which rows arrive, and its written rows and snapshots."""
     lake.sql("CREATE TABLE s.copy (id BIGINT, n INT)")
-    found = []
-    for _ in range(2):
-        rows = lake.read_stream("s.a")
-        query = lake.write_stream(rows, "s.copy", checkpoint=str(checkpoint), trigger={"availableNow": True})
-        query.awaitTermination()
-        found += [progress["batchId"] for progress in query.recentProgress]
-        lake.write(lake.spark.range(7, 9).selectExpr("id", "CAST(id AS INT) AS n"), "s.a")
-    return found, lake.table("s.copy").count(), lake.table("s.copy$snapshots").count()
+    query = lake.write_stream(lake.read_stream("s.a"), "s.copy", checkpoint=str(checkpoint))
+    query.processAllAvailable()
+    lake.write(lake.spark.range(7, 9).selectExpr("id", "CAST(id AS INT) AS n"), "s.a")
+    query.processAllAvailable()
+    batches = sorted({progress["batchId"] for progress in query.recentProgress if progress["numInputRows"]})
+    query.stop()
+    return batches, lake.table("s.copy").count(), lake.table("s.copy$snapshots").count()
 
 
 def written_by_foreach_batch(lake: Lake, warehouse: Path, checkpoint: Path) -> tuple[int, int]:
-    """Return the rows and the snapshots after ``foreachBatch`` wrote the same micro-batches twice."""
+    """Return the rows and the snapshots after ``foreachBatch`` wrote each micro-batch twice."""
     lake.sql("CREATE TABLE s.each (id BIGINT, n INT)")
     options = {"warehouse": str(warehouse)}
 
     def write(rows: Any, number: int) -> None:
         from table_format.spark import paimon as opened
 
-        opened(rows.sparkSession, options).write(rows, "s.each", commit_user="each", identifier=number)
+        for _ in range(2):
+            opened(rows.sparkSession, options).write(rows, "s.each", commit_user="each", identifier=number)
 
-    for name in ("first", "second"):
-        writer = lake.read_stream("s.a").writeStream.foreachBatch(write)
-        writer = writer.option("checkpointLocation", str(checkpoint / name)).trigger(availableNow=True)
-        writer.start().awaitTermination()
+    writer = lake.read_stream("s.a").writeStream.foreachBatch(write)
+    writer.option("checkpointLocation", str(checkpoint)).trigger(availableNow=True).start().awaitTermination()
     return lake.table("s.each").count(), lake.table("s.each$snapshots").count()
 
 
@@ -172,6 +177,11 @@ def main(warehouse: Path) -> None:
     use_tables(spark, warehouse / "tables")
     print(STATEMENTS_FOLLOW)
     run_statements(spark, warehouse / "statements")
+    if find_spec("dagster") is not None:
+        from tests.dagster_paimon.io.connect_session import use_assets
+
+        print(ASSETS_FOLLOW)
+        use_assets(warehouse / "assets")
     spark.stop()
 
 

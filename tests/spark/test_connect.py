@@ -1,10 +1,12 @@
-"""Tables and SQL through Spark Connect, which has neither a JVM nor a context to reach into."""
+"""Tables, SQL and assets through Spark Connect, which has neither a JVM nor a context to reach into."""
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 import pytest
 
-from tests.spark.connect_session import STATEMENTS_FOLLOW
+from tests.spark.connect_session import ASSETS_FOLLOW, STATEMENTS_FOLLOW
 from tests.support.connect_process import needs_connect, printed_through_connect
 
 pytestmark = pytest.mark.spark
@@ -31,7 +33,7 @@ none [Row(v='none', count=5000)]
 wide 3
 absent 2 2 2 2 2 2
 streamed [0, 1] 6 2
-each 8 1
+each 6 1
 missing PackageMissing
 """
 
@@ -85,19 +87,37 @@ TableNotFound
 """
 
 
+ASSETS = """\
+replaced [('2026-03-01', 2), ('2026-03-02', 1)]
+read pyspark.sql.connect.dataframe [dict_items([('n', 3)])]
+refused lab.readings: the frame has rows of dt = 2026-03-03, which are not among the run's partitions (2026-03-01); \
+nothing was written
+upserted [('2026-03-01', 1), ('2026-03-02', 2, 1)]
+kept [{'id': 1}, {'id': 2}]
+"""
+
+
 @pytest.fixture(scope="module")
-def printed(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
-    """What one client of one server prints about tables, and then about statements."""
+def printed(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str, str]:
+    """What one client of one server prints about tables, then about statements, and then about assets."""
     text = printed_through_connect("tests.spark.connect_session", tmp_path_factory.mktemp("connect"))
-    tables, _, statements = text.partition(f"{STATEMENTS_FOLLOW}\n")
-    return tables, statements
+    tables, _, more = text.partition(f"{STATEMENTS_FOLLOW}\n")
+    statements, _, assets = more.partition(f"{ASSETS_FOLLOW}\n")
+    return tables, statements, assets
 
 
 @needs_connect
-def test_tables_are_written_read_merged_and_compacted_through_connect(printed: tuple[str, str]) -> None:
+def test_tables_are_written_read_merged_and_compacted_through_connect(printed: tuple[str, str, str]) -> None:
     assert printed[0] == TABLES
 
 
 @needs_connect
-def test_statements_run_through_connect(printed: tuple[str, str]) -> None:
+def test_statements_run_through_connect(printed: tuple[str, str, str]) -> None:
     assert printed[1] == STATEMENTS
+
+
+@needs_connect
+@pytest.mark.dagster
+@pytest.mark.skipif(find_spec("dagster") is None, reason="the extra 'dagster' is not installed")
+def test_assets_are_replaced_read_refused_and_upserted_through_connect(printed: tuple[str, str, str]) -> None:
+    assert printed[2] == ASSETS

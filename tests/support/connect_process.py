@@ -13,9 +13,13 @@ import pytest
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 
-needs_connect: Final = pytest.mark.skipif(
-    importlib.util.find_spec("grpc_status") is None, reason="the extra 'connect' is not installed"
-)
+
+def has_connect() -> bool:
+    """Whether the extra ``connect`` is installed."""
+    return importlib.util.find_spec("grpc_status") is not None
+
+
+needs_connect: Final = pytest.mark.skipif(not has_connect(), reason="the extra 'connect' is not installed")
 
 
 def printed_through_connect(module: str, directory: Path) -> str:

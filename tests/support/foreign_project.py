@@ -17,6 +17,7 @@ from pathlib import Path
 from packaging.requirements import Requirement
 
 from tests.support.linked_packages import closure, link_packages
+from tests.support.one_process import in_one_process, printed_by_each
 
 ROOT = Path(__file__).parents[2]
 
@@ -40,6 +41,10 @@ class ForeignEnvironment:
         done = subprocess.run(command, cwd=cwd, env={**inherited, **variables}, capture_output=True, text=True)
         assert done.returncode == 0, f"{' '.join(command)} failed:\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
         return done.stdout
+
+    def run_all(self, main: str, *commands: Sequence[str], cwd: Path, **variables: str) -> list[str]:
+        """What each of some commands of one program prints; ``main`` is the entry point of the program."""
+        return printed_by_each(self.run(str(self.python), *in_one_process(main, commands), cwd=cwd, **variables))
 
 
 def build_wheel(target: Path) -> Path:

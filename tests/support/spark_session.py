@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from table_format.java import default_launchers, find_java
+from tests.support.shared_classes import java_options
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -39,6 +40,11 @@ INTERPRETED = {
     "spark.sql.ui.explainMode": "simple",
 }
 """Spark interprets its plans instead of compiling them, plans once, and shows little: quicker for small statements."""
+
+
+def interpreting_java() -> str:
+    """Options of the JVM of another process whose session interprets its plans, whatever that process sets itself."""
+    return " ".join((java_options(), *(f"-D{key}={value}" for key, value in INTERPRETED.items())))
 
 
 def prepare_environment() -> None:

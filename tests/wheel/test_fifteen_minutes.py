@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.foreign_project import ROOT, ForeignEnvironment
+from tests.support.one_process import DAGSTER
+from tests.support.spark_session import interpreting_java
 
 pytestmark = pytest.mark.dagster
 
@@ -32,8 +34,12 @@ def test_the_commands_of_the_page_make_a_lakehouse(foreign: ForeignEnvironment, 
     home = tmp_path / "home"
     home.mkdir()
     commands = [line for kind, block in BLOCKS if kind == "sh" for line in block.splitlines()]
-    printed = [foreign.run(*shlex.split(line), cwd=tmp_path, DAGSTER_HOME=str(home)) for line in commands]
-    assert printed[-1] == "[{'product': 'loaf', 'day': '2026-01-03'}, {'product': 'roll', 'day': '2026-01-03'}]\n"
+    *dagster, read = map(shlex.split, commands)
+    assert [command[0] for command in (*dagster, read)] == ["dagster", "dagster", "dagster", "python"]
+    settings = {"DAGSTER_HOME": str(home), "SPARK_SUBMIT_OPTS": interpreting_java()}
+    foreign.run_all(DAGSTER, *dagster, cwd=tmp_path, **settings)
+    last_sold = [{"product": product, "day": "2026-01-03"} for product in ("loaf", "roll")]
+    assert foreign.run(*read, cwd=tmp_path) == f"{last_sold}\n"
     code = (
         "from table_format import load_catalog\n"
         "catalog = load_catalog({'warehouse': 'warehouse'})\n"

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.support.foreign_project import ROOT, ForeignEnvironment
+from tests.support.one_process import DG
 
 pytestmark = pytest.mark.dagster
 
@@ -82,10 +83,10 @@ def test_sensors_follow_tables_that_others_write(operated: dict[str, Any]) -> No
 
 
 def test_dg_lists_the_components_of_the_wheel_and_checks_the_project(foreign: ForeignEnvironment, apiary: Path) -> None:
-    listed = json.loads(foreign.run("dg", "list", "components", "--json", cwd=apiary, PYTHONPATH="src"))
-    assert {item["key"] for item in listed["items"]} >= COMPONENTS
-    checked = foreign.run("dg", "check", "defs", cwd=apiary, PYTHONPATH="src")
+    commands = ["dg list components --json", "dg check defs", "dg list defs --json"]
+    listed, checked, found = foreign.run_all(DG, *map(str.split, commands), cwd=apiary, PYTHONPATH="src")
+    assert {item["key"] for item in json.loads(listed)["items"]} >= COMPONENTS
     assert "All component YAML validated successfully" in checked
     assert "All definitions loaded successfully" in checked
-    defs = json.loads(foreign.run("dg", "list", "defs", "--json", cwd=apiary, PYTHONPATH="src"))
+    defs = json.loads(found)
     assert {"compact_table", "nightly_maintenance"} <= {item.get("name") for kind in defs.values() for item in kind}

@@ -26,15 +26,17 @@ assert_type(table.snapshots(), tuple[Snapshot, ...])
 
 
 def test_a_typed_program_is_checked_against_the_installed_wheel(foreign: ForeignEnvironment, tmp_path: Path) -> None:
-    assert checked(foreign, tmp_path, PROGRAM) == "Success: no issues found in 1 source file"
-    found = checked(foreign, tmp_path, f'{PROGRAM}table.scan(colums=["id"])\n')
-    assert 'Unexpected keyword argument "colums" for "scan" of "Table"' in found
+    found = checked(foreign, tmp_path, right=PROGRAM, wrong=f'{PROGRAM}table.scan(colums=["id"])\n')
+    [error] = [line for line in found if ": error: " in line]
+    assert error.startswith("wrong.py:")
+    assert 'Unexpected keyword argument "colums" for "scan" of "Table"' in error
+    assert found[-1] == "Found 1 error in 1 file (checked 2 source files)"
 
 
-def checked(environment: ForeignEnvironment, directory: Path, program: str) -> str:
-    """What mypy prints about a program that uses the packages of an environment."""
-    path = directory / "program.py"
-    path.write_text(program)
+def checked(environment: ForeignEnvironment, directory: Path, **programs: str) -> list[str]:
+    """The lines that mypy prints about programs that use the packages of an environment."""
+    for name, program in programs.items():
+        (directory / f"{name}.py").write_text(program)
     command = [
         sys.executable,
         "-m",
@@ -43,6 +45,7 @@ def checked(environment: ForeignEnvironment, directory: Path, program: str) -> s
         "--config-file=",
         "--python-executable",
         environment.python,
-        path,
+        *(f"{name}.py" for name in programs),
     ]
-    return subprocess.run(command, cwd=directory, capture_output=True, text=True, check=False).stdout.strip()
+    done = subprocess.run(command, cwd=directory, capture_output=True, text=True, check=False)
+    return done.stdout.strip().splitlines()

@@ -1,7 +1,8 @@
 """Sends the code of this library to Spark's workers, so that it need not be installed there.
 
 In a local session, the workers import it from the same path as the driver. Otherwise, the package is sent once for each
-session: with ``addPyFile`` in a classic session, as an artifact with Spark Connect.
+session: with ``addPyFile`` in a classic session, as an artifact with Spark Connect. Sessions of one application share
+the names of what is sent, so the name of the package tells its content.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import py_compile
 import tempfile
 import zipfile
+from hashlib import sha256
 from pathlib import Path
 from py_compile import PycInvalidationMode
 from typing import TYPE_CHECKING, Final
@@ -19,7 +21,6 @@ from table_format.spark.tasks.worker_python import is_local, use_own_python
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_ARCHIVE: Final = "table_format.zip"
 _MARK: Final = "spark.table_format.shipped"
 
 _WITH_MACHINE_CODE: Final = frozenset({Path("table_format/kernels/compiled.py")})
@@ -52,15 +53,15 @@ def is_connect(spark: SparkSession) -> bool:
 
 
 def _archive() -> Path:
-    """Return the package as an archive from which Python can import.
+    """Return the package as an archive from which Python can import, whose name has a digest of its content.
 
     It contains compiled modules, because Python does not cache modules that it compiles from an archive, and each
     worker would compile all of them. Other Python versions use the source.
     """
     package = Path(table_format.__file__).parent
     directory = Path(tempfile.mkdtemp(prefix="table-format-"))
-    target, compiled = directory / _ARCHIVE, directory / "compiled.pyc"
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+    made, compiled = directory / "made.zip", directory / "compiled.pyc"
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
         for source in sorted(package.rglob("*.py")):
             name = source.relative_to(package.parent)
             archive.write(source, name)
@@ -70,4 +71,4 @@ def _archive() -> Path:
             py_compile.compile(str(source), str(compiled), str(name), doraise=True, invalidation_mode=unchecked)
             archive.write(compiled, name.with_suffix(".pyc"))
     compiled.unlink()
-    return target
+    return made.rename(directory / f"table_format-{sha256(made.read_bytes()).hexdigest()[:16]}.zip")

@@ -1,7 +1,6 @@
-"""Assets on Spark Connect, in a separate process, because a process has only one kind of session."""
+"""Assets on Spark Connect, in the process of ``tests.spark.connect_session``."""
 # No postponed annotations here: Dagster inspects the types of inputs.
 
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +42,8 @@ def counts(result: Any) -> list[tuple[str, Any, Any]]:
     ]
 
 
-def main(warehouse: Path) -> None:
+def use_assets(warehouse: Path) -> None:
+    """Materialize assets and print what is found."""
     lakehouse = LakehouseCatalog(warehouse=str(warehouse))
     resources = {"lakehouse": lakehouse, "paimon_io": PaimonIOManager(lakehouse=lakehouse, spark=SPARK)}
     with dg.DagsterInstance.ephemeral() as instance:
@@ -65,8 +65,3 @@ def main(warehouse: Path) -> None:
         )
         print("upserted", counts(project.run([upsert], days=(FIRST, SECOND))))
         print("kept", project.rows("lab.states"))
-    SPARK.session().stop()
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]))

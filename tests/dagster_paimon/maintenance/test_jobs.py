@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,7 +18,7 @@ from dagster_paimon.maintenance.links import location_of
 from dagster_paimon.resources.retries import RetryUnlessTerminated
 from table_format.model.schema import Schema
 from table_format.model.schema_change import SetOption
-from tests.support.dagster_project import Project
+from tests.support.dagster_project import Project, a_project
 from tests.support.dagster_runs import run_in_code_location
 from tests.support.maintenance import JOBS, a_keyed_table, execute, observations, refusal, run
 
@@ -31,6 +32,24 @@ EVENTS = pa.schema([("id", pa.int64()), ("x", pa.int64()), ("y", pa.int64()), ("
 def items(project: Project) -> Project:
     a_keyed_table(project, TABLE, commits=4)
     return project
+
+
+@pytest.fixture(scope="module")
+def unchanged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
+    """The same table, for tests of what is refused."""
+    with dg.DagsterInstance.ephemeral() as instance:
+        project = a_project(tmp_path_factory.mktemp("unchanged"), instance)
+        a_keyed_table(project, TABLE, commits=4)
+        yield project
+
+
+@pytest.fixture(scope="module")
+def unchanged_events(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
+    """A partitioned table, for tests of what is refused."""
+    with dg.DagsterInstance.ephemeral() as instance:
+        project = a_project(tmp_path_factory.mktemp("unchanged"), instance)
+        an_append_table(project, "sales.events", ["2026-01-01"])
+        yield project
 
 
 def an_append_table(project: Project, name: str, days: list[str], **options: str) -> None:
@@ -76,8 +95,10 @@ def test_a_run_works_on_several_tables_and_patterns_each_once(items: Project) ->
         ({"table": "items"}, "'items' is not a table name"),
     ],
 )
-def test_an_unknown_table_fails_immediately_with_its_name(items: Project, config: dict[str, Any], message: str) -> None:
-    assert message in refusal(items, "report_health", **config)
+def test_an_unknown_table_fails_immediately_with_its_name(
+    unchanged: Project, config: dict[str, Any], message: str
+) -> None:
+    assert message in refusal(unchanged, "report_health", **config)
 
 
 def test_a_list_of_names_is_completed_by_the_launchpad_and_others_are_refused(items: Project) -> None:
@@ -155,14 +176,13 @@ def test_every_job_can_be_loaded_with_a_description_and_validates_its_table() ->
     ],
 )
 def test_a_partition_that_does_not_exist_fails_immediately(
-    project: Project, job: str, partition: dict[str, str], message: str
+    unchanged_events: Project, job: str, partition: dict[str, str], message: str
 ) -> None:
-    an_append_table(project, "sales.events", ["2026-01-01"])
-    assert message in refusal(project, job, table="sales.events", partitions=[partition], on_spark=False)
+    assert message in refusal(unchanged_events, job, table="sales.events", partitions=[partition], on_spark=False)
 
 
-def test_a_bucket_that_does_not_exist_fails_immediately(items: Project) -> None:
-    message = refusal(items, "compact_table", table=TABLE, buckets=[0, 7], on_spark=False)
+def test_a_bucket_that_does_not_exist_fails_immediately(unchanged: Project) -> None:
+    message = refusal(unchanged, "compact_table", table=TABLE, buckets=[0, 7], on_spark=False)
     assert message == "sales.items has no bucket 7 in these partitions; found 0"
 
 
@@ -191,9 +211,8 @@ def test_rows_are_sorted_by_columns(project: Project, strategy: str | None) -> N
         ({"order_by": ["x"], "full": True}, "remove full and buckets"),
     ],
 )
-def test_an_invalid_sort_order_is_refused(project: Project, config: dict[str, Any], message: str) -> None:
-    an_append_table(project, "sales.events", ["2026-01-01"])
-    assert message in refusal(project, "compact_table", table="sales.events", on_spark=False, **config)
+def test_an_invalid_sort_order_is_refused(unchanged_events: Project, config: dict[str, Any], message: str) -> None:
+    assert message in refusal(unchanged_events, "compact_table", table="sales.events", on_spark=False, **config)
 
 
 def test_a_compaction_without_due_work_is_reported(project: Project) -> None:
@@ -244,11 +263,11 @@ def test_jobs_that_delete_are_dry_runs_by_default(name: str) -> None:
     ],
 )
 def test_an_invalid_configuration_fails_immediately(
-    items: Project, job: str, config: dict[str, Any], message: str
+    unchanged: Project, job: str, config: dict[str, Any], message: str
 ) -> None:
-    before = items.table(TABLE).snapshots()
-    assert message in refusal(items, job, table=TABLE, **config)
-    assert items.table(TABLE).snapshots() == before
+    before = unchanged.table(TABLE).snapshots()
+    assert message in refusal(unchanged, job, table=TABLE, **config)
+    assert unchanged.table(TABLE).snapshots() == before
 
 
 def test_old_partitions_are_reported_and_dropped(project: Project) -> None:
@@ -370,8 +389,10 @@ def test_what_a_run_committed_is_taken_back_and_others_are_spared(items: Project
     assert table.latest_snapshot().id == 4  # type: ignore[union-attr]
 
 
-def test_a_rollback_to_a_snapshot_refuses_the_permission_that_only_a_rollback_of_a_run_needs(items: Project) -> None:
-    message = refusal(items, "rollback_table", table=TABLE, snapshot_id=2, including_others=True)
+def test_a_rollback_to_a_snapshot_refuses_the_permission_that_only_a_rollback_of_a_run_needs(
+    unchanged: Project,
+) -> None:
+    message = refusal(unchanged, "rollback_table", table=TABLE, snapshot_id=2, including_others=True)
     assert "including_others has no effect with snapshot_id" in message
 
 

@@ -1,6 +1,6 @@
-"""Runs as a Spark Connect client whose server uses a standalone cluster. Prints one line of JSON.
+"""Runs as a Spark Connect client of a server on a standalone cluster. Prints one line of JSON.
 
-``python -m tests.spark.cluster.connect_job <master> <directory>``
+``python -m tests.spark.cluster.connect_job <address of the server> <warehouse>``
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from typing import Any
 
 from table_format import Insert, Update
 from table_format.spark import paimon
-from tests.spark.cluster.job import CONF, ROWS, places
+from tests.spark.cluster.places import places
 from tests.support.spark_session import INTERPRETED
 
+ROWS = 20_000
 
-def main(master: str, directory: Path) -> None:
+
+def main(address: str, warehouse: Path) -> None:
     from pyspark.sql import SparkSession
 
-    # Spark starts the server in the JVM of this process, which uses it like any client.
-    builder = SparkSession.builder.config("spark.master", master).config("spark.api.mode", "connect")
-    for key, value in {**CONF, **INTERPRETED}.items():
-        builder = builder.config(key, value)
-    spark = builder.getOrCreate()
-    lake = paimon(spark, {"warehouse": str(directory / "warehouse")})
+    spark = SparkSession.builder.remote(address).getOrCreate()
+    for key, value in INTERPRETED.items():
+        spark.conf.set(key, value)
+    lake = paimon(spark, {"warehouse": str(warehouse)})
     facts: dict[str, Any] = {"session": type(spark).__module__, "places": places(lake)}
     lake.sql("CREATE DATABASE s; CREATE TABLE s.t (id BIGINT, v BIGINT) TBLPROPERTIES ('primary-key' = 'id')")
     lake.write(spark.range(ROWS).selectExpr("id", "id AS v"), "s.t")
@@ -35,7 +35,7 @@ def main(master: str, directory: Path) -> None:
     path = lake.catalog.load_table("s.t").store.paths.root  # type: ignore[union-attr]
     facts["source"] = spark.read.format("paimon").load(path).where("v = -1").count()
     spark.stop()
-    print("FACTS " + json.dumps(facts))
+    print("CONNECT " + json.dumps(facts))
 
 
 if __name__ == "__main__":

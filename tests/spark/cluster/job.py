@@ -7,20 +7,20 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-
-import pyarrow as pa
 
 from dagster_paimon.resources.spark import SparkResource
 from table_format.errors import TableFormatError
 from table_format.spark import Lake, paimon
-from table_format.spark.tasks.worker import map_in_workers
+from tests.spark.cluster.connect_job import ROWS
+from tests.spark.cluster.places import places
+from tests.support.connect_process import has_connect
 from tests.support.shared_classes import java_options
+from tests.support.spark_session import INTERPRETED
 
-ROWS = 20_000
 CONF = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
@@ -30,21 +30,20 @@ CONF = {
     "spark.sql.shuffle.partitions": "2",
     "spark.sql.session.timeZone": "UTC",
     "spark.task.maxFailures": "1",
+    **INTERPRETED,
+}
+CONNECT = {
+    "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
+    "spark.connect.grpc.binding.port": "0",
 }
 
 
-def places(lake: Lake) -> list[tuple[str, str]]:
-    """Return the location of the library in tasks, and the directory of the executor of each task."""
-
-    def look(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        import table_format
-
-        for batch in batches:
-            rows = batch.num_rows
-            yield pa.record_batch({"code": [table_format.__file__] * rows, "executor": [str(Path.cwd())] * rows})
-
-    frame = map_in_workers(lake.spark.range(0, 40, 1, 40), look, "code string, executor string")
-    return [(row.code, row.executor) for row in frame.distinct().collect()]
+def through_connect(spark: Any, warehouse: Path) -> str:
+    """Return what a client prints of the Spark Connect server in the JVM of this driver."""
+    service = getattr(spark._jvm, "org.apache.spark.sql.connect.service.SparkConnectService$")
+    address = f"sc://127.0.0.1:{getattr(service, 'MODULE$').localPort()}"
+    command = [sys.executable, "-m", "tests.spark.cluster.connect_job", address, str(warehouse)]
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
 def keyed(lake: Lake, facts: dict[str, Any]) -> None:
@@ -88,15 +87,11 @@ def streamed(lake: Lake, directory: Path) -> list[int]:
     """Return the rows and the commits that a streaming query has written to a table with dynamic buckets."""
     lake.sql("CREATE TABLE s.copy (id BIGINT, v BIGINT) TBLPROPERTIES ('primary-key' = 'id', 'bucket' = '-1')")
     rows = lake.read_stream("s.t").groupBy("id").agg({"v": "max"}).toDF("id", "v")
-    for _ in range(2):
-        query = lake.write_stream(
-            rows,
-            "s.copy",
-            checkpoint=str(directory / "checkpoint"),
-            output_mode="update",
-            trigger={"availableNow": True},
-        )
-        query.awaitTermination()
+    checkpoint = str(directory / "checkpoint")
+    query = lake.write_stream(
+        rows, "s.copy", checkpoint=checkpoint, output_mode="update", trigger={"availableNow": True}
+    )
+    query.awaitTermination()
     return [lake.table("s.copy").count(), lake.table("s.copy$snapshots").count()]
 
 
@@ -116,6 +111,7 @@ def main(master: str, directory: Path) -> None:
         "spark.eventLog.enabled": "true",
         "spark.eventLog.dir": f"file://{directory}/events",
         **CONF,
+        **(CONNECT if has_connect() else {}),
     }
     resource = SparkResource(
         master=master,
@@ -125,7 +121,11 @@ def main(master: str, directory: Path) -> None:
         secret_conf=dict.fromkeys(("spark.hadoop.fs.s3a.secret.key", "spark.executorEnv.S3_TOKEN"), "SHOP_SECRET_KEY"),
     )
     facts: dict[str, Any] = {}
-    lake = paimon(resource.session(print), {"warehouse": str(directory / "warehouse")})
+    session = resource.session(print)
+    # First, while the library is on no executor.
+    if has_connect():
+        print(through_connect(session, directory / "connect"), end="")
+    lake = paimon(session, {"warehouse": str(directory / "warehouse")})
     facts["places"] = places(lake)
     keyed(lake, facts)
     appended(lake, facts)

@@ -53,7 +53,7 @@ def test_small_splits_are_read_by_few_tasks(lake: TestLake) -> None:
     )
     frame = lake.spark.read.format("paimon").load(_path(lake))
     assert frame.rdd.getNumPartitions() <= lake.spark.sparkContext.defaultParallelism
-    assert rows_of(frame) == lake.rows()
+    assert rows_of(frame) == lake.rows_alone()
 
 
 CHANGES: dict[str, tuple[SchemaChange, ...]] = {
@@ -77,12 +77,11 @@ def test_an_earlier_snapshot_has_its_earlier_columns(lake: TestLake, change: str
     by_tag = [{"scan.tag-name": "old"}] if MATRIX or change == "replaced" else []
     for options in ({"scan.snapshot-id": "1"}, *by_tag, {}):
         frame = lake.spark.read.format("paimon").options(**options).load(_path(lake))
-        same = lake.lake.table("s.t", **options)
-        assert frame.columns == same.columns
-        assert rows_of(frame) == rows_of(same)
-        assert rows_of(frame.where("id = 1 AND n = 3")) == rows_of(same.where("id = 1 AND n = 3"))
-        if "v" in frame.columns and change != "replaced":
-            assert rows_of(frame.where("v = 'a'")) == rows_of(same.where("v = 'a'"))
+        assert frame.columns == lake.lake.table("s.t", **options).columns
+        conditions = ["id = 1 AND n = 3", "v = 'a'"][: 2 if "v" in frame.columns and change != "replaced" else 1]
+        for condition in (None, *conditions):
+            found = frame if condition is None else frame.where(condition)
+            assert rows_of(found) == lake.rows_alone(filter=condition, **options)
 
 
 def test_dates_and_timestamps_before_the_gregorian_calendar_do_not_prune_files(lake: TestLake) -> None:

@@ -6,13 +6,15 @@ from typing import Any
 
 import pytest
 
-from tests.spark.lakes import TestLake, rows_of
+from tests.spark.lakes import TestLake, a_lake, rows_of
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("interpreted")]
 
 
-@pytest.fixture
-def written(lake: TestLake) -> TestLake:
+@pytest.fixture(scope="module")
+def written(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> TestLake:
+    """A table that no test changes."""
+    lake = a_lake(spark, tmp_path_factory.mktemp("written") / "warehouse")
     lake.create()
     lake.write([(1, "a"), (2, "b")])
     lake.write([("-D", 1, "a")], "_row_kind string, id long, v string")
@@ -49,13 +51,16 @@ def test_writing_a_system_table_is_refused(written: TestLake) -> None:
         frame.write.format("paimon").mode("append").save(f"{path}$snapshots")
 
 
-def test_a_branch_is_read_and_written(written: TestLake) -> None:
-    written.table().create_tag("x", 1)
-    written.table().create_branch("dev", tag="x")
-    path = written.table().store.paths.root
-    frame = written.frame([(3, "c")], "id long, v string")
+def test_a_branch_is_read_and_written(lake: TestLake) -> None:
+    lake.create()
+    lake.append([(1, "a"), (2, "b")])
+    lake.table().create_tag("x", 1)
+    lake.table().create_branch("dev", tag="x")
+    lake.table().delete("id = 1")
+    path = lake.table().store.paths.root
+    frame = lake.frame([(3, "c")], "id long, v string")
     frame.write.format("paimon").mode("append").save(f"{path}$branch_dev")
-    assert rows_of(read(written, "$branch_dev")) == [(1, "a"), (2, "b"), (3, "c")]
-    assert rows_of(read(written, "", branch="dev")) == [(1, "a"), (2, "b"), (3, "c")]
-    assert read(written, "$branch_dev$snapshots").count() == 2
-    assert rows_of(read(written, "")) == [(2, "b")]
+    assert rows_of(read(lake, "$branch_dev")) == [(1, "a"), (2, "b"), (3, "c")]
+    assert rows_of(read(lake, "", branch="dev")) == [(1, "a"), (2, "b"), (3, "c")]
+    assert read(lake, "$branch_dev$snapshots").count() == 2
+    assert rows_of(read(lake, "")) == [(2, "b")]

@@ -16,7 +16,7 @@ from table_format.model.types import IntType
 from table_format.spark import paimon
 from tests.spark.lakes import TestLake, rows_of
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("interpreted")]
 
 PAGE = Path(__file__).parent.parent.parent.parent / "docs" / "streaming.md"
 
@@ -63,7 +63,7 @@ def test_a_repeated_micro_batch_is_written_once_and_the_query_continues(lake: Te
     progress = run()
     assert [p["batchId"] for p in progress] == [1, 2]
     assert '"snapshot": 3' in progress[-1]["sources"][0]["endOffset"]
-    assert lake.rows("d") == [(0, "a"), (1, "a"), (2, "a")]
+    assert lake.rows_alone("d") == [(0, "a"), (1, "a"), (2, "a")]
     assert [s.commit_identifier for s in lake.table("d").snapshots()] == [0, 1, 2]
 
 
@@ -168,7 +168,7 @@ def test_complete_output_replaces_the_table_and_update_output_requires_lake_writ
     for rows in ([(2, "a")], [(3, "a")]):
         writer = counted.writeStream.outputMode("complete").format("paimon")
         finished(writer.option("checkpointLocation", str(tmp_path / "c")).trigger(availableNow=True).start(path))
-        assert lake.rows("d") == rows
+        assert lake.rows_alone("d") == rows
         lake.write([(3, "a")], name="s")
     update = counted.writeStream.outputMode("update").format("paimon")
     with pytest.raises(StreamingQueryException, match="does not support Update mode"):
@@ -210,7 +210,7 @@ def test_a_table_may_be_either_side_of_a_join_with_a_stream(lake: TestLake, tmp_
         lake.create(way)
         checkpoint = str(tmp_path / way)
         finished(lake.lake.write_stream(frame, f"s.{way}", checkpoint=checkpoint, trigger={"availableNow": True}))
-        assert lake.rows(way) == [(1, "one")]
+        assert lake.rows_alone(way) == [(1, "one")]
 
 
 def test_a_query_stops_if_its_target_was_created_again(lake: TestLake, tmp_path: Path) -> None:
@@ -224,4 +224,4 @@ def test_a_query_stops_if_its_target_was_created_again(lake: TestLake, tmp_path:
     lake.write([(2, "a")], name="s")
     with pytest.raises(StreamingQueryException, match=r"s\.d: the table was dropped and created again.*new checkpoint"):
         running.awaitTermination(120)
-    assert lake.rows("d") == []
+    assert lake.rows_alone("d") == []

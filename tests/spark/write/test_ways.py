@@ -12,7 +12,7 @@ import pytest
 from table_format.errors import InvalidData
 from tests.spark.lakes import DATED, KEYED, TestLake, jobs_of
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("interpreted")]
 
 WAYS = ("shuffle", "storage", "none")
 WIDE = pa.schema(
@@ -64,7 +64,7 @@ def test_row_kinds_and_partitions_are_preserved(lake: TestLake, way: str) -> Non
     lake.lake.write(rows, "s.t", parallelism=2, options={"spark.write.exchange": way})
     gone = rows.where("id % 2 = 0").selectExpr("*", "'-D' AS _row_kind")
     lake.lake.write(gone, "s.t", parallelism=3, options={"spark.write.exchange": way})
-    assert lake.rows() == sorted(((f"d{i % 3}", i, "a") for i in range(1, 90, 2)), key=repr)
+    assert lake.rows_alone() == sorted(((f"d{i % 3}", i, "a") for i in range(1, 90, 2)), key=repr)
 
 
 @pytest.mark.parametrize("way", ["storage", "none"])
@@ -72,9 +72,9 @@ def test_the_later_row_of_a_key_wins_across_tasks(lake: TestLake, way: str) -> N
     lake.create(write_only="true")
     frame = lake.spark.range(0, 400, 1, 4).selectExpr("id % 50 AS id", "cast(id AS string) AS v")
     lake.lake.write(frame, "s.t", parallelism=2, options={"spark.write.exchange": way})
-    assert lake.rows() == sorted(((i, str(350 + i)) for i in range(50)), key=repr)
+    assert lake.rows_alone() == sorted(((i, str(350 + i)) for i in range(50)), key=repr)
     lake.lake.compact("s.t", full=True)
-    assert lake.rows() == sorted(((i, str(350 + i)) for i in range(50)), key=repr)
+    assert lake.rows_alone() == sorted(((i, str(350 + i)) for i in range(50)), key=repr)
 
 
 def test_tasks_without_an_exchange_use_disjoint_sequence_numbers(lake: TestLake) -> None:
@@ -84,7 +84,7 @@ def test_tasks_without_an_exchange_use_disjoint_sequence_numbers(lake: TestLake)
     assert jobs_of(lake.spark, work) == [[4]]
     assert _sequences(lake) == [(task << 32, (task << 32) + 9) for task in range(4)]
     lake.write([(1, "b")])
-    assert lake.rows()[1] == (1, "b")
+    assert lake.rows_alone()[1] == (1, "b")
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -94,7 +94,7 @@ def test_an_overwrite_replaces_all_rows(lake: TestLake, way: str) -> None:
     for value in "ab":
         frame = lake.spark.range(0, 60, 1, 3).selectExpr("id", f"'{value}' AS v")
         lake.lake.write(frame, "s.t", mode="overwrite", parallelism=2, options=options)
-    assert lake.rows() == sorted(((i, "b") for i in range(60)), key=repr)
+    assert lake.rows_alone() == sorted(((i, "b") for i in range(60)), key=repr)
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -122,7 +122,7 @@ def test_rows_of_an_append_table_with_buckets_are_exchanged_through_storage(lake
     lake.lake.write(frame, "s.t", parallelism=2, options={"spark.write.exchange": "storage"})
     lake.create("alone", KEYED, primary_keys=(), bucket="3", bucket_key="id")
     lake.table("alone").append(pa.table({"id": range(90), "v": ["x"] * 90}, schema=KEYED))
-    assert lake.rows() == lake.rows("alone")
+    assert lake.rows_alone() == lake.rows_alone("alone")
     found = {name: [(s.bucket, s.row_count) for s in lake.table(name).scan().plan().splits] for name in ("t", "alone")}
     assert sorted(found["t"]) == sorted(found["alone"])
 
@@ -137,7 +137,7 @@ def test_a_merged_table_is_copied_by_several_tasks(lake: TestLake, monkeypatch: 
     jobs = jobs_of(lake.spark, lambda: lake.lake.write(copied, "s.b"))
     # Tasks that merge and send, then one for each bucket.
     assert jobs[-1][-1] == 2
-    assert lake.rows("b") == lake.rows("a")
+    assert lake.rows_alone("b") == lake.rows_alone("a")
 
 
 def test_explain_write_describes_the_exchange(lake: TestLake) -> None:
@@ -160,6 +160,6 @@ def test_decimal_keys_have_the_bucket_of_a_single_process(lake: TestLake) -> Non
     frame: Any = lake.spark.createDataFrame(values, "id decimal(20, 3), v string").repartition(3)
     lake.lake.write(frame, "s.t", parallelism=4, options={"spark.write.exchange": "storage"})
     lake.table("alone").append(frame.toArrow().cast(schema))
-    assert lake.rows() == lake.rows("alone")
+    assert lake.rows_alone() == lake.rows_alone("alone")
     found = {name: [(s.bucket, s.row_count) for s in lake.table(name).scan().plan().splits] for name in ("t", "alone")}
     assert sorted(found["t"]) == sorted(found["alone"])
