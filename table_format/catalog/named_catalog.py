@@ -30,7 +30,7 @@ from table_format.errors import (
     TableNotFound,
     UnsupportedFeature,
 )
-from table_format.format_table.table import FormatTable, data_table, refused
+from table_format.format_table.table import FormatTable, refused
 from table_format.io.file_io import FileIO, RemoteStore
 from table_format.io.partition_list import PartitionList
 from table_format.io.paths import TablePaths
@@ -312,8 +312,10 @@ class NamedCatalog(ABC):
         try:
             return self._open(identifier)
         except TableNotFound:
-            data_table(self._format_table(identifier), what)
-            raise
+            found = self._format_table(identifier)
+            if found is None:
+                raise
+            raise refused(str(found.identifier), what) from None
 
     # --- views ------------------------------------------------------------------------------------------------------
 

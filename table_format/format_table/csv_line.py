@@ -49,7 +49,7 @@ class _Line:
             if is_open and following == quote:
                 self._take(quote)
             else:
-                self._toggle(character, following)
+                self._toggle(following)
             self.in_field = not self.in_field
         elif character == self.options.field_delimiter and not self.in_quotes:
             self.values.append("".join(self.value))
@@ -63,7 +63,7 @@ class _Line:
         self.value.append(character or "")
         self.position += 1
 
-    def _toggle(self, quote: str, following: str | None) -> None:
+    def _toggle(self, following: str | None) -> None:
         """Open or close a quotation. A quote inside of a value, as in ``a"b"c``, is a part of it."""
         delimiter = self.options.field_delimiter
         is_inside = self.position > 2 and self._at(-1) != delimiter and following not in (None, delimiter)
@@ -71,7 +71,7 @@ class _Line:
             if self.value and all(map(str.isspace, self.value)):
                 self.value = []
             else:
-                self.value.append(quote)
+                self.value.append(self.options.quote)
         self.in_quotes = not self.in_quotes
 
     def _at(self, offset: int) -> str | None:

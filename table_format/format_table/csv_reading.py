@@ -11,7 +11,7 @@ import io
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, cast
+from typing import Final, Literal, cast
 
 import numpy as np
 import pyarrow as pa
@@ -22,7 +22,7 @@ from table_format.errors import BadEncoding, InvalidData
 from table_format.format_table.csv_line import split_line
 from table_format.format_table.lines import line_blocks, split_lines
 from table_format.format_table.text_values import Mask, from_text
-from table_format.model.arrow_calls import arrow_array
+from table_format.model.arrow_calls import arrow_array, concat_batches
 from table_format.model.arrow_types import arrow_schema
 from table_format.model.types import DataField
 from table_format.options.format_table import DROP_MALFORMED, FAIL_FAST, FormatTableOptions
@@ -62,11 +62,11 @@ class CsvFile:
         usual = pc.match_substring_regex(lines, _usual_line(options)).to_numpy(zero_copy_only=False)
         if usual.all():
             return self._split(block, lines, wanted)
-        others = self._split_slowly(lines.filter(arrow_array(~usual)).to_pylist(), wanted)
+        others = self._split_slowly(_texts_of(lines.filter(arrow_array(~usual))), wanted)
         if not usual.any():
             return others
         kept = lines.filter(arrow_array(usual))
-        rows = self._split("\n".join(kept.to_pylist()).encode() + b"\n", kept, wanted)
+        rows = self._split("\n".join(_texts_of(kept)).encode() + b"\n", kept, wanted)
         return _in_places(rows, np.flatnonzero(usual), others, np.flatnonzero(~usual))
 
     def _decoded(self, lines: list[bytes]) -> pa.Array:
@@ -80,7 +80,7 @@ class CsvFile:
         odd: list[str] = []
         odd_rows: list[int] = []
 
-        def keep(row: arrow_csv.InvalidRow) -> str:
+        def keep(row: arrow_csv.InvalidRow) -> Literal["skip"]:
             odd.append(row.text)
             odd_rows.append(cast("int", row.number) - 1)
             return "skip"
@@ -165,10 +165,14 @@ def _in_class(character: str) -> str:
     return rf"\x{ord(character):02x}"
 
 
+def _texts_of(lines: pa.Array) -> list[str]:
+    return cast("list[str]", lines.to_pylist())
+
+
 def _blank_as_null(rows: pa.RecordBatch, lines: pa.Array) -> pa.RecordBatch:
     """Make the only column null where the whole line is blank."""
     column = rows.column(0)
-    blank = pc.match_substring_regex(lines, r"^\s*$").fill_null(True)  # noqa: FBT003 - Arrow's argument
+    blank = pc.match_substring_regex(lines, r"^\s*$").fill_null(True)
     return pa.RecordBatch.from_arrays(
         [pc.if_else(blank, pa.scalar(None, pa.string()), column)], names=rows.schema.names
     )
@@ -179,7 +183,7 @@ def _in_places(
 ) -> pa.RecordBatch:
     """Return the rows of both batches, each in its place."""
     order = np.argsort(np.concatenate([places, other_places]), kind="stable")
-    return pa.concat_batches([rows, others]).take(arrow_array(order))
+    return concat_batches([rows, others]).take(arrow_array(order))
 
 
 def _without_first_line(block: bytes) -> bytes:

@@ -7,14 +7,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from table_format.errors import InvalidData
 from table_format.format_table.text_values import to_text
-from table_format.model.arrow_calls import arrow_array
+from table_format.model.arrow_calls import (
+    arrow_array,
+    binary_join,
+    binary_join_element_wise,
+    equal,
+    if_else,
+    list_array,
+)
 from table_format.model.types import DataField, TextType, VarCharType
 from table_format.options.format_table import QUOTE, FormatTableOptions
 
@@ -35,22 +42,21 @@ def csv_bytes(rows: pa.RecordBatch, fields: Sequence[DataField], options: Format
     if not rows.num_rows:
         return b""
     texts = [_escaped(to_text(column, f.type), f, options) for f, column in zip(fields, rows.columns, strict=True)]
-    texts = [text.cast(pa.large_string()) for text in texts]
-    lines = pc.binary_join_element_wise(*texts, _large(options.field_delimiter)) if len(texts) > 1 else texts[0]
-    whole = pa.ListArray.from_arrays(arrow_array([0, len(lines)], pa.int32()), lines)
-    joined: bytes = pc.binary_join(whole, _large(options.line_delimiter))[0].as_buffer().to_pybytes()
-    return joined + options.line_delimiter.encode()
+    if len(texts) == 1 and options.quote_character is not None:
+        # Some readers, Spark among them, skip a line without any character.
+        texts = [if_else(equal(texts[0], ""), pa.scalar(options.quote_character * 2), texts[0])]
+    lines = binary_join_element_wise(*texts, options.field_delimiter) if len(texts) > 1 else texts[0]
+    whole = list_array(arrow_array([0, len(lines)], pa.int32()), lines)
+    joined: str = binary_join(whole, options.line_delimiter)[0].as_py()
+    return f"{joined}{options.line_delimiter}".encode()
 
 
 def header_bytes(fields: Sequence[DataField], options: FormatTableOptions) -> bytes:
     """Return the line with the names of the columns."""
     names = arrow_array([field.name for field in fields], pa.string())
-    shown = _escaped(names, DataField(0, "the names of the columns", VarCharType()), options).to_pylist()
+    escaped = _escaped(names, DataField(0, "the names of the columns", VarCharType()), options)
+    shown = cast("list[str]", escaped.to_pylist())
     return f"{options.field_delimiter.join(shown)}{options.line_delimiter}".encode()
-
-
-def _large(text: str) -> pa.Scalar:
-    return pa.scalar(text, pa.large_string())
 
 
 def _escaped(texts: pa.Array, field: DataField, options: FormatTableOptions) -> pa.Array:
@@ -76,7 +82,7 @@ def _quoted(texts: pa.Array, field: DataField, options: FormatTableOptions) -> p
         inner = pc.replace_substring(inner, quote, quote * 2)
     else:
         inner = pc.replace_substring(pc.replace_substring(inner, escape, escape * 2), quote, escape + quote)
-    return pc.if_else(needed, pc.binary_join_element_wise(quote, inner, quote, ""), texts)
+    return if_else(needed, binary_join_element_wise(quote, inner, quote, ""), texts)
 
 
 def _refuse(texts: pa.Array, pattern: str, start: str, end: str) -> None:
@@ -85,4 +91,3 @@ def _refuse(texts: pa.Array, pattern: str, start: str, end: str) -> None:
         text = texts[pc.index(found, value=True).as_py()].as_py()
         message = f"{start}{text!r}{end}; correct the value, or use a format table of Parquet, ORC or JSON files"
         raise InvalidData(message)
-

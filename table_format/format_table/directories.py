@@ -6,15 +6,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import unquote
 
+import pyarrow as pa
+
 from table_format.errors import InvalidData
-from table_format.formats.casts import cast_of
+from table_format.format_table.text_values import from_text
 from table_format.io.file_io import FileIO
 from table_format.io.partition_path import check_new_partition, partition_text
 from table_format.kernels.predicate import in_partition, normalise
 from table_format.kernels.values import values_of
 from table_format.model.arrow_calls import arrow_array
 from table_format.model.predicate import Literal, Predicate
-from table_format.model.types import DataField, InternalValue, VarCharType
+from table_format.model.types import DataField, InternalValue
 from table_format.options.format_table import HIVE_NULL_PARTITION, FormatTableOptions
 
 
@@ -98,17 +100,18 @@ class Directories:
     def _value(self, text: str, field: DataField, path: str) -> InternalValue:
         if text in self._names_of_null:
             return None
-        cast = cast_of(VarCharType(), field.type)
         try:
-            if cast is None:
-                raise InvalidData(text)
-            return values_of(cast(arrow_array([text])), field.type)[0]
+            array, misfits = from_text(arrow_array([text], pa.string()), field.type)
         except InvalidData as error:
+            message = f"{path}: {error}"
+            raise InvalidData(message) from error
+        if misfits is not None:
             message = (
                 f"{path}: {text!r} is not a value of the partition column '{field.name}', which is {field.type}; "
                 "rename or delete the directory"
             )
-            raise InvalidData(message) from error
+            raise InvalidData(message)
+        return values_of(array, field.type)[0]
 
     @property
     def _names_of_null(self) -> tuple[str, ...]:

@@ -75,4 +75,3 @@ class Files:
             parts.insert(0, header_bytes(self.columns, options))
         data = b"".join(parts)
         return gzip.compress(data) if options.compression == "gzip" else data
-

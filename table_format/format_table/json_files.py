@@ -68,7 +68,8 @@ def json_bytes(rows: pa.RecordBatch, fields: Sequence[DataField], options: Forma
 # --- reading --------------------------------------------------------------------------------------------------------
 
 
-def _objects(lines: list[bytes], path: str, options: FormatTableOptions) -> list[Mapping[str, Any]]:
+def _objects(lines: list[bytes], path: str, options: FormatTableOptions) -> Sequence[Mapping[str, Any]]:
+    rows: list[Any]
     try:
         rows = _parsed(b"[" + b",".join(lines) + b"]")
     except ValueError:
@@ -127,7 +128,7 @@ def _nested(values: list[Any], field: DataField, path: str, options: FormatTable
                 return [(converted(name, key), converted(part, kind)) for name, part in value.items()]
             case RowType(fields=fields), dict():
                 return {f.name: converted(value.get(f.name), f.type) for f in fields}
-            case (ArrayType() | MapType() | RowType()), _:
+            case ((ArrayType() | MapType() | RowType()), _):
                 if options.json_ignore_errors:
                     return None
                 raise _misfit(value, field, path)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterator, Mapping
+from typing import Final, Literal
 
 import pyarrow as pa
 
@@ -12,12 +12,12 @@ from table_format.limits import MIB
 
 _BLOCK_BYTES: Final = 4 * MIB
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
-_COMPRESSED: Final = {"gz": "gzip", "bz2": "bz2", "zst": "zstd"}
+_COMPRESSED: Final[Mapping[str, Literal["gzip", "bz2", "zstd"]]] = {"gz": "gzip", "bz2": "bz2", "zst": "zstd"}
 _NOT_READ: Final = frozenset({"deflate", "lz4", "lzo", "lzo_deflate", "snappy", "xz"})
 
 
 def line_blocks(source: pa.NativeFile, path: str) -> Iterator[bytes]:
-    """Yield the bytes of a file in blocks of whole lines, without a byte order mark. Its name says how it is compressed.
+    """Yield the bytes of a file in blocks of whole lines, without a byte order mark. Its name tells the compression.
 
     Raises:
         UnsupportedFeature: it has another compression.

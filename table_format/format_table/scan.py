@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
+from table_format.extras import require
 from table_format.format_table.directories import Directories
 from table_format.format_table.files import Files
 from table_format.formats.nested import empty_columns
@@ -19,7 +20,7 @@ from table_format.kernels.values import array_of
 from table_format.model.arrow_calls import repeat
 from table_format.model.arrow_types import arrow_schema
 from table_format.model.condition import Filter
-from table_format.model.predicate import Literal, Predicate, columns_of
+from table_format.model.predicate import Literal, Predicate, columns_of, conjunction
 from table_format.model.row_order import RowLimit
 from table_format.model.schema import TableSchema
 from table_format.model.types import DataField, InternalValue
@@ -27,12 +28,24 @@ from table_format.table.read.filters import bound_filter
 from table_format.table.read.split_reader import read_in_order
 from table_format.table.rows.arrow_rows import ArrowRows
 
+if TYPE_CHECKING:
+    import duckdb
+    import polars as pl
+
+    from table_format.table.read.scan_dataset import ScanDataset
+
 
 class FormatFile(NamedTuple):
     """A file to read, and the values of the partition columns of its rows."""
 
     path: str
     partition: tuple[InternalValue, ...]
+
+
+class FormatPlan(NamedTuple):
+    """The files to read, each of which is a split."""
+
+    splits: tuple[FormatFile, ...]
 
 
 @dataclass(frozen=True)
@@ -57,12 +70,17 @@ class FormatScan(ArrowRows):
         parts += [] if self.limit is None else [f"limit={self.limit.count}"]
         return f"FormatScan({', '.join(parts)})"
 
+    @cached_property
+    def fields(self) -> tuple[DataField, ...]:
+        """The columns of the rows."""
+        return self.table.fields if self.columns is None else self.table.select(self.columns)
+
     @property
     def schema(self) -> pa.Schema:
         """The Arrow schema of the rows."""
-        return arrow_schema(self._fields)
+        return arrow_schema(self.fields)
 
-    def plan(self) -> tuple[FormatFile, ...]:
+    def plan(self) -> FormatPlan:
         """Return the files to read: those in the partitions that the filter selects.
 
         Raises:
@@ -70,7 +88,8 @@ class FormatScan(ArrowRows):
             not a value of its partition column.
         """
         found = self.directories.find(self._predicate)
-        return tuple(FormatFile(path, each.values) for each in found for path in self.directories.files(each.path))
+        files = (FormatFile(path, each.values) for each in found for path in self.directories.files(each.path))
+        return FormatPlan(tuple(files))
 
     def read(self, file: FormatFile) -> Generator[pa.RecordBatch]:
         """Return the rows of one file of the plan. Only ``to_batches`` applies ``limit``."""
@@ -81,7 +100,7 @@ class FormatScan(ArrowRows):
             if not condition.value:
                 return
             condition = None
-        names = {field.name for field in self._fields} | (columns_of(condition) if condition else frozenset())
+        names = {field.name for field in self.fields} | (columns_of(condition) if condition else frozenset())
         stored = [field for field in self.files.columns if field.name in names]
         constants = [
             (field, value)
@@ -93,6 +112,10 @@ class FormatScan(ArrowRows):
             fields = [*stored, *(field for field, _ in constants)]
             yield self._selected(arrays, fields, condition, batch.num_rows)
 
+    def split_reader(self) -> Callable[[FormatFile], Generator[pa.RecordBatch]]:
+        """Return the function that reads one file, also in other processes."""
+        return self.read
+
     def to_batches(self, *, threads: int | None = None) -> Generator[pa.RecordBatch]:
         """Return the rows in batches, in the order of the names of the files.
 
@@ -101,7 +124,7 @@ class FormatScan(ArrowRows):
         Raises:
             BadEncoding: a file is damaged. InvalidData: a value does not fit its column. The errors of ``plan``.
         """
-        batches = read_in_order(self.plan(), self.read, threads=threads)
+        batches = read_in_order(self.plan().splits, self.read, threads=threads)
         if self.limit is None:
             yield from batches
             return
@@ -116,6 +139,39 @@ class FormatScan(ArrowRows):
         """Return all rows as one Arrow table."""
         return pa.Table.from_batches(self.to_batches(threads=threads), schema=self.schema)
 
+    def to_dataset(self) -> ScanDataset:
+        """Return the rows as an Arrow dataset. See ``Scan.to_dataset``."""
+        # pyarrow.dataset takes longer to import than the rest of pyarrow, and few programs use it.
+        from table_format.table.read.scan_dataset import ScanDataset, dataset_of_batches
+
+        if self.limit is not None:
+            return dataset_of_batches(self.fields, self.to_batches)
+
+        def read(needed: tuple[str, ...], pruning: Predicate | None) -> Generator[pa.RecordBatch]:
+            both = conjunction(tuple(part for part in (self._predicate, pruning) if part is not None))
+            return replace(self, columns=needed, filter=both).to_batches()
+
+        return ScanDataset(self.fields, read)
+
+    def to_polars_lazy(self) -> pl.LazyFrame:
+        """Return the rows as a polars LazyFrame; see ``Scan.to_polars_lazy``.
+
+        Raises:
+            PackageMissing: polars is not installed.
+        """
+        require("polars")
+        from table_format.table.read.polars_source import lazy_frame  # as above
+
+        return lazy_frame(self.to_dataset())
+
+    def to_duckdb(self, connection: duckdb.DuckDBPyConnection | None = None) -> duckdb.DuckDBPyRelation:
+        """Return the rows as a DuckDB relation of a connection, by default DuckDB's default connection.
+
+        Raises:
+            PackageMissing: duckdb is not installed.
+        """
+        return (connection or require("duckdb")).from_arrow(self.to_dataset())
+
     def count(self) -> int:
         """Return the number of rows that the filter selects."""
         return sum(batch.num_rows for batch in replace(self, columns=()).to_batches())
@@ -125,16 +181,12 @@ class FormatScan(ArrowRows):
         found = bound_filter(self.filter, self.table.fields)
         return None if found is None else normalise(found)
 
-    @cached_property
-    def _fields(self) -> tuple[DataField, ...]:
-        return self.table.fields if self.columns is None else self.table.select(self.columns)
-
     def _selected(
         self, arrays: Sequence[pa.Array], fields: Sequence[DataField], condition: Predicate | None, rows: int
     ) -> pa.RecordBatch:
         """Return the rows that fulfil a condition, with the columns of the scan."""
         by_name = {field.name: array for field, array in zip(fields, arrays, strict=True)}
-        names = [field.name for field in self._fields]
+        names = [field.name for field in self.fields]
         chosen = None
         if condition is not None:
             chosen = matches(condition, pa.RecordBatch.from_arrays(arrays, schema=arrow_schema(fields)), fields)

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, NoReturn
 
 import pyarrow as pa
 
-from table_format.errors import InvalidData, MetastoreUnavailable, UnsupportedFeature
-from table_format.format_table.directories import Directories, PartitionDirectory
+from table_format.errors import InvalidInputError, MetastoreUnavailable, UnsupportedFeature
+from table_format.format_table.directories import Directories
 from table_format.format_table.files import Files
 from table_format.format_table.scan import FormatScan
-from table_format.format_table.write import NewFiles, Partition, encode_rows
+from table_format.format_table.write import EncodedFile, FormatWrite, Replaced
 from table_format.io.file_io import FileIO
 from table_format.io.partition_list import PartitionList
 from table_format.io.stores import uri_in_store
-from table_format.metastore.manifest.partitions import PartitionSpec
 from table_format.model.arrow_types import arrow_schema
 from table_format.model.condition import Filter
 from table_format.model.identifier import Identifier
@@ -28,12 +27,12 @@ from table_format.runtime import Runtime
 from table_format.table.read.order_by import row_limit
 from table_format.table.read.scan import columns_argument
 from table_format.table.rows.input import Rows
-from table_format.table.rows.partition_values import rows_of_partition, written_partition
+from table_format.table.rows.partition_values import partition_spec, rows_of_partition, written_partition
+from table_format.table.system.table import SystemTable
 from table_format.table.table import Table
 
 WHAT_IT_IS: Final = (
-    "a format table is a directory of plain files, which has no snapshots: it can be scanned, appended to and "
-    "overwritten"
+    "it is a directory of plain files without snapshots, which can be scanned, appended to and overwritten"
 )
 _log = logging.getLogger(__name__)
 
@@ -92,7 +91,12 @@ class FormatTable:
         return self.schema.partition_keys
 
     def scan(
-        self, columns: Sequence[str] | None = None, filter: Filter | None = None, *, limit: int | None = None
+        self,
+        columns: Sequence[str] | None = None,
+        filter: Filter | None = None,
+        options: Mapping[str, str] | None = None,
+        *,
+        limit: int | None = None,
     ) -> FormatScan:
         """Scan some columns (by default all) and the rows that a filter selects, at most ``limit``; see ``Table.scan``.
 
@@ -100,13 +104,35 @@ class FormatTable:
 
         Raises:
             ColumnNotFound: a column does not exist. InvalidInputError: the limit is negative.
-            InvalidOption, UnsupportedFeature: an option of the table is malformed or not supported.
+            InvalidOption, UnsupportedFeature: an option of the table is malformed or not supported, or there are
+            ``options``, which only data tables have.
         """
+        refuse_arguments(self, {"dynamic options": options or None})
         names = columns_argument(columns)
         self.schema.select(names or ())
         return FormatScan(
             str(self.identifier), self.schema, self._directories, self._files, names, filter, row_limit(None, limit)
         )
+
+    def list_partitions(self, partition: Mapping[str, object] | None = None) -> tuple[str, ...]:
+        """Return the directories of the partitions that exist, sorted: all, or those with some values.
+
+        >>> table.list_partitions()  # doctest: +SKIP
+        ('dt=2026-01-01', 'dt=2026-01-02')
+
+        Raises:
+            InvalidInputError: the table has no such partition column, or none at all.
+        """
+        if not self.schema.partition_keys:
+            message = f"'{self.identifier}' has no partition columns"
+            raise InvalidInputError(message)
+        keys, spec = self.schema.partition_keys, partition_spec(self.schema, partition or {})
+        chosen = (
+            each
+            for each in self._directories.find()
+            if all(dict(zip(keys, each.values, strict=True))[k] == v for k, v in spec.items())
+        )
+        return tuple(sorted(each.path.removeprefix(f"{self.root}/") for each in chosen))
 
     def append(self, data: Rows) -> tuple[str, ...]:
         """Write rows to new files, and return their paths. Each file appears as a whole, after all rows were checked.
@@ -117,7 +143,7 @@ class FormatTable:
         Raises:
             InvalidData: a column or a value does not fit. OSError: the store failed; no new file is left.
         """
-        return self._write(data, [])
+        return self.publish(self.new_write().encode(data))
 
     def overwrite(self, data: Rows, *, partition: Mapping[str, object] | None = None) -> tuple[str, ...]:
         """Write rows, then delete the files that were there: in ``partition``, given by values of partition columns,
@@ -130,11 +156,32 @@ class FormatTable:
         Raises:
             InvalidInputError: a row, or a value of ``partition``, does not fit. OSError: the store failed.
         """
-        if partition is not None:
-            spec = written_partition(self.schema, partition)
-            rows = rows_of_partition(data, self.schema, partition)
-            return self._write(rows, self._matching(spec), inside=spec)
-        return self._write(data, [] if self.schema.partition_keys else list(self._directories.find()), replaces=True)
+        if partition is None:
+            return self.publish(self.new_write().encode(data), "partitions of the rows")
+        spec = written_partition(self.schema, partition)
+        rows = rows_of_partition(data, self.schema, partition)
+        return self.publish(self.new_write().encode(rows, inside=spec), spec)
+
+    def new_write(self) -> FormatWrite:
+        """Start a write whose rows are encoded by tasks of an engine. ``publish`` makes their files visible."""
+        return FormatWrite(self.schema, self.io, self._directories, self._files, self.runtime.ids)
+
+    def publish(self, encoded: Iterable[EncodedFile], replaced: Replaced = None) -> tuple[str, ...]:
+        """Write encoded files, delete what they replace, and list their partitions in the catalog.
+
+        Raises:
+            OSError: the store failed; see ``append`` and ``overwrite``.
+        """
+        listed = set()
+
+        def noted() -> Iterator[EncodedFile]:
+            for file in encoded:
+                listed.add(file.directory)
+                yield file
+
+        paths = self.new_write().publish(noted(), replaced)
+        self._list(sorted(listed))
+        return paths
 
     # --- parts ------------------------------------------------------------------------------------------------------
 
@@ -146,39 +193,6 @@ class FormatTable:
     def _files(self) -> Files:
         stored = tuple(f for f in self.schema.fields if f.name not in self.schema.partition_keys)
         return Files(self.io, stored, self.options)
-
-    def _matching(self, spec: PartitionSpec) -> list[PartitionDirectory]:
-        """Return the existing directories of the partitions with these values."""
-        return [found for found in self._directories.find() if self._is_in(spec, found.values)]
-
-    def _is_in(self, spec: PartitionSpec, values: Partition) -> bool:
-        of_row = dict(zip(self.schema.partition_keys, values, strict=True))
-        return all(of_row[key] == value for key, value in spec.items())
-
-    def _write(
-        self,
-        data: Rows,
-        replaced: Sequence[PartitionDirectory],
-        *,
-        replaces: bool = False,
-        inside: PartitionSpec | None = None,
-    ) -> tuple[str, ...]:
-        new = NewFiles(self.io, self.root, self.runtime.ids)
-        try:
-            encode_rows(data, self.schema, self._directories, self._files, self.runtime.ids, new)
-            if not all(self._is_in(inside or {}, values) for values in new.partitions):
-                message = f"rows of other partitions than the one that is overwritten ({inside}); write them by themselves"
-                raise InvalidData(message)
-            if replaces and self.schema.partition_keys:
-                replaced = [found for found in self._directories.find() if found.values in new.partitions]
-            old = [path for found in replaced for path in self._directories.files(found.path)]
-            paths = new.publish()
-        finally:
-            new.forget()
-        for path in old:
-            self.io.delete(path)
-        self._list(sorted(self._directories.of_partition(values) for values in new.partitions))
-        return paths
 
     def _list(self, partitions: Sequence[str]) -> None:
         """List new partitions for other engines. The rows are there in any case."""
@@ -192,23 +206,35 @@ class FormatTable:
             _log.warning("partitions of '%s' are not listed, so Hive does not see them: %s", self.identifier, error)
 
 
-def refused(name: str, what: str) -> UnsupportedFeature:
-    """Return the error for an operation that a format table does not have.
+def refused(name: str, what: str | None = None) -> UnsupportedFeature:
+    """Return the error for an operation that a format table does not have. ``what`` is what it would need.
 
     >>> print(refused("shop.clicks", "tags"))
-    'shop.clicks' is a format table, which does not have tags: a format table is a directory of plain files, which has \
-no snapshots: it can be scanned, appended to and overwritten
+    'shop.clicks' is a format table, which does not have tags: it is a directory of plain files without \
+snapshots, which can be scanned, appended to and overwritten
     """
-    feature = f"{what} of a format table"
-    message = f"'{name}' is a format table, which does not have {what}: {WHAT_IT_IS}"
-    return UnsupportedFeature(feature, message)
+    feature = f"{what or 'this operation'} on a format table"
+    reason = "" if what is None else f", which does not have {what}"
+    return UnsupportedFeature(feature, f"'{name}' is a format table{reason}: {WHAT_IT_IS}")
 
 
-def data_table(opened: object, what: str) -> None:
-    """Refuse a format table where a data table is needed. ``what`` is what it does not have.
+def no_format_table(opened: Table | SystemTable | FormatTable, what: str | None = None) -> Table | SystemTable:
+    """Return what was loaded, unless it is a format table. ``what`` is what it does not have.
 
     Raises:
         UnsupportedFeature: it is a format table.
     """
     if isinstance(opened, FormatTable):
         raise refused(str(opened.identifier), what)
+    return opened
+
+
+def refuse_arguments(table: FormatTable, given: Mapping[str, object | None]) -> None:
+    """Refuse arguments that only data tables have; those that are ``None`` are not given.
+
+    Raises:
+        UnsupportedFeature: names one that is given.
+    """
+    for name, value in given.items():
+        if value is not None:
+            raise refused(str(table.identifier), name)

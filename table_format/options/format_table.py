@@ -106,9 +106,7 @@ JSON_IGNORE_ERRORS = Option(
     False,
     "Whether a line that is not JSON is left out, and a value that does not fit its column is null.",
 )
-JSON_LINE_DELIMITER = Option(
-    "json.line-delimiter", verbatim, "\n", "End of a line, as for CSV.", honoured=_LINE_ENDS
-)
+JSON_LINE_DELIMITER = Option("json.line-delimiter", verbatim, "\n", "End of a line, as for CSV.", honoured=_LINE_ENDS)
 JSON_NULL_KEYS = unsupported("json.map-null-key-mode", choice("fail", "drop", "literal"), "fail", "Null keys of maps.")
 JSON_NULL_KEY_LITERAL = Option("json.map-null-key-literal", text, "null", "Text of a null key of a map.", hint=True)
 TEXT_LINE_DELIMITER = Option(

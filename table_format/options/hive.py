@@ -66,8 +66,8 @@ FORMAT_TABLE_ENABLED = Option(
     "format-table.enabled",
     boolean,
     True,
-    "Whether tables of CSV, JSON, text, Parquet and ORC files in the metastore, among them those of Hive, are tables of "
-    "the catalog.",
+    "Whether tables of CSV, JSON, text, Parquet and ORC files in the metastore, among them those of Hive, are tables "
+    "of the catalog.",
 )
 LOCK_ENABLED = Option(
     "lock.enabled",

@@ -61,9 +61,7 @@ def create(lake: SharedLake, file_format: str, *, by_us: bool, **options: str) -
         lake.ours.create_table("db.f", Schema.from_arrow(SCHEMA, partition_keys=KEYS, options=given))
     else:
         columns = [[name, kind] for name, (kind, _) in TYPES.items()]
-        lake.theirs.create_table(
-            lake.uri, "db.f", columns=columns, primary_keys=[], partition_keys=KEYS, options=given
-        )
+        lake.theirs.create_table(lake.uri, "db.f", columns=columns, primary_keys=[], partition_keys=KEYS, options=given)
     return opened(lake)
 
 
@@ -134,7 +132,12 @@ def test_each_reads_appends_to_and_overwrites_the_format_tables_of_the_other(
     write(lake, rows, by_us=not by_us)
     assert read(lake) == sorted(2 * once)
     for writer in (by_us, not by_us):
-        write(lake, [ROWS[0] + PARTITIONS[0]], by_us=writer, overwrite={"dt": "2026-01-01", "hh": "a/b c"} if writer else {})
+        write(
+            lake,
+            [ROWS[0] + PARTITIONS[0]],
+            by_us=writer,
+            overwrite={"dt": "2026-01-01", "hh": "a/b c"} if writer else {},
+        )
         assert len(read(lake)) == 2 * len(ROWS) * 2 + 1
 
 
@@ -227,4 +230,3 @@ def test_a_catalog_whose_format_tables_are_off_neither_lists_nor_loads_them_in_b
         off.ours.load_any("db.f")
     with pytest.raises(PeerError, match="TableNotExist"):
         off.theirs.system_table(uri, "db.f")
-

@@ -96,7 +96,9 @@ class HiveCatalog(NamedCatalogWithViews):
     def list_tables(self, database: str) -> tuple[str, ...]:
         """The names of the tables of a database, sorted, with its format tables; see ``Catalog``."""
         found = NamedCatalog.list_tables(self, database)
-        return found if database == SYSTEM_DATABASE else tuple(sorted({*found, *self.format_tables.of_database(database)}))
+        return (
+            found if database == SYSTEM_DATABASE else tuple(sorted({*found, *self.format_tables.of_database(database)}))
+        )
 
     def alter_table(self, name: str, changes: Sequence[SchemaChange] | SchemaChange) -> Table:
         """Change the schema or the options of a table or a branch of it; see ``Catalog``.

@@ -200,8 +200,8 @@ def _options_of_hive(table: Any, file_format: str) -> Mapping[str, str]:  # noqa
     if header not in ("0", "1") or footer != "0":
         feature = f"skip.header.line.count={header}, skip.footer.line.count={footer}"
         message = (
-            f"table '{table.dbName}.{table.tableName}' skips {header} lines at the start and {footer} at the end of each "
-            "file; this version skips one line at the start, or none"
+            f"table '{table.dbName}.{table.tableName}' skips {header} lines at the start and {footer} at the end of "
+            "each file; this version skips one line at the start, or none"
         )
         raise UnsupportedFeature(feature, message)
     options[HEADER.key] = str(header == "1").lower()
@@ -233,7 +233,9 @@ def _check_column(field: DataField, options: FormatTableOptions, *, is_key: bool
     # Every metastore keeps milliseconds, as Java reads them.
     if kept != field.type and not isinstance(field.type, TimestampType):
         feature = f"{field.type} in a format table"
-        message = f"{where} is {field.type}, which a Hive metastore keeps as {kept}; declare it so, or choose another type"
+        message = (
+            f"{where} is {field.type}, which a Hive metastore keeps as {kept}; declare it so, or choose another type"
+        )
         raise UnsupportedFeature(feature, message)
     if _is_nested(field.type) and (is_key or options.file_format in ("csv", "text")):
         feature = f"{field.type} in {'a partition column' if is_key else f'{options.file_format} files'}"

@@ -114,5 +114,3 @@ class HiveFormatTables:
 
 def _name(identifier: Identifier) -> TableName:
     return TableName(identifier.database, identifier.table)
-
-

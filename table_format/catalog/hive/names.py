@@ -331,8 +331,8 @@ def _refuse_tables_of_others(database: str, tables: Iterable[Any], *, spares_for
     )
     if others:
         message = (
-            f"database '{database}' cannot be dropped: {', '.join(others)} are tables of Hive or Spark; drop each by its "
-            "name first"
+            f"database '{database}' cannot be dropped: {', '.join(others)} are tables of Hive or Spark; drop each by "
+            "its name first"
         )
         raise InvalidInputError(message)
 
