@@ -80,12 +80,12 @@ class LakehouseCatalog(Guarded):
 
         Raises:
             TableNotFound: the table does not exist.
-            InvalidIdentifier: the name is that of a system table.
+            InvalidIdentifier: the name is that of a system table or a format table.
         """
         table = self.catalog().load_any(name)
         if isinstance(table, FormatTable):
             message = f"'{name}' is a format table, which has no snapshots; read and write it with its own methods"
-            raise InvalidInputError(message)
+            raise InvalidIdentifier(message)
         if isinstance(table, SystemTable):
             message = f"'{name}' is a system table; name the table itself"
             raise InvalidIdentifier(message)

@@ -239,7 +239,7 @@ class NamedCatalog(ABC):
     def rename_table(self, source: str, target: str) -> None:
         """Give a table another name; see ``Catalog``."""
         old, new = _main_table(source, "rename"), _main_table(target, "rename")
-        self._open_data_table(old, "a new name; rename it with Hive")
+        self._open_data_table(old, "changes of its name (rename it with Hive)")
         self._require_database(new.database)
         root = self.names.root_of(_table_name(old))
         try:

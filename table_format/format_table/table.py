@@ -107,7 +107,7 @@ class FormatTable:
             InvalidOption, UnsupportedFeature: an option of the table is malformed or not supported, or there are
             ``options``, which only data tables have.
         """
-        refuse_arguments(self, {"dynamic options": options or None})
+        refuse_arguments(self, {"time travel or dynamic options": options or None})
         names = columns_argument(columns)
         self.schema.select(names or ())
         return FormatScan(

@@ -594,7 +594,9 @@ def _format_frame(
     first: RowLimit | None,
     options: Mapping[str, str],
 ) -> DataFrame:
-    refuse_arguments(table, {"order_by": (first and first.order) or None, "dynamic options": options or None})
+    refuse_arguments(
+        table, {"order_by": (first and first.order) or None, "time travel or dynamic options": options or None}
+    )
     limit = None if first is None else first.count
     return with_columns(columns, lambda once: format_frame(spark, table, columns=once, filter=filter, limit=limit))
 

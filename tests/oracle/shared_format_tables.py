@@ -1,7 +1,7 @@
 """Format tables in a Hive metastore that the real Paimon and this library share.
 
-Two losses of Java are left out of what it writes: a backslash in CSV, and a fraction of a second before 1970 in ORC. What
-it has lost there, both read alike.
+Two losses of Java are left out of what it writes: a backslash in CSV, and a fraction of a second before 1970 in ORC.
+What it has lost there, both read alike.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Reads format tables on Spark: with Spark's own file readers, or with tasks of this library where those differ.
 
 Spark's readers prune columns and partitions when the plan of a query is known. They do not read what Java writes into
-JSON (numbers as text), local times of Parquet and ORC files of other zones, and the names of partitions that Hive does
-not use. Such tables are read by tasks, one for each file.
+JSON (numbers as text), local times of Parquet and ORC files as other engines do, and the names of partitions that Hive
+does not use. Such tables, and those of text, are read by tasks, one for each file.
 """
 
 from __future__ import annotations
@@ -71,10 +71,8 @@ def is_native(table: FormatTable) -> bool:
         return False
     if options.file_format in _COLUMNAR:
         return not any(isinstance(part, AnyTimestampType) for field in fields for part in types_in(field.type))
-    if options.file_format == "csv":
-        has_quotes = options.quote_character is not None or options.escape_character is None
-        return options.mode == PERMISSIVE and has_quotes
-    return options.file_format == "text"
+    has_quotes = options.quote_character is not None or options.escape_character is None
+    return options.file_format == "csv" and options.mode == PERMISSIVE and has_quotes
 
 
 def _hive_names(table: FormatTable) -> bool:
@@ -95,11 +93,6 @@ def _native(spark: SparkSession, table: FormatTable) -> DataFrame:
         return spark.read.schema(schema).format(name).load(table.root).select(*map(column, schema.names))
     stored = [field for field in table.schema.fields if field.name not in table.partition_keys]
     texts = {field.name for field in stored}
-    if name == "text":
-        given = StructType([_text("value"), *(f for f in schema.fields if f.name not in texts)])
-        frame = spark.read.schema(given).text(table.root)
-        shown = [column("value").alias(f.name) if f.name in texts else column(f.name) for f in schema.fields]
-        return frame.select(*shown)
     reader = spark.read.schema(StructType([_text(f.name) if f.name in texts else f for f in schema.fields]))
     given_options = {
         "sep": options.field_delimiter,

@@ -111,7 +111,7 @@ def _create(session: SqlSession, name: str, statement: CreateTable) -> None:
             session.tables.write(rows, place, "append")
 
     if exists:
-        no_format_table(session.catalog.load_any(name), "CREATE OR REPLACE; drop it first")
+        no_format_table(session.catalog.load_any(name), "CREATE OR REPLACE (drop it first)")
         if is_format_table(schema.options):
             feature = "CREATE OR REPLACE TABLE of a format table"
             raise UnsupportedFeature(feature)
