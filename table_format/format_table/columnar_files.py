@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Final
 
 import pyarrow as pa
@@ -97,7 +96,7 @@ def _converted(array: pa.Array, stored: DataField, field: DataField, path: str) 
         return array.cast(target) if cast is None else cast(array)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, InvalidData) as error:
         message = (
-            f"{path}: column '{field.name}' is {stored.type.not_null()}, which cannot be read as "
-            f"{replace(field.type, nullable=True)}: {error}"
+            f"{path}: column '{field.name}' is {stored.type.with_nullable(True)}, which cannot be read as "
+            f"{field.type}: {error}"
         )
         raise InvalidData(message) from error
