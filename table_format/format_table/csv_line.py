@@ -16,8 +16,8 @@ def split_line(line: str, options: FormatTableOptions) -> list[str]:
     A quote may be escaped by another one. An escape character before another character is left out. A value whose
     quote is not closed is left out with the rest of the line.
 
-    >>> split_line(r'a"b"c,"1,2","x', FormatTableOptions(file_format="csv"))
-    ['a"b"c', '1,2']
+    >>> split_line(r'1,a"b"c,"1,2","x', FormatTableOptions(file_format="csv"))
+    ['1', 'a"b"c', '1,2']
     >>> split_line(r'"a\\"b",c\\d', FormatTableOptions(file_format="csv"))
     ['a"b', 'cd']
     """

@@ -36,6 +36,7 @@ from tests.support.tables import Warehouse
 
 COLUMNS = pa.schema([("a", pa.int32()), ("b", pa.string()), ("dt", pa.string())])
 FORMAT = {"type": "format-table"}
+NUMBER = DataField(0, "a", IntType())
 ROWS = pa.table({"a": pa.array([1, None], pa.int32()), "b": ["x,y", None], "dt": ["p", None]})
 TEXT = (
     "org.apache.hadoop.mapred.TextInputFormat",
@@ -213,7 +214,7 @@ def test_other_catalogs_say_which_one_has_format_tables(tmp_path: Path) -> None:
     catalog = load_catalog({"warehouse": str(tmp_path)})
     catalog.create_database("db")
     with pytest.raises(
-        UnsupportedFeature, match=r"'db\.t' cannot be a format table: only a catalog in a Hive metastore"
+        UnsupportedFeature, match=r"'db\.t' cannot be a format table: only a catalog in a Hive"
     ):
         catalog.create_table("db.t", Schema.from_arrow(COLUMNS, options=FORMAT))
 
@@ -287,9 +288,9 @@ def test_a_table_of_hive_with_other_files_is_not_a_table_of_the_catalog(
 ) -> None:
     of_hive(catalog, classes=classes, **properties)
     assert catalog.list_tables("db") == ()
-    with pytest.raises(TableNotFound, match="'db.h' is a table of Hive with the input format"):
+    with pytest.raises(TableNotFound, match=r"'db\.h' is a table of Hive with the input format"):
         catalog.load_any("db.h")
-    with pytest.raises(TableNotFound, match="'db.h' is a table of Hive with the input format"):
+    with pytest.raises(TableNotFound, match=r"'db\.h' is a table of Hive with the input format"):
         catalog.drop_table("db.h")
 
 
@@ -298,7 +299,7 @@ def test_format_tables_can_be_turned_off(metastore: HiveMetastore, tmp_path: Pat
     off = hive_catalog(metastore, tmp_path, catalog.io, **{"format-table.enabled": "false"})
     assert off.list_tables("db") == ()
     assert not off.table_exists("db.t")
-    with pytest.raises(TableNotFound, match="format tables are off in this catalog: set 'format-table.enabled'"):
+    with pytest.raises(TableNotFound, match=r"format tables are off in this catalog: set 'format-table\.enabled'"):
         off.load_any("db.t")
     with pytest.raises(TableNotFound):
         off.drop_table("db.t")
