@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,7 @@ TEXT = (
     "org.apache.hadoop.hive.ql.io.HiveIgnoreKeyTextOutputFormat",
     "org.apache.hadoop.hive.serde2.lazy.LazySimpleSerDe",
 )
+ORC = tuple(f"org.apache.hadoop.hive.ql.io.orc.Orc{part}" for part in ("InputFormat", "OutputFormat", "Serde"))
 CSV_SERDE = "org.apache.hadoop.hive.serde2.OpenCSVSerde"
 
 
@@ -78,6 +80,8 @@ def of_hive(
     table.sd.cols = [thrift().FieldSchema(name, kind, None) for name, kind in (("a", "int"), ("b", "string"))]
     table.sd.inputFormat, table.sd.outputFormat, table.sd.serdeInfo.serializationLib = classes
     table.sd.serdeInfo.parameters = serde or {}
+    if "transactional" in properties:  # Hive requires buckets
+        table.sd.numBuckets, table.sd.bucketCols = 1, ["a"]
     table.sd.location = f"file:{catalog.warehouse}/db.db/h"
     catalog.metastore.change("create_table", table)
 
@@ -133,7 +137,7 @@ def test_a_name_that_is_taken_is_refused_and_an_existing_table_is_loaded_if_want
         catalog.create_table("db.t", schema)
     catalog.create_table("db.t", schema, ignore_if_exists=True)
     assert opened(catalog).options.file_format == "csv"
-    with pytest.raises(AlreadyExistsError):
+    with pytest.raises(ConflictError, match=r"the name 'db\.t' is taken"):
         catalog.create_table("db.t", Schema.from_arrow(COLUMNS))
     catalog.create_view(View.of("db.v", (DataField(0, "a", IntType()),), "SELECT 1 AS a"))
     with pytest.raises(AlreadyExistsError, match="or a view of this name"):
@@ -213,9 +217,7 @@ def test_an_option_without_effect_or_meaning_is_refused(
 def test_other_catalogs_say_which_one_has_format_tables(tmp_path: Path) -> None:
     catalog = load_catalog({"warehouse": str(tmp_path)})
     catalog.create_database("db")
-    with pytest.raises(
-        UnsupportedFeature, match=r"'db\.t' cannot be a format table: only a catalog in a Hive"
-    ):
+    with pytest.raises(UnsupportedFeature, match=r"'db\.t' cannot be a format table: only a catalog in a Hive"):
         catalog.create_table("db.t", Schema.from_arrow(COLUMNS, options=FORMAT))
 
 
@@ -280,7 +282,7 @@ def test_the_properties_of_a_table_of_hive_are_honoured(catalog: HiveCatalog) ->
     [
         ((*TEXT[:2], "org.apache.hadoop.hive.serde2.RegexSerDe"), {}),
         (("org.apache.hadoop.mapred.SequenceFileInputFormat", *TEXT[1:]), {}),
-        ((*TEXT[:2], "org.apache.hadoop.hive.ql.io.orc.OrcSerde"), {"transactional": "true"}),
+        (ORC, {"transactional": "true"}),
     ],
 )
 def test_a_table_of_hive_with_other_files_is_not_a_table_of_the_catalog(
@@ -317,3 +319,11 @@ def test_a_warehouse_of_external_tables_keeps_the_files_of_format_tables(
     (path,) = table.append(ROWS)
     external.drop_table("db.t")
     assert catalog.io.status(path) is not None
+
+
+def test_the_examples_of_the_page_print_what_it_shows(capsys: pytest.CaptureFixture[str], catalog: HiveCatalog) -> None:
+    catalog.create_database("shop")
+    page = (Path(__file__).parents[3] / "docs" / "format-tables.md").read_text()
+    (example,), (shown,) = (re.findall(rf"```{kind}\n(.*?)```", page, re.DOTALL) for kind in ("python", "text"))
+    exec(example, {"catalog": catalog})  # noqa: S102
+    assert capsys.readouterr().out == shown
