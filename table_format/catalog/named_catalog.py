@@ -148,7 +148,7 @@ class NamedCatalog(ABC):
             return identifier.table.lower() in self._global_tables()
         store = self._find_store(identifier)
         if store is None:
-            return _is_plain(identifier) and self._format_table(identifier) is not None
+            return _is_plain(identifier) and self._has_format_table(identifier)
         return has_schema(store)
 
     def create_table(self, name: str, schema: Schema, *, ignore_if_exists: bool = False) -> Table:
@@ -288,6 +288,10 @@ class NamedCatalog(ABC):
     def _format_table(self, identifier: Identifier) -> FormatTable | None:  # noqa: ARG002 - a subclass reads it
         """Return a format table of this name; ``None`` if there is none."""
         return None
+
+    def _has_format_table(self, identifier: Identifier) -> bool:  # noqa: ARG002 - a subclass reads it
+        """Return whether there is a format table of this name. It may be one that this version cannot read."""
+        return False
 
     def _create_format_table(
         self,

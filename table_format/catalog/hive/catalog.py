@@ -95,10 +95,10 @@ class HiveCatalog(NamedCatalogWithViews):
 
     def list_tables(self, database: str) -> tuple[str, ...]:
         """The names of the tables of a database, sorted, with its format tables; see ``Catalog``."""
-        found = NamedCatalog.list_tables(self, database)
-        return (
-            found if database == SYSTEM_DATABASE else tuple(sorted({*found, *self.format_tables.of_database(database)}))
-        )
+        if database == SYSTEM_DATABASE:
+            return NamedCatalog.list_tables(self, database)
+        self._require_database(database)
+        return tuple(sorted(self.format_tables.with_data_tables(database)))
 
     def alter_table(self, name: str, changes: Sequence[SchemaChange] | SchemaChange) -> Table:
         """Change the schema or the options of a table or a branch of it; see ``Catalog``.
@@ -170,6 +170,9 @@ class HiveCatalog(NamedCatalogWithViews):
 
     def _format_table(self, identifier: Identifier) -> FormatTable | None:
         return self.format_tables.find(identifier)
+
+    def _has_format_table(self, identifier: Identifier) -> bool:
+        return self.format_tables.has(identifier)
 
     def _create_format_table(self, identifier: Identifier, schema: Schema, *, ignore_if_exists: bool) -> FormatTable:
         return self.format_tables.create(identifier, schema, ignore_if_exists=ignore_if_exists)

@@ -16,7 +16,7 @@ from table_format.catalog.hive.format_entries import (
     schema_of,
     with_options_of_new_table,
 )
-from table_format.catalog.hive.hive_table import is_external
+from table_format.catalog.hive.hive_table import is_external, is_paimon
 from table_format.catalog.hive.names import HiveNames, require_lower_case
 from table_format.catalog.hive.partitions import HivePartitions
 from table_format.catalog.table_directory import holds_table
@@ -40,11 +40,18 @@ class HiveFormatTables:
         """Whether the catalog shows format tables (``format-table.enabled``)."""
         return self.names.settings.shows_format_tables
 
-    def of_database(self, database: str) -> Iterable[str]:
-        """Return the names of the format tables of a database."""
-        if not self.is_enabled:
-            return ()
-        return [table.tableName for table in self.names.entries.tables(database) if file_format_of(table) is not None]
+    def with_data_tables(self, database: str) -> Iterable[str]:
+        """Return the names of all tables of a database: data tables and format tables."""
+        tables = self.names.entries.tables(database)
+        return [
+            table.tableName
+            for table in tables
+            if is_paimon(table) or (self.is_enabled and file_format_of(table) is not None)
+        ]
+
+    def has(self, identifier: Identifier) -> bool:
+        """Return whether there is a format table of this name. It may be one that this version cannot read."""
+        return self._entry(identifier) is not None
 
     def find(self, identifier: Identifier) -> FormatTable | None:
         """Return a format table; ``None`` if there is none of this name.
