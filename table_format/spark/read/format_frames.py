@@ -1,8 +1,8 @@
 """Reads format tables on Spark: with Spark's own file readers, or with tasks of this library where those differ.
 
 Spark's readers prune columns and partitions when the plan of a query is known. They do not read what Java writes into
-JSON (numbers as text), and the names of partitions that Hive does not use; and times in Parquet and ORC files have kinds
-that differ between engines. Such tables, and those of text, are read by tasks, one for each file.
+JSON (numbers as text), and the names of partitions that Hive does not use. The kinds of times in Parquet and ORC files
+differ between engines. Such tables, and those of text, are read by tasks, one for each file.
 """
 
 from __future__ import annotations
