@@ -101,6 +101,7 @@ def test_a_format_table_is_listed_loaded_written_read_and_dropped(
     assert catalog.list_tables("db") == ("t",)
     assert catalog.table_exists("db.t")
     assert not catalog.table_exists("db.t$branch_b")
+    assert catalog.load_system_table("sys.tables").scan().to_arrow().num_rows == 0
     table.append(ROWS)
     assert rows(opened(catalog)) == [(1, "x,y", "p"), (None, None, None)]
     root = f"file:{catalog.warehouse}/db.db/t"
