@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from table_format.catalog.repairable import Repairable
     from table_format.catalog.views import ViewCatalog
     from table_format.errors import TableFormatError
+    from table_format.format_table.scan import FormatScan
+    from table_format.format_table.table import FormatTable
     from table_format.metastore.expiry.expire_changelogs import ChangelogExpiryReport
     from table_format.metastore.expiry.expire_snapshots import ExpiryReport
     from table_format.metastore.expiry.orphans import OrphanFile, OrphanReport
@@ -107,6 +109,8 @@ else:
             "FastForwardReport": "table_format.metastore.history.fast_forward:FastForwardReport",
             "Filter": "table_format.model.condition:Filter",
             "Finding": "table_format.table.verify.report:Finding",
+            "FormatScan": "table_format.format_table.scan:FormatScan",
+            "FormatTable": "table_format.format_table.table:FormatTable",
             "Identifier": "table_format.model.identifier:Identifier",
             "IndexRewriteReport": "table_format.table.upkeep.index_rewrite:IndexRewriteReport",
             "Insert": "table_format.table.changes.merge_into:Insert",
@@ -186,6 +190,8 @@ __all__ = [
     "FastForwardReport",
     "Filter",
     "Finding",
+    "FormatScan",
+    "FormatTable",
     "Identifier",
     "IndexRewriteReport",
     "Insert",

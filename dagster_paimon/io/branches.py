@@ -15,7 +15,7 @@ from typing import Any, Final
 import dagster as dg
 
 from dagster_paimon.io.commits import Run, Runs, first_run_id
-from table_format import Catalog, Identifier, Snapshot, SystemTable, Table
+from table_format import Catalog, FormatTable, Identifier, Snapshot, SystemTable, Table
 from table_format.engine import snapshot_of_branch
 from table_format.engine.support import MAIN_BRANCH
 from table_format.errors import BranchNotFound, ConflictError, InvalidInputError, TagNotFound
@@ -163,6 +163,9 @@ def shown_snapshot(snapshot: Snapshot) -> str:
 
 def _load(catalog: Catalog, name: str) -> Table:
     table = catalog.load_any(name)
+    if isinstance(table, FormatTable):
+        message = f"'{name}' is a format table, which has no snapshots; read and write it with its own methods"
+        raise InvalidInputError(message)
     if isinstance(table, SystemTable):
         message = f"'{name}' is a system table; name the table itself"
         raise InvalidInputError(message)

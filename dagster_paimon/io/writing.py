@@ -30,7 +30,7 @@ from dagster_paimon.io.run_partitions import RunPartitions, partition_columns
 from dagster_paimon.io.spec import EmptyPartitions, WriteMode, WriteSpec
 from dagster_paimon.io.tally import PartitionRows
 from dagster_paimon.tables.measure import committed_by
-from table_format import Catalog, Identifier, Schema, Snapshot, SystemTable, Table, TableSchema
+from table_format import Catalog, FormatTable, Identifier, Schema, Snapshot, SystemTable, Table, TableSchema
 from table_format.engine import REPAIRED, BatchCommit, WriterTurns, check_deletable, replace_rows, write_and_commit
 from table_format.engine.support import ROW_KIND_COLUMN
 from table_format.errors import FileConflict, InvalidData, InvalidInputError
@@ -126,6 +126,9 @@ def _existing(catalog: Catalog, name: str) -> Table | None:
     if not catalog.table_exists(name):
         return None
     table = catalog.load_any(name)
+    if isinstance(table, FormatTable):
+        message = f"'{name}' is a format table, which has no snapshots; read and write it with its own methods"
+        raise InvalidInputError(message)
     if isinstance(table, SystemTable):
         message = f"'{name}' is a system table, which is read-only"
         raise InvalidInputError(message)

@@ -11,7 +11,7 @@ import dagster as dg
 from pydantic import Field
 
 from dagster_paimon.resources.secrets import Guarded, known_secrets, redacted_errors, secrets_from, value_of
-from table_format import Catalog, SystemTable, Table, load_catalog
+from table_format import Catalog, FormatTable, SystemTable, Table, load_catalog
 from table_format.errors import InvalidIdentifier, TableFormatError
 from table_format.secrets import Secret, redact
 
@@ -80,9 +80,12 @@ class LakehouseCatalog(Guarded):
 
         Raises:
             TableNotFound: the table does not exist.
-            InvalidIdentifier: the name is that of a system table.
+            InvalidIdentifier: the name is that of a system table or a format table.
         """
         table = self.catalog().load_any(name)
+        if isinstance(table, FormatTable):
+            message = f"'{name}' is a format table, which has no snapshots; read and write it with its own methods"
+            raise InvalidIdentifier(message)
         if isinstance(table, SystemTable):
             message = f"'{name}' is a system table; name the table itself"
             raise InvalidIdentifier(message)

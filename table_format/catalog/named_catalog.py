@@ -28,14 +28,16 @@ from table_format.errors import (
     InvalidInputError,
     TableFormatError,
     TableNotFound,
+    UnsupportedFeature,
 )
+from table_format.format_table.table import FormatTable, refused
 from table_format.io.file_io import FileIO, RemoteStore
 from table_format.io.partition_list import PartitionList
 from table_format.io.paths import TablePaths
 from table_format.io.table_lock import TableLock
 from table_format.io.table_store import TableStore
 from table_format.io.uncommitted_files import delete_uncommitted
-from table_format.metastore.schema.schema_arguments import checked_changes
+from table_format.metastore.schema.schema_arguments import checked_changes, checked_schema
 from table_format.metastore.schema.schema_store import SchemaStore
 from table_format.metastore.schema.table_identity import read_identity
 from table_format.metastore.snapshot.snapshot_store import SnapshotStore
@@ -45,6 +47,7 @@ from table_format.model.schema import Schema, TableSchema
 from table_format.model.schema_change import SchemaChange
 from table_format.nearest_names import did_you_mean, nearest
 from table_format.options.files import EXTERNAL_KEYS, PATH_DIRECTORY
+from table_format.options.format_table import is_format_table
 from table_format.options.scan import FALLBACK_BRANCH
 from table_format.runtime import Runtime
 from table_format.secrets import Secret, redact, shown_options
@@ -144,13 +147,19 @@ class NamedCatalog(ABC):
         if identifier.database == SYSTEM_DATABASE:
             return identifier.table.lower() in self._global_tables()
         store = self._find_store(identifier)
-        return store is not None and has_schema(store)
+        if store is None:
+            return _is_plain(identifier) and self._has_format_table(identifier)
+        return has_schema(store)
 
     def create_table(self, name: str, schema: Schema, *, ignore_if_exists: bool = False) -> Table:
         """Create an empty table and load it; see ``Catalog``."""
         flag(ignore_if_exists, "ignore_if_exists")
         identifier = _main_table(name, "create")
         self._require_database(identifier.database)
+        if isinstance(schema, Schema) and is_format_table(schema.options):
+            wanted = checked_schema(schema)
+            created = self._create_format_table(identifier, wanted, ignore_if_exists=ignore_if_exists)
+            return cast("Table", created)  # as for ``load_table``
         # Check first: a schema written in the same millisecond has the same bytes and would look like this one.
         present = self._find_store(identifier)
         if present is not None and has_schema(present):
@@ -180,7 +189,7 @@ class NamedCatalog(ABC):
 
     def load_table(self, name: str) -> Table:
         """Load a table or a branch; see ``Catalog``."""
-        return cast("Table", self.load_any(name))  # a system table if the name is that of one; see ``Catalog``
+        return cast("Table", self.load_any(name))  # or what else the name stands for; see ``Catalog``
 
     def load_system_table(self, name: str) -> SystemTable:
         """Load a system table; see ``Catalog``."""
@@ -190,18 +199,26 @@ class NamedCatalog(ABC):
         message = f"'{name}' is not a system table: use load_table, or name a system table such as '{name}$files'"
         raise InvalidInputError(message)
 
-    def load_any(self, name: str) -> Table | SystemTable:
-        """Load a table, a branch or a system table; see ``Catalog``."""
+    def load_any(self, name: str) -> Table | SystemTable | FormatTable:
+        """Load a table, a branch, a system table or a format table; see ``Catalog``."""
         identifier = Identifier.parse(name)
         if identifier.database == SYSTEM_DATABASE:
             return open_global_table(self._global_tables(), str(identifier).removeprefix(f"{SYSTEM_DATABASE}."))
-        table = self._open(identifier)
+        try:
+            table = self._open(identifier)
+        except TableNotFound:
+            found = self._format_table(identifier)
+            if found is None:
+                raise
+            if not _is_plain(identifier):
+                raise refused(str(found.identifier), f"'{identifier}'") from None
+            return found
         return table if identifier.system_table is None else open_system_table(table, identifier.system_table)
 
     def alter_table(self, name: str, changes: Sequence[SchemaChange] | SchemaChange) -> Table:
         """Change the schema or the options of a table or a branch of it; see ``Catalog``."""
         identifier = _data_table(name, "alter")
-        self._open(identifier)
+        self._open_data_table(identifier, "changes of its schema or options")
         listed = checked_changes(changes)
         store = self._store(identifier)
 
@@ -222,7 +239,7 @@ class NamedCatalog(ABC):
     def rename_table(self, source: str, target: str) -> None:
         """Give a table another name; see ``Catalog``."""
         old, new = _main_table(source, "rename"), _main_table(target, "rename")
-        self._open(old)
+        self._open_data_table(old, "changes of its name (rename it with Hive)")
         self._require_database(new.database)
         root = self.names.root_of(_table_name(old))
         try:
@@ -243,7 +260,7 @@ class NamedCatalog(ABC):
         root = self.names.root_of(_table_name(identifier))
         with self.names.locked(_table_name(identifier)):
             outside = () if self._keeps_files(_table_name(identifier)) else self._files_outside(root)
-            dropped = self.names.drop_table(_table_name(identifier))
+            dropped = self.names.drop_table(_table_name(identifier)) or self._drop_format_table(identifier)
         if dropped:
             self._forget_key_indexes(root)
             delete_uncommitted(self.io, outside)
@@ -265,6 +282,44 @@ class NamedCatalog(ABC):
                 except (TableFormatError, OSError) as error:
                     # A table that cannot be loaded does not hide the others.
                     _log.warning("table '%s.%s' is left out, it cannot be loaded: %s", database, name, error)
+
+    # --- format tables ----------------------------------------------------------------------------------------------
+
+    def _format_table(self, identifier: Identifier) -> FormatTable | None:  # noqa: ARG002 - a subclass reads it
+        """Return a format table of this name; ``None`` if there is none."""
+        return None
+
+    def _has_format_table(self, identifier: Identifier) -> bool:  # noqa: ARG002 - a subclass reads it
+        """Return whether there is a format table of this name. It may be one that this version cannot read."""
+        return False
+
+    def _create_format_table(
+        self,
+        identifier: Identifier,
+        schema: Schema,  # noqa: ARG002 - a subclass that keeps format tables reads them
+        *,
+        ignore_if_exists: bool,  # noqa: ARG002
+    ) -> FormatTable:
+        feature = "type=format-table"
+        message = (
+            f"'{identifier}' cannot be a format table: only a catalog in a Hive metastore ('metastore' = 'hive') keeps "
+            "them"
+        )
+        raise UnsupportedFeature(feature, message)
+
+    def _drop_format_table(self, identifier: Identifier) -> bool:  # noqa: ARG002 - a subclass reads it
+        """Drop a format table. Return whether there was one of this name."""
+        return False
+
+    def _open_data_table(self, identifier: Identifier, what: str) -> Table:
+        """Open a table; ``what`` is what a format table does not have."""
+        try:
+            return self._open(identifier)
+        except TableNotFound:
+            found = self._format_table(identifier)
+            if found is None:
+                raise
+            raise refused(str(found.identifier), what) from None
 
     # --- views ------------------------------------------------------------------------------------------------------
 
@@ -381,6 +436,10 @@ def has_schema(store: TableStore) -> bool:
 
 def _table_name(identifier: Identifier) -> TableName:
     return TableName(identifier.database, identifier.table)
+
+
+def _is_plain(identifier: Identifier) -> bool:
+    return identifier.branch == MAIN_BRANCH and identifier.system_table is None
 
 
 def _table_exists(identifier: Identifier, root: str | None) -> AlreadyExistsError:

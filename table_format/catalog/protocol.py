@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from table_format.format_table.table import FormatTable
 from table_format.model.schema import Schema
 from table_format.model.schema_change import SchemaChange
 from table_format.table.system.table import SystemTable
@@ -82,6 +83,8 @@ class Catalog(Protocol):
     def create_table(self, name: str, schema: Schema, *, ignore_if_exists: bool = False) -> Table:
         """Create an empty table and load it. With ``ignore_if_exists``, load an existing table unchanged.
 
+        With the option ``type`` = ``format-table``, a catalog in a Hive metastore creates a ``FormatTable``.
+
         >>> from table_format import Schema
         >>> schema = Schema.from_arrow(pa.schema([pa.field("id", pa.int64(), nullable=False)]), primary_keys=["id"])
         >>> catalog.create_table("shop.items", schema).schema.primary_keys
@@ -97,8 +100,8 @@ class Catalog(Protocol):
     def load_table(self, name: str) -> Table:
         """Load ``database.table`` or ``database.table$branch_<b>``.
 
-        The name of a system table works too, but type checkers see a ``Table``. In typed programs, use
-        ``load_system_table``, or ``load_any`` if the name may be either.
+        The name of a system table or a format table works too, but type checkers see a ``Table``. In typed programs,
+        use ``load_system_table``, or ``load_any`` if the name may be any of them.
 
         >>> catalog.load_table("shop.orders").scan().count()
         3
@@ -122,8 +125,8 @@ class Catalog(Protocol):
         """
         ...
 
-    def load_any(self, name: str) -> Table | SystemTable:
-        """Load a table, a branch or a system table; raises the errors of ``load_table``.
+    def load_any(self, name: str) -> Table | SystemTable | FormatTable:
+        """Load a table, a branch, a system table or a format table; raises the errors of ``load_table``.
 
         >>> type(catalog.load_any("shop.orders")).__name__
         'Table'

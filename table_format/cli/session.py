@@ -93,16 +93,21 @@ class Session:
         return self._opened
 
     def data_table(self, name: str) -> Table:
-        """Return a table or a branch, but not a system table.
+        """Return a table or a branch, but neither a system table nor a format table.
 
         Raises:
-            click.ClickException: the table does not exist, or is a system table.
+            click.ClickException: the table does not exist, or is a system table or a format table.
         """
-        from table_format import Table
+        from table_format import FormatTable, Table
 
         found = self.table(name)
         if isinstance(found, Table):
             return found
+        if isinstance(found, FormatTable):
+            message = (
+                f"'{name}' is a format table, a directory of plain files; this command is for tables with snapshots"
+            )
+            raise click.ClickException(message)
         message = f"'{name}' is a system table; name the table itself"
         raise click.ClickException(message)
 
@@ -139,7 +144,7 @@ class Session:
             raise click.ClickException(message) from error
 
     def table(self, name: str) -> Table | SystemTable:
-        """Return a table, a branch or a system table.
+        """Return a table, a branch, a system table or a format table.
 
         Raises:
             click.ClickException: the table does not exist; the message suggests similar names.

@@ -1,10 +1,16 @@
-"""Smaller functions for integrations: argument checks, types, column values and names of the format.
+"""Smaller functions for integrations: argument checks, types, column values and names of the format, and the classes
+that format tables hand from one method to the next.
 
 The behaviour of these functions is stable. New arguments may be added.
 """
 
 from __future__ import annotations
 
+from table_format.format_table.directories import Directories
+from table_format.format_table.files import Files
+from table_format.format_table.scan import FormatFile, FormatPlan
+from table_format.format_table.write import EncodedFile, FormatWrite
+from table_format.io.partition_list import PartitionList
 from table_format.io.partition_path import DEFAULT_PARTITION_NAME
 from table_format.kernels.key_shards import KeyShard
 from table_format.kernels.predicate import matches
@@ -21,6 +27,7 @@ from table_format.model.type_changes import can_widen
 from table_format.nearest_names import nearest
 from table_format.options.compaction import STOP_TRIGGER
 from table_format.options.expire import NUM_RETAINED_MAX
+from table_format.options.format_table import FormatTableOptions
 from table_format.options.stream import ChangelogProducer
 from table_format.options.values import duration
 from table_format.table.rows.casts import cast_column
@@ -35,8 +42,16 @@ __all__ = [
     "ROW_KIND_COLUMN",
     "STOP_TRIGGER",
     "ChangelogProducer",
+    "Directories",
+    "EncodedFile",
+    "Files",
+    "FormatFile",
+    "FormatPlan",
+    "FormatTableOptions",
+    "FormatWrite",
     "KeyShard",
     "OrderStrategy",
+    "PartitionList",
     "arguments",
     "can_widen",
     "cast_column",

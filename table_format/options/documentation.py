@@ -8,6 +8,7 @@ from table_format.options.azure import AzureOptions
 from table_format.options.catalog import REFUSED as CATALOG_REFUSED
 from table_format.options.catalog import CatalogOptions
 from table_format.options.declare import AnyOption, Option, OptionPattern, declared_in
+from table_format.options.format_table import FormatTableOptions
 from table_format.options.gcs import GcsOptions
 from table_format.options.hdfs import HdfsOptions
 from table_format.options.hints import HINTS
@@ -40,6 +41,11 @@ def options_markdown() -> str:
     for group in GROUPS:
         name = group.__name__.removesuffix("Options")
         parts += [f"## {name}\n", _table(tuple(declared_in(group)))]
+    parts += [
+        "## Format tables\n",
+        "Options of [format tables](format-tables.md), which have no others.\n",
+        _table(tuple(declared_in(FormatTableOptions))),
+    ]
     parts += ["## Java engine only\n", "These options are stored, but this library does not use them.\n", _table(HINTS)]
     parts += [
         "## Not supported yet\n",

@@ -62,6 +62,13 @@ ALTER_TABLE_CASCADE = Option(
 SKIP_UPDATE_STATS = Option(
     "hive.skip-update-stats", boolean, False, "Whether the metastore keeps its statistics when a table is altered."
 )
+FORMAT_TABLE_ENABLED = Option(
+    "format-table.enabled",
+    boolean,
+    True,
+    "Whether tables of CSV, JSON, text, Parquet and ORC files in the metastore, among them those of Hive, are tables "
+    "of the catalog.",
+)
 LOCK_ENABLED = Option(
     "lock.enabled",
     optional(boolean),
@@ -90,6 +97,7 @@ class HiveOptions:
     table_type: str = TABLE_TYPE.field()
     alter_table_cascade: bool = ALTER_TABLE_CASCADE.field()
     skip_update_stats: bool = SKIP_UPDATE_STATS.field()
+    format_table_enabled: bool = FORMAT_TABLE_ENABLED.field()
     lock_enabled: bool | None = LOCK_ENABLED.field()
     lock_type: str = LOCK_TYPE.field()
     lock_check_max_sleep_ms: int = LOCK_CHECK_MAX_SLEEP.field()

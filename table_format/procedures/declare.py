@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from table_format.catalog.protocol import Catalog
 from table_format.errors import InvalidInputError
+from table_format.format_table.table import no_format_table
 from table_format.procedures.arguments import TEXT, Argument, required
 from table_format.procedures.operations import Operations
 from table_format.table.system.table import SystemTable
@@ -48,7 +49,7 @@ class Call:
             InvalidInputError: the table is a system table.
         """
         wanted: str = self["table"] if name is None else name
-        opened = self.catalog.load_any(wanted)
+        opened = no_format_table(self.catalog.load_any(wanted), f"procedure '{self.procedure}'")
         if isinstance(opened, SystemTable):
             message = f"procedure '{self.procedure}': '{wanted}' is a system table, which is read-only"
             raise InvalidInputError(message)

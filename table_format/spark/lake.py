@@ -13,10 +13,12 @@ from table_format.catalog.load import load_catalog
 from table_format.catalog.named_catalog import NamedCatalog
 from table_format.catalog.protocol import Catalog
 from table_format.errors import InvalidInputError, UnsupportedFeature
+from table_format.format_table.table import FormatTable, no_format_table, refuse_arguments
 from table_format.kernels.sort_keys import OrderStrategy
 from table_format.limits import MAX_INT
 from table_format.model.arguments import optional_whole_number
 from table_format.model.condition import Condition, Filter
+from table_format.model.row_order import RowLimit
 from table_format.model.snapshot import Snapshot
 from table_format.options.commit import DYNAMIC_PARTITION_OVERWRITE
 from table_format.options.unread import Reader
@@ -32,6 +34,7 @@ from table_format.spark.jobs.sort_compact import sort_compact_on_spark
 from table_format.spark.jobs.verify import verify_on_spark
 from table_format.spark.names import Names
 from table_format.spark.read.aggregates import aggregate_on_spark
+from table_format.spark.read.format_frames import format_frame
 from table_format.spark.read.table_frames import planned_frame, table_frame, with_columns
 from table_format.spark.sessions import prepare_session
 from table_format.spark.source.known_stores import remember_store
@@ -42,6 +45,7 @@ from table_format.spark.stream.frames import OutputMode, require_same_target, st
 from table_format.spark.stream.streamed import streamed
 from table_format.spark.system import system_frame
 from table_format.spark.table_writer import TableWriter
+from table_format.spark.write.format_files import write_format_frame
 from table_format.spark.write.frames import check_frame, explain_write, with_constants, write_frame
 from table_format.spark.write.merged_schema import changes_for, check_required, with_all_columns, with_merged_schema
 from table_format.spark.write.spelling import with_names_of_table
@@ -153,10 +157,12 @@ class Lake:
             NotFoundError: the table, a column, or the snapshot or tag named by the options does not exist.
             InvalidFilter: the filter cannot be parsed or does not fit the columns.
             InvalidInputError: the limit is negative, or the order cannot be parsed or has no limit.
-            UnsupportedFeature: ``limit`` is given for a system table.
+            UnsupportedFeature: ``limit`` is given for a system table, or ``order_by`` or options for a format table.
         """
         opened = self.catalog.load_any(name)
         first = row_limit(order_by, limit)
+        if isinstance(opened, FormatTable):
+            return _format_frame(self.spark, opened, columns, filter, first, options)
         if isinstance(opened, SystemTable):
             if first is not None:
                 feature = "limit= of a system table"
@@ -211,7 +217,8 @@ class Lake:
         parallelism: int | None = None,
         options: Mapping[str, str] | None = None,
     ) -> tuple[Snapshot, ...]:
-        """Write a DataFrame in one commit and return the new snapshots.
+        """Write a DataFrame in one commit and return the new snapshots. A format table has none: rows are written to
+        new files, by the arguments ``mode`` and ``partition`` alone; see ``FormatTable.overwrite``.
 
         ``append`` upserts on a primary key table, with row kinds from a column ``_row_kind``. ``overwrite`` replaces
         the partitions with the values of ``partition``, or those that match the condition ``where``; every new row
@@ -230,6 +237,20 @@ class Lake:
         """
         _check_mode(mode, partition, where)
         CommitArguments.of(identifier, watermark, properties)
+        opened = self.catalog.load_any(name)
+        if isinstance(opened, FormatTable):
+            of_commits = {
+                "where": where,
+                "commit_user": commit_user,
+                "identifier": identifier,
+                "watermark": watermark,
+                "properties": properties,
+                "parallelism": parallelism,
+                "options": options or None,
+            }
+            refuse_arguments(opened, of_commits)
+            write_format_frame(frame, opened, overwrite=mode == "overwrite", partition=partition)
+            return ()
         parallelism = optional_whole_number(parallelism, "parallelism", minimum=1, maximum=MAX_INT)
         table = self._data_table(name).for_reader(Reader.WRITE, options or {})
         if table.options.write.merge_schema:
@@ -281,7 +302,9 @@ class Lake:
             InvalidOption: an option has no effect on a stream, or a stream cannot start in this way.
             UnsupportedFeature: the merge engine combines rows of several commits, and the table has no changelog.
         """
-        return streaming_frame(self.spark, streamed(self.catalog.load_any(name), options), columns)
+        return streaming_frame(
+            self.spark, streamed(no_format_table(self.catalog.load_any(name), "streams"), options), columns
+        )
 
     def write_stream(
         self,
@@ -556,11 +579,26 @@ class Lake:
         return found
 
     def _data_table(self, name: str) -> Table:
-        table = self.catalog.load_any(name)
+        table = no_format_table(self.catalog.load_any(name))
         if isinstance(table, SystemTable):
             message = f"'{name}' is a system table; name the table itself"
             raise InvalidInputError(message)
         return table
+
+
+def _format_frame(
+    spark: SparkSession,
+    table: FormatTable,
+    columns: Sequence[str] | None,
+    filter: Filter | None,
+    first: RowLimit | None,
+    options: Mapping[str, str],
+) -> DataFrame:
+    refuse_arguments(
+        table, {"order_by": (first and first.order) or None, "time travel or dynamic options": options or None}
+    )
+    limit = None if first is None else first.count
+    return with_columns(columns, lambda once: format_frame(spark, table, columns=once, filter=filter, limit=limit))
 
 
 def _check_mode(mode: str, partition: Mapping[str, object] | None, where: object) -> None:

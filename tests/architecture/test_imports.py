@@ -18,6 +18,7 @@ LATE_IMPORTS = {
     "pyarrow.dataset": "few ORC files need it, and importing it takes longer than opening a table",
     "pyarrow.ArrowException": "the help of the command line needs no Arrow",
     "pyspark.daemon": "the archive of PySpark must leave the path before",
+    "table_format.FormatTable": "the help of the command line needs no tables",
     "table_format.Table": "the help of the command line needs no tables",
     "table_format.ViewCatalog": "the help of the command line needs no catalog",
     "table_format.load_catalog": "the help of the command line needs no catalog",

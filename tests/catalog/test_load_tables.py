@@ -1,4 +1,4 @@
-"""A name opens a table or a system table, and typed programs say which of the two they mean."""
+"""A name opens a table, a system table or a format table, and typed programs say which of them they mean."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import typing
 
 import pytest
 
-from table_format import Catalog, SystemTable, Table
+from table_format import Catalog, FormatTable, SystemTable, Table
 from table_format.catalog.named_catalog import NamedCatalog
 from table_format.errors import InvalidInputError, TableNotFound
 from tests.support.tables import Warehouse, keyed, memory_warehouse
@@ -25,7 +25,11 @@ def test_each_way_to_load_has_one_type_for_type_checkers() -> None:
             name: typing.get_type_hints(getattr(catalog, name))["return"]
             for name in ("load_table", "load_system_table", "load_any")
         }
-        assert results == {"load_table": Table, "load_system_table": SystemTable, "load_any": Table | SystemTable}
+        assert results == {
+            "load_table": Table,
+            "load_system_table": SystemTable,
+            "load_any": Table | SystemTable | FormatTable,
+        }
 
 
 def test_a_system_table_is_opened_by_its_own_method_and_by_the_others(warehouse: Warehouse) -> None:

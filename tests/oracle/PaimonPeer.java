@@ -486,6 +486,10 @@ public class PaimonPeer {
     }
 
     private static ObjectNode write(JsonNode request) throws Exception {
+        Table found = catalog(request).getTable(Identifier.fromString(request.get("table").asText()));
+        if (!(found instanceof FileStoreTable)) {
+            return writeFiles(found, request);
+        }
         FileStoreTable table = table(request);
         BatchWriteBuilder builder = table.newBatchWriteBuilder();
         try (BatchTableWrite write = builder.newWrite(); BatchTableCommit commit = builder.newCommit()) {
@@ -521,6 +525,21 @@ public class PaimonPeer {
             } else {
                 commit.commit(write.prepareCommit());
             }
+        }
+        return NODES.objectNode();
+    }
+
+    /** Rows of a format table; with "overwrite", they replace a partition or all that they are written to. */
+    private static ObjectNode writeFiles(Table table, JsonNode request) throws Exception {
+        BatchWriteBuilder builder = table.newBatchWriteBuilder();
+        if (request.hasNonNull("overwrite")) {
+            builder.withOverwrite(texts(request.get("overwrite")));
+        }
+        try (BatchTableWrite write = builder.newWrite(); BatchTableCommit commit = builder.newCommit()) {
+            for (JsonNode row : request.get("rows")) {
+                write.write((GenericRow) toValue(row.get(1), table.rowType()));
+            }
+            commit.commit(write.prepareCommit());
         }
         return NODES.objectNode();
     }

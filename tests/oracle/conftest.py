@@ -17,7 +17,7 @@ from tests.oracle.pypaimon_peer import READY, PyPaimonPeer
 from tests.support.other_servers import running_gateway, skip_without
 from tests.support.s3_server import S3Server, running_s3
 
-pytest.register_assert_rewrite("tests.oracle.shared_catalogs")
+pytest.register_assert_rewrite("tests.oracle.shared_catalogs", "tests.oracle.shared_format_tables")
 
 _NUMBERS = count()
 

@@ -100,6 +100,13 @@ class PaimonPeer(JsonProcess):
         """Commit ``[[kind, [values]], ...]`` in one batch."""
         self._call("write", warehouse, table, rows=rows, options=options, watermark=watermark)
 
+    def write_files(
+        self, warehouse: Path | str, table: str, rows: list[list[Any]], *, overwrite: dict[str, str] | None = None
+    ) -> None:
+        """Append rows to a format table, or replace a partition; ``{}`` replaces what the rows are written to."""
+        listed = [["+I", row] for row in rows]
+        self._call("write", warehouse, table, rows=listed, options={}, overwrite=overwrite)
+
     def compact(
         self, warehouse: Path | str, table: str, options: dict[str, str] | None = None, *, full: bool = True
     ) -> None:

@@ -37,6 +37,14 @@ from tests.oracle.shared_catalogs import (
     test_a_table_that_one_has_created_is_there_for_the_other_that_creates_it,
     test_what_one_creates_the_other_lists_reads_writes_renames_and_drops,
 )
+from tests.oracle.shared_format_tables import (
+    test_a_catalog_whose_format_tables_are_off_neither_lists_nor_loads_them_in_both,
+    test_a_partition_that_was_added_by_hand_is_there_for_both_and_hidden_files_are_not,
+    test_a_plain_table_of_hive_is_a_format_table_for_both,
+    test_any_text_that_we_write_is_the_same_text_for_both,
+    test_both_keep_the_same_in_the_metastore_but_for_names_of_partitions_that_hive_reads,
+    test_each_reads_appends_to_and_overwrites_the_format_tables_of_the_other,
+)
 from tests.oracle.test_jdbc_views import create_there, step
 from tests.support.hive_metastore import (
     HiveMetastore,
@@ -49,7 +57,13 @@ from tests.support.hive_metastore import (
 from tests.support.s3_server import S3Server
 
 __all__ = [
+    "test_a_catalog_whose_format_tables_are_off_neither_lists_nor_loads_them_in_both",
+    "test_a_partition_that_was_added_by_hand_is_there_for_both_and_hidden_files_are_not",
+    "test_a_plain_table_of_hive_is_a_format_table_for_both",
     "test_a_table_that_one_has_created_is_there_for_the_other_that_creates_it",
+    "test_any_text_that_we_write_is_the_same_text_for_both",
+    "test_both_keep_the_same_in_the_metastore_but_for_names_of_partitions_that_hive_reads",
+    "test_each_reads_appends_to_and_overwrites_the_format_tables_of_the_other",
     "test_what_one_creates_the_other_lists_reads_writes_renames_and_drops",
 ]
 

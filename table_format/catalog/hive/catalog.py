@@ -13,6 +13,7 @@ from table_format.catalog.catalog_with_views import NamedCatalogWithViews
 from table_format.catalog.filesystem import DirectoryNames
 from table_format.catalog.hive.address import parse_addresses
 from table_format.catalog.hive.database_properties import LOCATION
+from table_format.catalog.hive.format_tables import HiveFormatTables
 from table_format.catalog.hive.hive_table import is_partitioned
 from table_format.catalog.hive.lock import HiveLock
 from table_format.catalog.hive.metastore import Metastore
@@ -25,10 +26,11 @@ from table_format.catalog.named_catalog import NamedCatalog
 from table_format.catalog.table_names import TableName
 from table_format.errors import InvalidInputError, InvalidOption, MetastoreUnavailable, TableNotFound
 from table_format.extras import require_installed
-from table_format.model.identifier import MAIN_BRANCH, Identifier, branch_suffix
-from table_format.model.schema import TableSchema
+from table_format.format_table.table import FormatTable
+from table_format.model.identifier import MAIN_BRANCH, SYSTEM_DATABASE, Identifier, branch_suffix
+from table_format.model.schema import Schema, TableSchema
 from table_format.model.schema_change import SchemaChange
-from table_format.options.hive import EXTERNAL, URI, HiveOptions
+from table_format.options.hive import EXTERNAL, FORMAT_TABLE_ENABLED, URI, HiveOptions
 from table_format.table.table import Table
 from table_format.table.upkeep.partition_expiry import partition_facts
 
@@ -54,6 +56,11 @@ class HiveCatalog(NamedCatalogWithViews):
     def views(self) -> HiveViews:
         """The views in the metastore."""
         return HiveViews(self.names)
+
+    @property
+    def format_tables(self) -> HiveFormatTables:
+        """The format tables in the metastore."""
+        return HiveFormatTables(self.names)
 
     def lock_of(self, identifier: Identifier) -> HiveLock | None:
         """Return the lock of a table or a branch, if the catalog has locks."""
@@ -85,6 +92,13 @@ class HiveCatalog(NamedCatalogWithViews):
         """
         if self._is_new_database(name, ignore_if_exists=ignore_if_exists):
             self.names.create_database(name, properties or {})
+
+    def list_tables(self, database: str) -> tuple[str, ...]:
+        """The names of the tables of a database, sorted, with its format tables; see ``Catalog``."""
+        if database == SYSTEM_DATABASE:
+            return NamedCatalog.list_tables(self, database)
+        self._require_database(database)
+        return tuple(sorted(self.format_tables.with_data_tables(database)))
 
     def alter_table(self, name: str, changes: Sequence[SchemaChange] | SchemaChange) -> Table:
         """Change the schema or the options of a table or a branch of it; see ``Catalog``.
@@ -154,6 +168,18 @@ class HiveCatalog(NamedCatalogWithViews):
         databases = sorted({*directories.databases(), *self.list_databases()})
         return tuple(table for database in databases for table in self.repair_database(database))
 
+    def _format_table(self, identifier: Identifier) -> FormatTable | None:
+        return self.format_tables.find(identifier)
+
+    def _has_format_table(self, identifier: Identifier) -> bool:
+        return self.format_tables.has(identifier)
+
+    def _create_format_table(self, identifier: Identifier, schema: Schema, *, ignore_if_exists: bool) -> FormatTable:
+        return self.format_tables.create(identifier, schema, ignore_if_exists=ignore_if_exists)
+
+    def _drop_format_table(self, identifier: Identifier) -> bool:
+        return self.format_tables.drop(identifier)
+
     def _keeps_files(self, name: TableName) -> bool:
         return self.names.keeps_files(name)
 
@@ -162,6 +188,9 @@ class HiveCatalog(NamedCatalogWithViews):
         if kind is None or self._has_view(identifier):
             return NamedCatalog._no_table(self, identifier)
         name = f"{identifier.database}.{identifier.table}"
+        if not self.settings.shows_format_tables:
+            advice = f"set '{FORMAT_TABLE_ENABLED.key}' to read tables of plain files"
+            return TableNotFound(f"'{name}' is {kind}, and format tables are off in this catalog: {advice}")
         return TableNotFound(f"'{name}' is {kind}, not a table of this format: read it with Hive, or with Spark")
 
 
@@ -195,6 +224,7 @@ def open_hive(arguments: CatalogArguments) -> HiveCatalog:
         creates_external=options.table_type == EXTERNAL,
         cascades=options.alter_table_cascade,
         skips_statistics=options.skip_update_stats,
+        shows_format_tables=options.format_table_enabled,
         lock=lock if is_locked else None,
     )
     return HiveCatalog(*arguments.common, metastore=metastore, settings=settings)

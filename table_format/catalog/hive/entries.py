@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from table_format.catalog.hive.database_properties import properties_of, set_properties
+from table_format.catalog.hive.format_entries import fill_entry
 from table_format.catalog.hive.hive_table import is_paimon, is_view, new_table, new_view, set_schema, shows
 from table_format.catalog.hive.locations import Locations
 from table_format.catalog.hive.metastore import Metastore, Refused, thrift, user_name
@@ -25,8 +26,10 @@ from table_format.errors import (
 )
 from table_format.io.partition_path import escape
 from table_format.metastore.schema.schema_store import SchemaStore
+from table_format.model.schema import Schema
 from table_format.model.view import View
 from table_format.options.files import PATH_DIRECTORY
+from table_format.options.format_table import FormatTableOptions
 
 _BATCH: Final = 300
 """Tables that are asked for in one call."""
@@ -127,6 +130,25 @@ class Entries:
             message = f"table '{name}' already exists"
             raise AlreadyExistsError(message)
 
+    def create_format_table(
+        self, name: TableName, root: str, schema: Schema, options: FormatTableOptions, *, seconds: int, external: bool
+    ) -> bool:
+        """Create a format table. Return ``False`` if there is something of this name. ``seconds`` is the time since
+        1970.
+
+        Raises:
+            InvalidInputError: its name or a column is not legal in Hive.
+        """
+        table = new_table(name.database, name.table, owner=user_name(), seconds=seconds, external=external)
+        fill_entry(table, schema, options)
+        self.locations.set_table(table, root)
+        return self._create(
+            "create_table",
+            table,
+            done=lambda: self.table(name) is not None,
+            illegal=lambda refused: InvalidInputError(f"table '{name}' cannot be in a Hive metastore: {refused}"),
+        )
+
     def create_view(self, name: TableName, view: View, *, seconds: int) -> None:
         """Create a view. ``seconds`` is the time since 1970.
 
@@ -187,7 +209,7 @@ class Entries:
 
         Nothing is done if the metastore does not know the table, or not as a partitioned one.
         """
-        table = self.paimon_table(name)
+        table = self.table(name)
         if table is None or not table.partitionKeys:
             return
         api, added = thrift(), []

@@ -105,7 +105,7 @@ def new_view(name: TableName, view: View, *, owner: str, seconds: int) -> Any:  
 
 def set_view(table: Any, view: View) -> None:  # noqa: ANN401 - a structure of Thrift
     """Give a view of the metastore the columns, text, comment and options of a view, in place."""
-    table.sd.cols = [_column(field) for field in view.fields]
+    table.sd.cols = [column(field) for field in view.fields]
     table.viewOriginalText = table.viewExpandedText = view.query
     table.parameters = dict(view.options)
     if view.comment is not None:
@@ -122,7 +122,7 @@ def set_schema(table: Any, schema: TableSchema, *, earlier: Iterable[TableSchema
     descriptor.inputFormat, descriptor.outputFormat = _INPUT_FORMAT, _OUTPUT_FORMAT
     descriptor.serdeInfo.serializationLib = _SERDE
     keys = schema.partition_keys if is_partitioned(schema) else ()
-    descriptor.cols = [_column(field) for field in schema.fields if field.name not in keys]
+    descriptor.cols = [column(field) for field in schema.fields if field.name not in keys]
     if _TAGS_AS_PARTITIONS not in schema.options:  # Java's, which this version does not write
         table.partitionKeys = [_partition_key(schema.field(key)) for key in keys]
     copied = _copied(schema, copies_all=copies_all)
@@ -154,7 +154,8 @@ def _copied(schema: TableSchema, *, copies_all: bool) -> Mapping[str, str]:
     return copies if copies_all else {key: copies[key] for key in _ALWAYS_COPIED if key in copies}
 
 
-def _column(field: DataField) -> Any:  # noqa: ANN401 - a structure of Thrift
+def column(field: DataField) -> Any:  # noqa: ANN401 - a structure of Thrift
+    """Return a column, whose comment is shortened to what the metastore keeps."""
     comment = field.description
     if comment is not None:
         comment = comment.replace("\n", " ").replace("\r", " ")

@@ -28,6 +28,7 @@ from table_format.catalog.dropping import (
 )
 from table_format.catalog.hive.database_properties import LOCATION, properties_of
 from table_format.catalog.hive.entries import Entries, is_lower_case
+from table_format.catalog.hive.format_entries import is_created_as_format_table
 from table_format.catalog.hive.hive_table import described, is_external, is_listed_as_external, is_paimon, is_view
 from table_format.catalog.hive.locations import Locations
 from table_format.catalog.hive.metastore import Metastore, Refused
@@ -100,7 +101,7 @@ class HiveNames:
         directory = self.directory_of(database)
         listed = list(self.entries.tables(database))
         views, tables = filter(is_view, listed), [table for table in listed if not is_view(table)]
-        _refuse_tables_of_others(database, tables)
+        _refuse_tables_of_others(database, tables, spares_format_tables=self.settings.shows_format_tables)
         if not cascade:
             _refuse_views(database, views)
             # It refuses a directory with other files; then the database stays.
@@ -309,7 +310,10 @@ class HiveNames:
         for table in tables:
             root = None if is_external(table) else self.entries.locations.of_table(table)
             if root is not None and not (is_own and root.startswith(f"{directory}/")):
-                drop_table_directory(self.io, root, self.runtime.ids)
+                if is_paimon(table):
+                    drop_table_directory(self.io, root, self.runtime.ids)
+                elif self.io.status(root) is not None:
+                    drop_directory(self.io, root, self.runtime.ids)
         if self.io.status(directory) is not None:
             drop = drop_directory if is_own else drop_empty_directory
             drop(self.io, directory, self.runtime.ids)
@@ -318,12 +322,17 @@ class HiveNames:
         return SchemaStore(TableStore(self.io, TablePaths(root)))
 
 
-def _refuse_tables_of_others(database: str, tables: Iterable[Any]) -> None:
-    others = sorted(table.tableName for table in tables if not is_paimon(table))
+def _refuse_tables_of_others(database: str, tables: Iterable[Any], *, spares_format_tables: bool) -> None:
+    """Refuse to drop what only Hive or Spark has created."""
+    others = sorted(
+        table.tableName
+        for table in tables
+        if not is_paimon(table) and not (spares_format_tables and is_created_as_format_table(table))
+    )
     if others:
         message = (
-            f"database '{database}' cannot be dropped: {', '.join(others)} are not tables of this format; drop them "
-            "with Hive"
+            f"database '{database}' cannot be dropped: {', '.join(others)} are tables of Hive or Spark; drop each by "
+            "its name first"
         )
         raise InvalidInputError(message)
 

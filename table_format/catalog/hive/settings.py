@@ -16,4 +16,5 @@ class HiveSettings:
     creates_external: bool = False
     cascades: bool = True
     skips_statistics: bool = False
+    shows_format_tables: bool = True
     lock: HiveLock | None = None

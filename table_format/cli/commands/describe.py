@@ -10,11 +10,12 @@ import click
 from rich.table import Table as Grid
 from rich.text import Text
 
-from table_format import Table
+from table_format import FormatTable, Table, TableSchema
 from table_format.cli.arguments import table_argument
 from table_format.cli.output import print_grid, stdout_console
 from table_format.cli.session import Session
 from table_format.cli.values import shown
+from table_format.secrets import shown_options
 
 
 @click.command()
@@ -23,6 +24,10 @@ from table_format.cli.values import shown
 @click.pass_obj
 def describe(session: Session, table: str, *, as_json: bool) -> None:
     """Show columns, keys, options and the latest snapshot of a table."""
+    found = session.table(table)
+    if isinstance(found, FormatTable):
+        _describe_files(found, as_json=as_json)
+        return
     opened = session.data_table(table)
     # The system table masks secrets.
     stored = (batch.to_pydict() for batch in session.reading(f"{table}$options").to_batches())
@@ -43,7 +48,7 @@ def _described(table: Table, options: dict[str, str]) -> dict[str, object]:
         "table": str(table.identifier),
         "comment": schema.comment,
         "schema": schema.id,
-        "columns": [{"name": f.name, "type": str(f.type), "comment": f.description} for f in schema.fields],
+        "columns": _columns(schema),
         "primary_key": list(schema.primary_keys),
         "partition_by": list(schema.partition_keys),
         "options": options,
@@ -51,10 +56,37 @@ def _described(table: Table, options: dict[str, str]) -> dict[str, object]:
     }
 
 
+def _describe_files(table: FormatTable, *, as_json: bool) -> None:
+    schema, options = table.schema, shown_options(table.schema.options)
+    if as_json:
+        described = {
+            "table": str(table.identifier),
+            "comment": schema.comment,
+            "location": table.location,
+            "columns": _columns(schema),
+            "partition_by": list(schema.partition_keys),
+            "options": options,
+        }
+        click.echo(json.dumps(described, ensure_ascii=False))
+        return
+    facts = [("table", str(table.identifier)), ("comment", schema.comment or ""), ("location", table.location)]
+    facts += [("partition by", ", ".join(schema.partition_keys)), ("files", table.options.file_format)]
+    _print_section((name, text) for name, text in facts if text)
+    _show_columns(schema, options)
+
+
+def _columns(schema: TableSchema) -> list[dict[str, str | None]]:
+    return [{"name": f.name, "type": str(f.type), "comment": f.description} for f in schema.fields]
+
+
 def _show(table: Table, options: dict[str, str]) -> None:
     _print_section(_facts(table))
+    _show_columns(table.schema, options)
+
+
+def _show_columns(schema: TableSchema, options: dict[str, str]) -> None:
     click.echo("columns")
-    _print_section((f"  {f.name}", str(f.type), f.description or "") for f in table.schema.fields)
+    _print_section((f"  {f.name}", str(f.type), f.description or "") for f in schema.fields)
     if options:
         click.echo("options")
         _print_section((f"  {key}", value) for key, value in sorted(options.items()))

@@ -9,7 +9,7 @@ from typing import Final
 import click
 import pyarrow as pa
 
-from table_format import Table
+from table_format import FormatTable, Table
 from table_format.cli.arguments import Pair, table_argument
 from table_format.cli.input import INPUT_FORMATS, InputFormat, Rows, read_files
 from table_format.cli.progress import progress_bar
@@ -64,15 +64,24 @@ def load(
     if identifier is not None and commit_user is None:
         message = "--identifier requires --commit-user."
         raise click.UsageError(message)
-    opened = session.data_table(table)
+    found = session.table(table)
+    opened = found if isinstance(found, FormatTable) else session.data_table(table)
+    if isinstance(opened, FormatTable) and commit_user is not None:
+        message = "--commit-user and --identifier do not work on format tables, which have no commits."
+        raise click.UsageError(message)
     if delimiter is not None:
         _check_delimiter(delimiter, format, files)
     loaded = _Counted()
     with progress_bar(f"loading {table}", "rows") as progress:
         rows = read_files(files, format, _wanted(opened, row_kinds), delimiter=delimiter or ",", progress=progress)
         reader = loaded.reader(_with_row_kinds(rows, row_kinds))
+        spec = None if partition is None else dict(Pair().convert(p, None, None) for p in partition.split(","))
+        if isinstance(opened, FormatTable):
+            written = opened.overwrite(reader, partition=spec) if overwrite else opened.append(reader)
+            said = f"Loaded {counted(loaded.rows, 'row', thousands=True)} into {opened.identifier}"
+            click.echo(f"{said}: {counted(len(written), 'new file')}.")
+            return
         if overwrite:
-            spec = None if partition is None else dict(Pair().convert(p, None, None) for p in partition.split(","))
             made = opened.overwrite(reader, partition=spec, commit_user=commit_user, identifier=identifier)
         else:
             made = opened.append(reader, commit_user=commit_user, identifier=identifier)
@@ -107,7 +116,7 @@ class _Counted:
             yield batch
 
 
-def _wanted(table: Table, row_kinds: str) -> pa.Schema:
+def _wanted(table: Table | FormatTable, row_kinds: str) -> pa.Schema:
     schema = table.arrow_schema
     return schema if row_kinds in schema.names else schema.append(pa.field(row_kinds, pa.string()))
 

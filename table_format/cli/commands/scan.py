@@ -81,7 +81,7 @@ def scan(
     if isinstance(opened, Table):
         reading: Reading = opened.scan(wanted, filter, travel or None, order_by=order_by, limit=limit)
     elif order_by is not None:
-        message = "--order-by does not work on system tables."
+        message = "--order-by does not work on system tables and format tables."
         raise click.UsageError(message)
     else:
         reading = Limited(opened.scan(wanted, filter, travel or None), limit)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from table_format import FormatTable
 from table_format.cli.arguments import table_argument
 from table_format.cli.asking import deleting_options, may_delete
 from table_format.cli.session import Session
@@ -27,13 +28,22 @@ def rename(session: Session, table: str, new_name: str) -> None:
 @click.pass_obj
 def drop(session: Session, table: str, *, dry_run: bool, yes: bool) -> None:
     """Drop a table and delete its files, with all snapshots, tags and branches. This cannot be undone."""
+    found = session.table(table)
+    if isinstance(found, FormatTable):
+        click.echo(f"Table {table} is a format table: a directory of plain files, {found.location}.")
+        click.echo("An external table leaves its files where they are.")
+    else:
+        _show_history(session, table)
+    if may_delete(f"Drop {table}?", dry_run=dry_run, yes=yes):
+        session.catalog.drop_table(table)
+        click.echo(f"Table {table} was dropped.")
+
+
+def _show_history(session: Session, table: str) -> None:
     opened = session.data_table(table)
     history = counted(len(opened.snapshots()), "snapshot")
     kept = f"{counted(len(opened.tags()), 'tag')} and {counted(len(opened.branches()), 'branch', 'branches')}"
     click.echo(f"Table {table} has {history}, {kept}.")
-    if may_delete(f"Drop {table}?", dry_run=dry_run, yes=yes):
-        session.catalog.drop_table(table)
-        click.echo(f"Table {table} was dropped.")
 
 
 @click.command("drop-database")

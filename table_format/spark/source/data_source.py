@@ -18,6 +18,7 @@ from pyspark.sql import datasource
 from pyspark.sql.types import StructType
 
 from table_format.errors import InvalidInputError, TableFormatError, UnsupportedFeature
+from table_format.format_table.table import no_format_table
 from table_format.options.spark_stream import READ_CHANGELOG
 from table_format.options.unread import Reader, refuse_unread
 from table_format.spark.source.entries import entry_schema, is_of_entry, options_of, target_options
@@ -45,7 +46,9 @@ from table_format.table.table import Table
 def _table(options: Mapping[str, str], stores: Stores) -> Table:
     """Return the table that the options of a batch read or a write name."""
     place = Place.of(options, stores)
-    table = place.catalog.load_any(place.name)
+    table = no_format_table(
+        place.catalog.load_any(place.name), "reads and writes by path: use lake.table and lake.write"
+    )
     if isinstance(table, SystemTable):
         message = f"'{place.name}' is a system table; read it as a batch"
         raise InvalidInputError(message)
@@ -60,7 +63,7 @@ def _streamed(options: Mapping[str, str], stores: Stores) -> Table:
     """
     refuse_time_travel(options, "a stream", "use 'scan.mode' with 'scan.snapshot-id' or 'scan.timestamp-millis'")
     place = Place.of(options, stores)
-    return streamed(place.catalog.load_any(place.name), place.dynamic)
+    return streamed(no_format_table(place.catalog.load_any(place.name), "streams"), place.dynamic)
 
 
 class PaimonDataSource(datasource.DataSource):

@@ -9,6 +9,7 @@ from typing import assert_never
 from pyspark.sql.types import StructField, StructType
 
 from table_format.errors import InvalidInputError, TableNotFound, UnsupportedFeature
+from table_format.format_table.table import no_format_table
 from table_format.model.row_kind import ROW_KIND_COLUMN
 from table_format.model.schema import Schema
 from table_format.model.schema_change import SchemaChange
@@ -40,7 +41,7 @@ def target_of(place: Place, rows: StructType) -> Target:
         InvalidInputError: the table is a system table.
     """
     try:
-        opened = place.catalog.load_any(place.name)
+        opened = no_format_table(place.catalog.load_any(place.name))
     except TableNotFound:
         target = Target(_made(place, rows), place)
     else:
@@ -59,7 +60,7 @@ def stream_target_of(place: Place, rows: StructType) -> Table:
     Raises:
         TableNotFound: the table does not exist.
     """
-    return _checked(place, _existing(place, place.catalog.load_any(place.name)), rows)
+    return _checked(place, _existing(place, no_format_table(place.catalog.load_any(place.name))), rows)
 
 
 def _existing(place: Place, opened: Table | SystemTable) -> Table:

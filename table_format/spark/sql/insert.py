@@ -9,6 +9,7 @@ from pyspark.sql import functions as F
 
 from table_format.counted import counted
 from table_format.errors import InvalidData, InvalidInputError
+from table_format.format_table.table import FormatTable, refuse_arguments
 from table_format.model.column_names import does_not_exist
 from table_format.model.schema import TableSchema
 from table_format.model.types import DataField
@@ -43,6 +44,9 @@ def run_insert(session: SqlSession, statement: Insert) -> DataFrame:
     """
     name = session.table_name(statement.name)
     options = dict(statement.options)
+    opened = session.catalog.load_any(name)
+    if isinstance(opened, FormatTable):
+        return _insert_files(session, opened, statement)
     table = session.data_table(name).for_reader(Reader.WRITE, options)
     schema = table.schema
     given, named = _partition(schema, statement)
@@ -60,6 +64,22 @@ def run_insert(session: SqlSession, statement: Insert) -> DataFrame:
     options.setdefault(_DYNAMIC, "true" if dynamic else "false")
     partition = given if named and given and not dynamic else None
     session.tables.write(rows, name, "overwrite", partition=partition, options=options)
+    return nothing(session.spark)
+
+
+def _insert_files(session: SqlSession, table: FormatTable, statement: Insert) -> DataFrame:
+    """Write the rows of a query to new files of a format table."""
+    refuse_arguments(table, {"REPLACE WHERE": statement.replaces, "an OPTIONS hint": statement.options or None})
+    name = str(table.identifier)
+    given, named = _partition(table.schema, statement)
+    rows = _rows(session, name, table.schema, statement, given, merges_schema=False)
+    if not statement.overwrites:
+        session.tables.write(rows, name, "append")
+        return nothing(session.spark)
+    # As for a data table: by default, all that the PARTITION clause names; in dynamic mode, what the rows belong to.
+    dynamic = str(session.spark.conf.get(_OVERWRITE_MODE, "STATIC")).upper() == "DYNAMIC"
+    partition = None if dynamic else given if named else {}
+    session.tables.write(rows, name, "overwrite", partition=partition)
     return nothing(session.spark)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from table_format.errors import InvalidInputError, InvalidSql, UnsupportedFeature
+from table_format.format_table.table import FormatTable
 from table_format.model.view import View
 from table_format.spark.read.metadata_columns import METADATA_COLUMNS
 from table_format.spark.read.queried_frames import queried
@@ -306,6 +307,11 @@ class _Splicing:
         opened = self.session.catalog.load_any(name)
         if isinstance(opened, SystemTable):
             return tables.table(name, **options)
+        if isinstance(opened, FormatTable):
+            wanted = _needed(opened.schema.field_names, self.named)
+            return tables.table(
+                name, columns=wanted, filter=filter_of(opened.schema.fields, pushed.conditions), **options
+            )
         fields = shown_schema(opened.copy(options).facts).fields
         wanted = _needed([*(field.name for field in fields), *hidden], self.named)
         if wanted is None and hidden:

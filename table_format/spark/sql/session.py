@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from table_format.catalog.protocol import Catalog
 from table_format.catalog.views import find_view
 from table_format.errors import InvalidInputError
+from table_format.format_table.table import no_format_table
 from table_format.model.view import View
 from table_format.spark.sql.attached_tables import attach, check_free
 from table_format.spark.tasks.code_shipping import is_connect
@@ -191,9 +192,9 @@ class SqlSession:
 
         Raises:
             TableNotFound: the table does not exist.
-            InvalidInputError: the table is a system table.
+            InvalidInputError: the table is a system table. UnsupportedFeature: it is a format table.
         """
-        opened = self.catalog.load_any(name)
+        opened = no_format_table(self.catalog.load_any(name))
         if isinstance(opened, SystemTable):
             message = f"'{name}' is a system table, which is read-only"
             raise InvalidInputError(message)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from table_format.catalog.views import require_views, text_for, views_in
 from table_format.errors import ColumnNotFound, UnsupportedFeature
+from table_format.format_table.table import FormatTable
 from table_format.model.column_names import no_such_column
 from table_format.model.types import DataField
 from table_format.model.view import SPARK_DIALECT, View
@@ -17,7 +18,7 @@ from table_format.spark.sql.databases import require_database
 from table_format.spark.sql.queries import frame_of_query
 from table_format.spark.sql.results import rows_of
 from table_format.spark.sql.session import SqlSession
-from table_format.spark.sql.tables import spelled, table_partition
+from table_format.spark.sql.tables import spelled, spelled_partition, table_partition
 from table_format.spark.types import spark_type
 from table_format.sql.definitions import create_table_sql, create_view_sql, type_sql
 from table_format.sql.reader import SqlName
@@ -55,7 +56,7 @@ def run_show_statement(session: SqlSession, statement: ShowStatement) -> DataFra
         case ShowTables():
             return _tables(session, statement)
         case ShowOptions(name, key):
-            return _options(session, session.data_table(session.table_name(name)), key)
+            return _options(session, _described_table(session, session.table_name(name)), key)
         case ShowViews():
             return _views(session, statement)
         case DescribeQuery(query):
@@ -95,7 +96,7 @@ def _views(session: SqlSession, statement: ShowViews) -> DataFrame:
     return rows_of(session.spark, "namespace string, viewName string, isTemporary boolean", found)
 
 
-def _options(session: SqlSession, table: Table, key: str | None) -> DataFrame:
+def _options(session: SqlSession, table: Table | FormatTable, key: str | None) -> DataFrame:
     options = shown_options(table.schema.options)
     for name, columns in (("primary-key", table.schema.primary_keys), ("partition", table.schema.partition_keys)):
         if columns:
@@ -117,15 +118,19 @@ def _of_table(session: SqlSession, statement: ShowOfTable) -> DataFrame:
     if stored is not None and statement.what in ("CREATE VIEW", "CREATE TABLE"):
         text = create_view_sql(stored, text_for(stored, SPARK_DIALECT))
         return rows_of(session.spark, "createtab_stmt string", [(text,)])
+    if statement.what == "CREATE TABLE":
+        text = create_table_sql(name, _described_table(session, name).schema)
+        return rows_of(session.spark, "createtab_stmt string", [(text,)])
+    opened = session.catalog.load_any(name)
+    if statement.what == "PARTITIONS" and isinstance(opened, FormatTable):
+        wanted = None if statement.partition is None else spelled_partition(opened.schema, statement.partition)
+        return rows_of(session.spark, "partition string", [(text,) for text in opened.list_partitions(wanted)])
     table = session.data_table(name)
     match statement.what:
         case "TAGS":
             return rows_of(session.spark, "tag string", [(tag,) for tag in sorted(table.tags())])
         case "BRANCHES":
             return rows_of(session.spark, "branch string", [(branch,) for branch in sorted(table.branches())])
-        case "CREATE TABLE":
-            text = create_table_sql(name, table.schema)
-            return rows_of(session.spark, "createtab_stmt string", [(text,)])
     wanted = None if statement.partition is None else table_partition(session, name, statement.partition)
     return rows_of(session.spark, "partition string", [(text,) for text in _partitions(table, wanted)])
 
@@ -137,6 +142,11 @@ def _partitions(table: Table, wanted: dict[str, object] | None) -> list[str]:
         raise ColumnNotFound(message)
     spec = partition_spec(facts.schema, wanted or {})
     return sorted(map(facts.partitions.text, filter(facts.partitions.test((spec,)), partition_totals(facts))))
+
+
+def _described_table(session: SqlSession, name: str) -> Table | FormatTable:
+    opened = session.catalog.load_any(name)
+    return opened if isinstance(opened, FormatTable) else session.data_table(name)
 
 
 def _fields(session: SqlSession, name: str) -> Sequence[DataField]:
@@ -172,7 +182,7 @@ def _described(session: SqlSession, statement: DescribeTable) -> DataFrame:
     rows = [_row(field) for field in fields]
     stored = session.view(name)
     opened = session.catalog.load_any(name) if stored is None else None
-    if isinstance(opened, Table):
+    if isinstance(opened, Table | FormatTable):
         rows += _details(opened, extended=statement.extended)
     if stored is not None and statement.extended:
         rows += _view_details(stored)
@@ -209,7 +219,7 @@ def _view_details(view: View) -> Iterator[tuple[str, str, str | None]]:
     yield "View Properties", f"[{', '.join(f'{key}={value}' for key, value in sorted(options.items()))}]", ""
 
 
-def _details(table: Table, *, extended: bool) -> Iterator[tuple[str, str, str | None]]:
+def _details(table: Table | FormatTable, *, extended: bool) -> Iterator[tuple[str, str, str | None]]:
     schema = table.schema
     if schema.partition_keys:
         yield "# Partition Information", "", ""
@@ -220,11 +230,11 @@ def _details(table: Table, *, extended: bool) -> Iterator[tuple[str, str, str | 
     yield "", "", ""
     yield "# Detailed Table Information", "", ""
     yield "Name", f"paimon.{table.identifier}", ""
-    yield "Type", "MANAGED", ""
+    yield "Type", "FORMAT" if isinstance(table, FormatTable) else "MANAGED", ""
     if schema.comment is not None:
         yield "Comment", schema.comment, ""
     yield "Location", table.location, ""
-    yield "Provider", "paimon", ""
+    yield "Provider", table.options.file_format if isinstance(table, FormatTable) else "paimon", ""
     options = shown_options(schema.options)
     if schema.primary_keys:
         options["primary-key"] = ",".join(schema.primary_keys)

@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from table_format.errors import AlreadyExistsError, InvalidOption, TableNotFound, UnsupportedFeature
-from table_format.model.schema import Schema
+from table_format.format_table.table import no_format_table
+from table_format.model.schema import Schema, TableSchema
 from table_format.model.types import DataField
+from table_format.options.format_table import is_format_table
 from table_format.spark.names import Names
 from table_format.spark.sql.queries import frame_of_query
 from table_format.spark.sql.results import nothing
@@ -76,8 +78,12 @@ def spelled(column: str, known: tuple[str, ...]) -> str:
 
 def table_partition(session: SqlSession, name: str, partition: Mapping[str, object]) -> dict[str, object]:
     """Return the values of partition columns, with names as the table spells them."""
-    known = session.data_table(name).schema.field_names
-    return {spelled(column, known): value for column, value in partition.items()}
+    return spelled_partition(session.data_table(name).schema, partition)
+
+
+def spelled_partition(schema: TableSchema, partition: Mapping[str, object]) -> dict[str, object]:
+    """Return the values of partition columns, with names as the schema spells them."""
+    return {spelled(column, schema.field_names): value for column, value in partition.items()}
 
 
 def _drop(session: SqlSession, name: str, *, if_exists: bool) -> None:
@@ -104,6 +110,11 @@ def _create(session: SqlSession, name: str, statement: CreateTable) -> None:
         if rows is not None:
             session.tables.write(rows, place, "append")
 
+    if exists:
+        no_format_table(session.catalog.load_any(name), "CREATE OR REPLACE (drop it first)")
+        if is_format_table(schema.options):
+            feature = "CREATE OR REPLACE TABLE of a format table"
+            raise UnsupportedFeature(feature)
     make = replace_table if exists else create_filled
     make(session.catalog, name, schema, fill)
 
@@ -118,7 +129,7 @@ def _check_provider(statement: CreateTable) -> None:
         feature = f"'connector' = '{connector}'"
         message = f"{feature} is not supported: the catalog has only Paimon tables; read the source with Spark"
         raise UnsupportedFeature(feature, message)
-    if "path" in statement.options:
+    if "path" in statement.options and not is_format_table(statement.options):
         key = "path"
         raise InvalidOption(key, "tables are stored in the warehouse of the catalog; leave this option out")
 

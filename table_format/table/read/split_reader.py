@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from queue import Empty, Queue
 from threading import Event
-from typing import Final
+from typing import Final, TypeVar
 
 import pyarrow as pa
 
@@ -27,6 +27,8 @@ from table_format.model.types import DataField
 from table_format.options.table_options import TableOptions
 from table_format.pruning.pruning import Pruning
 from table_format.table.read.changelog_rows import read_rows
+
+_Split = TypeVar("_Split")
 
 MAX_THREADS: Final = 8
 """Splits read in parallel at most. Each holds a few decoded batches."""
@@ -89,7 +91,7 @@ def read_split(
 
 
 def read_in_order(
-    splits: Sequence[DataSplit], read: Callable[[DataSplit], Generator[pa.RecordBatch]], *, threads: int | None = None
+    splits: Sequence[_Split], read: Callable[[_Split], Generator[pa.RecordBatch]], *, threads: int | None = None
 ) -> Generator[pa.RecordBatch]:
     """The rows of all splits, in their order; ``threads`` of 1 reads on the caller's thread."""
     width = min(len(splits), threads or min(MAX_THREADS, os.cpu_count() or 1))

@@ -65,12 +65,12 @@ def hive_of(warehouse: Warehouse) -> HiveCatalog:
 
 
 def create_hive_table(catalog: HiveCatalog, name: str, kind: str = "MANAGED_TABLE") -> None:
-    """Create a table as Hive does: of text."""
+    """Create a table as Hive does, of files that a format table does not have."""
     api = thrift()
     database, _, table = name.partition(".")
-    text = "org.apache.hadoop.mapred.TextInputFormat"
+    files = "org.apache.hadoop.mapred.SequenceFileInputFormat"
     serde = api.SerDeInfo(serializationLib="org.apache.hadoop.hive.serde2.lazy.LazySimpleSerDe", parameters={})
-    descriptor = api.StorageDescriptor(cols=[api.FieldSchema("a", "int", None)], inputFormat=text, serdeInfo=serde)
+    descriptor = api.StorageDescriptor(cols=[api.FieldSchema("a", "int", None)], inputFormat=files, serdeInfo=serde)
     made = api.Table(tableName=table, dbName=database, sd=descriptor, parameters={}, partitionKeys=[], tableType=kind)
     catalog.metastore.change("create_table", made)
 
@@ -221,7 +221,9 @@ def test_names_with_upper_case_letters_are_refused_and_never_found(warehouse: Wa
         warehouse.catalog.create_database("a-b")
 
 
-def test_tables_of_hive_are_not_listed_and_never_touched(metastore: HiveMetastore, warehouse: Warehouse) -> None:
+def test_tables_of_hive_with_other_files_are_not_listed_and_never_touched(
+    metastore: HiveMetastore, warehouse: Warehouse
+) -> None:
     catalog, words = hive_of(warehouse), "a table of Hive"
     create_hive_table(catalog, "db.h", "MANAGED_TABLE")
     warehouse.table("t")
@@ -236,7 +238,7 @@ def test_tables_of_hive_are_not_listed_and_never_touched(metastore: HiveMetastor
             act()
     with pytest.raises(AlreadyExistsError):
         catalog.rename_table("db.t", "db.h")
-    with pytest.raises(InvalidInputError, match="h are not tables of this format"):
+    with pytest.raises(InvalidInputError, match="h are tables of Hive or Spark; drop each by its name"):
         catalog.drop_database("db", cascade=True)
     assert listed(metastore, "db.h").tableType == "MANAGED_TABLE"
     assert catalog.list_tables("db") == ("t",)
