@@ -12,7 +12,7 @@ from table_format.catalog.hive.catalog import HiveCatalog
 from table_format.errors import AlreadyExistsError
 from tests.oracle.conftest import SharedLake
 from tests.oracle.peer import PeerError
-from tests.oracle.s3_tables import make, opened, read, write
+from tests.oracle.shared_tables import make, opened, read, write
 
 BOTH = pytest.mark.parametrize("by_us", [True, False], ids=["ours", "theirs"])
 

@@ -17,11 +17,10 @@ import pytest
 
 from table_format import Schema, load_catalog
 from table_format.errors import CommitOutcomeUnknown
-from tests.oracle.compare import assert_same_at_every_snapshot
 from tests.oracle.conftest import SharedLake
 from tests.oracle.install import FAKE_GCS_PROGRAM, GCS_CONNECTOR_JAR, VERSIONS
 from tests.oracle.peer import DIRECTORY, PaimonPeer
-from tests.oracle.s3_tables import make, opened, read, write
+from tests.oracle.shared_tables import make, read, write, write_in_turn
 from tests.support.fake_gcs import FakeGcs, running_fake_gcs
 from tests.support.other_servers import skip_without
 from tests.support.s3_server import Fault, Request
@@ -104,18 +103,7 @@ def shared(server: FakeGcs, theirs: PaimonPeer) -> SharedLake:
 
 @pytest.mark.parametrize("by_us", [True, False], ids=["ours", "theirs"])
 def test_the_real_paimon_and_we_write_one_table_in_turn(shared: SharedLake, by_us: bool) -> None:
-    options = {"bucket": "1", "num-sorted-run.compaction-trigger": "3", "deletion-vectors.enabled": "true"}
-    make(shared, options, by_us=by_us)
-    expected = {}
-    for step in range(4):
-        some = [
-            (key, pt, step * 100 + key) for key, pt in enumerate(("plain", "a/b", "x=%y", "a+b", "中")[step // 2 :])
-        ]
-        expected.update(((k, pt), v) for k, pt, v in some)
-        write(shared, some, by_us=(step % 2 == 0) == by_us)
-    opened(shared).compact(full=True)
-    assert read(shared) == sorted((*key, v) for key, v in expected.items())
-    assert_same_at_every_snapshot(shared.theirs, shared.uri, "db.t", shared.ours)
+    write_in_turn(shared, {"deletion-vectors.enabled": "true"}, ("plain", "a/b", "x=%y", "a+b", "中"), by_us=by_us)
 
 
 @pytest.mark.parametrize("dropped_by_us", [True, False], ids=["ours", "theirs"])

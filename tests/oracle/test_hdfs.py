@@ -17,11 +17,10 @@ import urllib3
 
 from table_format import Schema, Table, load_catalog
 from table_format.errors import CommitOutcomeUnknown, UnsupportedFeature
-from tests.oracle.compare import assert_same_at_every_snapshot
 from tests.oracle.conftest import SharedLake
 from tests.oracle.install import VERSIONS
 from tests.oracle.peer import PaimonPeer
-from tests.oracle.s3_tables import make, opened, read, write
+from tests.oracle.shared_tables import make, read, write, write_in_turn
 from tests.support.hdfs_cluster import HdfsCluster, running_hdfs
 from tests.table.test_object_stores import COLUMNS, check_same_life, rows
 
@@ -214,20 +213,8 @@ def shared(cluster: HdfsCluster, peers: Callable[[str], PaimonPeer]) -> Callable
 def test_the_real_paimon_and_we_write_one_table_in_turn(
     name: str, by_us: bool, shared: Callable[[str], SharedLake]
 ) -> None:
-    lake = shared(name)
-    make(
-        lake, {"bucket": "1", "num-sorted-run.compaction-trigger": "3", "deletion-vectors.enabled": "true"}, by_us=by_us
-    )
-    expected = {}
-    for step in range(4):
-        some = [
-            (key, pt, step * 100 + key) for key, pt in enumerate(("plain", "a/b", "x=%y", "a:b", "中")[step // 2 :])
-        ]
-        expected.update(((k, pt), v) for k, pt, v in some)
-        write(lake, some, by_us=(step % 2 == 0) == by_us)
-    opened(lake).compact(full=True)
-    assert read(lake) == sorted((*key, v) for key, v in expected.items())
-    assert_same_at_every_snapshot(lake.theirs, lake.uri, "db.t")
+    marked = {"deletion-vectors.enabled": "true"}
+    write_in_turn(shared(name), marked, ("plain", "a/b", "x=%y", "a:b", "中"), by_us=by_us)
 
 
 def test_the_real_paimon_and_we_commit_at_the_same_time_and_nothing_is_lost(

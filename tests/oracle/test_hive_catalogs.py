@@ -30,7 +30,6 @@ from table_format.types import (
 from tests.oracle.conftest import SharedLake
 from tests.oracle.install import VERSIONS
 from tests.oracle.peer import PaimonPeer, PeerError
-from tests.oracle.s3_tables import make, opened, read, write
 from tests.oracle.shared_catalogs import (
     BOTH,
     names,
@@ -45,6 +44,7 @@ from tests.oracle.shared_format_tables import (
     test_both_keep_the_same_in_the_metastore_but_for_names_of_partitions_that_hive_reads,
     test_each_reads_appends_to_and_overwrites_the_format_tables_of_the_other,
 )
+from tests.oracle.shared_tables import make, opened, read, write
 from tests.oracle.test_jdbc_views import create_there, step
 from tests.support.hive_metastore import (
     HiveMetastore,

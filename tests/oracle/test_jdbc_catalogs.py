@@ -25,13 +25,13 @@ from table_format.runtime import Runtime, SystemClock
 from tests.oracle.conftest import SharedLake
 from tests.oracle.install import MYSQL_DRIVER, POSTGRESQL_DRIVER, SQLITE_DRIVER, STABLE, VERSIONS, jar_name
 from tests.oracle.peer import DIRECTORY, PaimonPeer, PeerError
-from tests.oracle.s3_tables import make, opened, read, write
 from tests.oracle.shared_catalogs import (
     BOTH,
     names,
     test_a_table_that_one_has_created_is_there_for_the_other_that_creates_it,
     test_what_one_creates_the_other_lists_reads_writes_renames_and_drops,
 )
+from tests.oracle.shared_tables import make, opened, read, write
 from tests.oracle.test_s3_races import acting_before_snapshot
 from tests.support.jdbc_catalogs import sqlite_options
 from tests.support.mysql_server import EMPTY, OF_JAVA, MySqlServer, running_mysql

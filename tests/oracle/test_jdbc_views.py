@@ -17,8 +17,8 @@ from table_format.model.types import ArrayType, DataField, DecimalType, IntType,
 from tests.oracle.conftest import SharedLake
 from tests.oracle.install import LATEST, STABLE
 from tests.oracle.peer import DIRECTORY, PaimonPeer, PeerError
-from tests.oracle.s3_tables import make
 from tests.oracle.shared_catalogs import names
+from tests.oracle.shared_tables import make
 from tests.oracle.test_jdbc_catalogs import dump, sqlite_lake
 
 FIELDS = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.oracle.conftest import SharedLake
-from tests.oracle.s3_tables import make, opened, read, write
+from tests.oracle.shared_tables import make, opened, read, write
 
 
 def databases(lake: SharedLake) -> list[str]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tests.oracle.conftest import SharedLake
-from tests.oracle.s3_tables import make, read, write
+from tests.oracle.shared_tables import make, read, write
 from tests.support.s3_server import Fault, Request, S3Server
 
 

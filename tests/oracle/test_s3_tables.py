@@ -8,7 +8,7 @@ import pytest
 
 from tests.oracle.compare import assert_same_at_every_snapshot
 from tests.oracle.conftest import SharedLake
-from tests.oracle.s3_tables import make, opened, read, write
+from tests.oracle.shared_tables import make, opened, read, write, write_in_turn
 
 ODD_VALUES = ("plain", "a/b", "x=%y", "a+b", " ", "a b", "?#&;", "%2F", "'\"", "中", "é")
 """Partition values that names of objects and URLs would write in other ways."""
@@ -31,19 +31,7 @@ APPENDED: dict[str, dict[str, str]] = {
 @pytest.mark.parametrize("by_us", [True, False], ids=["ours", "theirs"])
 @pytest.mark.parametrize("kind", KEYED)
 def test_both_go_on_with_a_primary_key_table(lake: SharedLake, kind: str, by_us: bool) -> None:
-    values = ODD_VALUES if kind == "parquet" else ODD_VALUES[:3]
-    make(lake, {"bucket": "1", "num-sorted-run.compaction-trigger": "3", **KEYED[kind]}, by_us=by_us)
-    expected = {}
-    for step in range(4):
-        rows = [(key, pt, step * 100 + key) for key, pt in enumerate(values[step // 2 :])]
-        expected.update(((k, pt), v) for k, pt, v in rows)
-        write(lake, rows, by_us=(step % 2 == 0) == by_us)
-    if by_us:
-        opened(lake).compact(full=True)
-    else:
-        lake.theirs.compact(lake.uri, "db.t")
-    assert read(lake) == sorted((*key, v) for key, v in expected.items())
-    assert_same_at_every_snapshot(lake.theirs, lake.uri, "db.t")
+    write_in_turn(lake, KEYED[kind], ODD_VALUES if kind == "parquet" else ODD_VALUES[:3], by_us=by_us)
 
 
 @pytest.mark.parametrize("by_us", [True, False], ids=["ours", "theirs"])

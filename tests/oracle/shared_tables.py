@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
 
 from table_format import Schema, Table
+from tests.oracle.compare import assert_same_at_every_snapshot
 from tests.oracle.conftest import SharedLake
 
 COLUMNS = [["k", "BIGINT NOT NULL"], ["pt", "STRING NOT NULL"], ["v", "INT"]]
@@ -51,3 +53,19 @@ def read(lake: SharedLake, name: str = "db.t") -> list[tuple[Any, ...]]:
     ours = sorted(tuple(row.values()) for row in opened(lake, name).scan().to_arrow().to_pylist())
     assert ours == sorted(map(tuple, lake.theirs.read(lake.uri, name)["rows"]))
     return ours
+
+
+def write_in_turn(lake: SharedLake, options: dict[str, str], partitions: Sequence[str], *, by_us: bool) -> None:
+    """Both go on with a table with a primary key that one of them has created, and read the same of every snapshot."""
+    make(lake, {"bucket": "1", "num-sorted-run.compaction-trigger": "3", **options}, by_us=by_us)
+    expected = {}
+    for step in range(4):
+        rows = [(key, pt, step * 100 + key) for key, pt in enumerate(partitions[step // 2 :])]
+        expected.update(((k, pt), v) for k, pt, v in rows)
+        write(lake, rows, by_us=(step % 2 == 0) == by_us)
+    if by_us:
+        opened(lake).compact(full=True)
+    else:
+        lake.theirs.compact(lake.uri, "db.t")
+    assert read(lake) == sorted((*key, v) for key, v in expected.items())
+    assert_same_at_every_snapshot(lake.theirs, lake.uri, "db.t", lake.ours)
