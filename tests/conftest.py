@@ -24,6 +24,7 @@ from unittest.mock import patch
 import pytest
 from hypothesis import settings
 
+from tests.support.matrix import tries
 from tests.support.shared_classes import java_options
 
 # Tests count the stages of jobs. Of a thousand stages Spark forgets the skipped ones first, even if they are new. So
@@ -51,8 +52,9 @@ atexit.register(shutil.rmtree, _CACHE, ignore_errors=True)
 patch.object(os, "fsync", lambda _handle: None).start()
 
 # The same examples in every run, whatever else the machine does; ``--hypothesis-profile=random`` draws others.
-settings.register_profile("same", deadline=None, derandomize=True)
-settings.register_profile("random", deadline=None)
+_EXAMPLES: Final = tries(40, many=100)
+settings.register_profile("same", deadline=None, derandomize=True, max_examples=_EXAMPLES)
+settings.register_profile("random", deadline=None, max_examples=_EXAMPLES)
 settings.load_profile("same")
 
 HERE: Final = Path(__file__).parent
