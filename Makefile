@@ -66,7 +66,7 @@ format: setup ## Rewrite the code in the one style
 	$(BIN)/ruff format .
 
 matrix: setup ## Run every combination of tables, settings and ways, and all examples of properties; the tests run some
-	MATRIX=1 $(BIN)/python -m pytest -m "not oracle" $$(grep -rl "support.matrix import" tests --include="test_*.py")
+	MATRIX=1 $(BIN)/python -m pytest -m "not oracle" $$(grep -rlE "support.matrix import|^ *@given" tests --include="test_*.py")
 
 interop: setup ## Read and write side by side with the real Apache Paimon (needs a JDK and Maven); VERSION=1.4.2 or 2.0.0
 	$(BIN)/python -m tests.oracle.install
@@ -84,6 +84,7 @@ histories: setup ## Write 830 random histories, and 64 tables with dynamic bucke
 
 simulate: setup ## Search schedules and faults for a broken invariant
 	$(BIN)/python -m tests.simulation.search --seeds 5000
+	$(BIN)/python -m tests.support.acknowledged --seeds 20
 
 torture: setup ## Kill, interrupt and stop processes that work on one table; MINUTES=10
 	$(BIN)/python -m tests.torture --minutes $(MINUTES)

@@ -24,6 +24,7 @@ from unittest.mock import patch
 import pytest
 from hypothesis import settings
 
+from tests.support.matrix import tries
 from tests.support.shared_classes import java_options
 
 # Tests count the stages of jobs. Of a thousand stages Spark forgets the skipped ones first, even if they are new. So
@@ -51,8 +52,9 @@ atexit.register(shutil.rmtree, _CACHE, ignore_errors=True)
 patch.object(os, "fsync", lambda _handle: None).start()
 
 # The same examples in every run, whatever else the machine does; ``--hypothesis-profile=random`` draws others.
-settings.register_profile("same", deadline=None, derandomize=True)
-settings.register_profile("random", deadline=None)
+_EXAMPLES: Final = tries(40, many=100)
+settings.register_profile("same", deadline=None, derandomize=True, max_examples=_EXAMPLES)
+settings.register_profile("random", deadline=None, max_examples=_EXAMPLES)
 settings.load_profile("same")
 
 HERE: Final = Path(__file__).parent
@@ -89,9 +91,7 @@ LONG: Final = (
     "spark/test_system_tables.py",
     "golden/test_system_tables.py",
     "table/write/test_failing_disk.py",
-    "model/test_table_histories.py",
     "wheel/test_extras.py",
-    "kernels/file_index/test_evaluation.py",
     "dagster_paimon/maintenance/test_jobs.py",
     "table/read/test_failing_reads.py",
     "table/read/test_limit.py",
@@ -99,7 +99,6 @@ LONG: Final = (
     "dagster_paimon/sensors/test_changed_partitions.py",
     "spark/source/test_system_reader.py",
     "spark/read/test_deletion_vectors.py",
-    "formats/test_selected_rows.py",
     "table/test_stale_handles.py",
     "table/placement/test_cross_partition.py",
     "wheel/test_typed_program.py",
@@ -115,7 +114,6 @@ LONG: Final = (
     "spark/sql/test_statements.py",
     "spark/test_table_writer.py",
     "golden/test_changelogs.py",
-    "metastore/manifest/test_forged_manifests.py",
     "dagster/test_dg.py",
     "dagster/test_secrets.py",
     "golden/test_file_indexes.py",
@@ -126,9 +124,7 @@ LONG: Final = (
     "table/test_odd_arguments.py",
     "table/test_life_cycle_laws.py",
     "table/upkeep/test_index_rewrite.py",
-    "kernels/aggregates/test_fold.py",
     "io/test_regular_files.py",
-    "pruning/test_pruning.py",
     "golden/test_verify.py",
     "spark/write/test_spelling.py",
     "simulation",

@@ -16,6 +16,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from unittest.mock import patch
 
 import pyarrow as pa
 
@@ -179,6 +180,7 @@ def give_up(*_: object) -> None:
 def main(base: Path, kinds: list[str]) -> None:
     os.chdir(base)
     signal.signal(signal.SIGALRM, give_up)
+    patch.object(os, "fsync", lambda _handle: None).start()  # as in the tests themselves
     make_table(base)
     limit = (int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()) + (MEGABYTES << 20)
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))

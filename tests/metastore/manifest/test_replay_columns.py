@@ -14,6 +14,7 @@ from table_format.codecs.manifest_columns import ManifestColumns, decode_manifes
 from table_format.metastore.manifest.replay import ReplayError, live_entries, merge_entries
 from table_format.metastore.manifest.replay_columns import ChosenEntries, live_rows
 from table_format.model.manifest import FileKind, ManifestEntry
+from tests.support.matrix import tries
 from tests.support.metastore_table import a_table
 
 TABLE = a_table(primary_keys=("k",))
@@ -56,7 +57,7 @@ def in_columns(manifest: list[ManifestEntry], *, decoded: bool) -> ManifestColum
     return decode_manifest_columns(encode_manifest(manifest), path="m") if decoded else ManifestColumns.of(manifest)
 
 
-@settings(max_examples=80, deadline=None, derandomize=True)
+@settings(max_examples=tries(40, many=80), deadline=None, derandomize=True)
 @given(histories(), st.booleans(), st.data())
 def test_live_files_and_errors_are_those_of_the_replay_of_entries(manifests, decoded, data):
     wanted = [data.draw(st.sets(st.sampled_from("pq"), min_size=1)) for _ in manifests[:1]] or [set("pq")]

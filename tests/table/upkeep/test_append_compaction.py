@@ -21,6 +21,7 @@ from table_format.table.changes.row_changes import DeleteStatement
 from table_format.table.upkeep.bucket_compaction import BucketCompaction, compact, compact_work
 from tests.support.deletion_marks import live, live_data_files
 from tests.support.golden import golden_case
+from tests.support.matrix import tries
 from tests.support.tables import Warehouse, keyed, memory_warehouse, rows_of
 
 MARKS = {"deletion-vectors.enabled": "true"}
@@ -200,7 +201,7 @@ def files_of(table: Table) -> list[str]:
 # --- the law ----------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=30, deadline=None, derandomize=True)
+@settings(max_examples=tries(15, many=30), deadline=None, derandomize=True)
 @given(
     st.lists(
         st.one_of(

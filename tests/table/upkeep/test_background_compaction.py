@@ -15,6 +15,7 @@ from table_format.errors import CorruptionError
 from table_format.model.snapshot import CommitKind
 from table_format.options.table_options import TableOptions
 from tests.support.compaction import AtOnce, OnDemand, data_files, kinds, levels
+from tests.support.matrix import tries
 from tests.support.tables import Warehouse, keyed, memory_warehouse, rows_of
 
 MARKS = {"deletion-vectors.enabled": "true"}
@@ -253,7 +254,7 @@ MODES = [
 ]
 
 
-@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=None, max_examples=tries(20, many=40), suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(STEP, min_size=3, max_size=14), st.sampled_from(MODES), st.booleans(), st.booleans())
 def test_rows_are_those_of_a_table_that_is_never_compacted(
     history: list[tuple[str, Any]], mode: dict[str, str], waits: bool, at_once: bool

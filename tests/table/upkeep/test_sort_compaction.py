@@ -33,6 +33,7 @@ from table_format.model.types import BigIntType
 from table_format.table.upkeep import sort_compact
 from tests.support.deletion_marks import live, live_data_files
 from tests.support.dynamic_buckets import assert_sound
+from tests.support.matrix import tries
 from tests.support.tables import Warehouse, memory_warehouse
 
 SCHEMA = pa.schema(
@@ -196,7 +197,7 @@ VALUES = st.tuples(
 )
 
 
-@settings(max_examples=25, deadline=None, derandomize=True)
+@settings(max_examples=tries(14, many=25), deadline=None, derandomize=True)
 @given(
     batches=st.lists(st.lists(VALUES, min_size=1, max_size=12), min_size=1, max_size=4),
     strategy=st.sampled_from(STRATEGIES),
