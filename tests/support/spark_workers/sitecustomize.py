@@ -4,7 +4,8 @@ Spark puts archives of PySpark and Py4J first on the path. Each new process comp
 takes longer than its work in tests of data sources. The daemon of ``table_format.spark`` does without them by itself.
 
 Spark has a daemon of PySpark for each step of planning a Python data source. Each process that such a daemon forks,
-after an error or an idle minute, imports this library, which takes longer than its work too. So the daemon imports it.
+after an error or an idle minute, imports this library, which takes longer than its work too. So the daemon imports it,
+except the one that looks for data sources by their names, which Spark needs once.
 """
 
 import gc
@@ -19,7 +20,7 @@ if any(argument.startswith("pyspark.") for argument in sys.orig_argv[1:3]):
     if len(_path) < len(sys.path):  # PySpark is installed, and with it the Py4J that it needs
         sys.path[:] = [entry for entry in _path if not Path(entry).name.startswith("py4j-")]
 
-if "pyspark.daemon" in sys.orig_argv[1:3]:
+if "pyspark.daemon" in sys.orig_argv[1:3] and "pyspark.sql.worker.lookup_data_sources" not in sys.orig_argv:
     import table_format.spark.source.data_source  # noqa: F401
 
     gc.freeze()
