@@ -21,9 +21,6 @@ if any(argument.startswith("pyspark.") for argument in _arguments[:2]):
     if len(_path) < len(sys.path):  # PySpark is installed, and with it the Py4J that it needs
         sys.path[:] = [entry for entry in _path if not Path(entry).name.startswith("py4j-")]
 
-if os.environ.get("NOPRE"):
-    sys.orig_argv = []
-    _arguments = []
 _PLANNING = ("create_data_source", "plan_data_source_read", "write_into_data_source", "commit_data_source_write")
 if _arguments[1:] in [["pyspark.daemon", f"pyspark.sql.worker.{step}"] for step in _PLANNING]:
     import_module(_arguments[2])
