@@ -269,7 +269,7 @@ def test_the_error_names_an_asset_without_partitions(project: Project) -> None:
         Ticks(sensor, project.instance, project.lakehouse, [whole]).tick()
 
 
-@pytest.mark.parametrize("seed", range(ARRIVALS))
+@pytest.mark.parametrize("seed", range(1, ARRIVALS + 1))
 def test_the_report_is_right_after_random_arrivals_backfills_and_failures(
     project: Project, tickets: Table, report: Report, seed: int
 ) -> None:
