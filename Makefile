@@ -105,6 +105,7 @@ followers: setup ## Follow random tables with streams, streaming queries and sen
 	$(BIN)/python -m tests.table.read.followed_tables --seed $(SEED) --count 500
 	$(BIN)/python -m tests.spark.stream.followed_queries --seed $(SEED) --count 150
 	$(BIN)/python -m tests.dagster_paimon.sensors.followed_histories --seed $(SEED) --count 150
+	ARRIVALS=30 $(BIN)/python -m pytest tests/dagster_paimon/sensors/test_changed_partitions.py
 
 restarts: setup ## Kill streaming queries at any step, start them again, and compare what they wrote; RESTARTS=500
 	$(BIN)/python -m tests.spark.stream.restarts --seed $(SEED) --count $(RESTARTS)

@@ -13,9 +13,12 @@ from assets.enriched import audit, orders_enriched, orders_enriched_staged
 from assets.feed import FeedTable
 from assets.landing import ShopFeed, landing_assets
 from dagster_paimon.io.io_manager import PaimonIOManager
+from dagster_paimon.resources.spark import SparkResource
 from table_format.model.types import DecimalType
+from tests.queries.sessions import settings_of
 from tests.support.dagster_project import Project, a_project
 from tests.support.shop_source import expected_orders, expected_revenue, source_now
+from tests.support.spark_session import INTERPRETED
 
 pytestmark = [
     pytest.mark.dagster,
@@ -39,6 +42,13 @@ FEED = ShopFeed(
 INGEST = [*landing_assets, orders_cdc, users_cdc, orders, users]
 ENRICHED = [orders_enriched_staged, audit, orders_enriched]
 INGEST_ORDERS = [landing_assets[0], orders_cdc, orders]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def interpreted() -> Iterator[None]:
+    """Spark interprets its plans, which takes less time for few rows."""
+    with settings_of(SparkResource(master="local[2]", driver_memory="1g").session(), INTERPRETED):
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from dagster._core.remote_representation.external import RemoteSensor
 from dagster._daemon import asset_daemon, controller, sensor
 from dagster._daemon.cli import main
 
-PAUSE: Final = 3
+PAUSE: Final = 5
 """Seconds between two looks at backfills and sensors."""
 
 _NEVER: Final = 3600

@@ -32,7 +32,7 @@ storage [Row(v='storage', count=5000)]
 none [Row(v='none', count=5000)]
 wide 3
 absent 2 2 2 2 2 2
-streamed [0, 1] 6 2
+streamed [0, 1] 6
 each 6 1
 missing PackageMissing
 """

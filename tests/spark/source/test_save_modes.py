@@ -50,19 +50,19 @@ def test_spark_refuses_two_modes_by_path(attached: TestLake) -> None:
     for mode in ("errorifexists", "ignore"):
         with pytest.raises(Exception, match='use either the "Append" or "Overwrite" mode'):
             frame(attached, (2, "b")).write.format("paimon").mode(mode).save(path)
-    assert attached.rows() == [(1, "a")]
+    assert attached.rows_alone() == [(1, "a")]
 
 
 def test_attached_tables_are_written_by_name(attached: TestLake) -> None:
     frame(attached, (2, "b")).write.insertInto("s.t")
     frame(attached, (3, "c")).write.format("paimon").mode("append").saveAsTable("s.t")
     frame(attached, (4, "d")).writeTo("s.t").append()
-    assert attached.rows() == [(1, "a"), (2, "b"), (3, "c"), (4, "d")]
+    assert attached.rows_alone() == [(1, "a"), (2, "b"), (3, "c"), (4, "d")]
     frame(attached, (5, "e")).write.format("paimon").mode("ignore").saveAsTable("s.t")
     with pytest.raises(Exception, match="ALREADY_EXISTS"):
         frame(attached, (5, "e")).write.format("paimon").saveAsTable("s.t")
     frame(attached, (6, "f")).write.insertInto("s.t", overwrite=True)
-    assert attached.rows() == [(6, "f")]
+    assert attached.rows_alone() == [(6, "f")]
 
 
 def test_rows_of_an_attached_table_are_never_written_back_to_it_by_mistake(attached: TestLake) -> None:
@@ -71,9 +71,9 @@ def test_rows_of_an_attached_table_are_never_written_back_to_it_by_mistake(attac
     with pytest.raises(Exception, match=r"rows come unchanged from another table of the lake"):
         attached.spark.table("s.t").writeTo("s.u").append()
     attached.spark.sql("INSERT INTO s.u SELECT id, upper(v) FROM s.t")
-    assert (attached.rows(), attached.rows("u")) == ([(1, "a")], [(1, "A")])
+    assert (attached.rows_alone(), attached.rows_alone("u")) == ([(1, "a")], [(1, "A")])
     attached.lake.sql("INSERT INTO s.u SELECT * FROM s.t")
-    assert attached.rows("u") == [(1, "A"), (1, "a")]
+    assert attached.rows_alone("u") == [(1, "A"), (1, "a")]
 
 
 def test_a_table_without_a_string_column_can_be_read_but_not_written_by_name(attached: TestLake) -> None:
@@ -81,7 +81,7 @@ def test_a_table_without_a_string_column_can_be_read_but_not_written_by_name(att
     assert rows_of(attached.spark.table("s.n")) == [(1,)]
     with pytest.raises(Exception, match="no column of type STRING"):
         attached.spark.sql("INSERT INTO s.n VALUES (2)")
-    assert attached.rows("n") == [(1,)]
+    assert attached.rows_alone("n") == [(1,)]
 
 
 @pytest.mark.parametrize("mode", ["append", "overwrite", "errorifexists"])
@@ -91,7 +91,7 @@ def test_save_as_table_with_a_new_name_is_refused(attached: TestLake, mode: str)
     with pytest.raises(Exception, match="another table of the lake"):
         attached.spark.table("s.t").write.format("paimon").mode(mode).saveAsTable("s.made")
     assert "made" not in [entry.name for entry in attached.spark.catalog.listTables("s")]
-    assert attached.rows() == [(1, "a")]
+    assert attached.rows_alone() == [(1, "a")]
 
 
 def test_create_table_with_location_adds_an_entry_for_an_existing_table(attached: TestLake) -> None:
@@ -99,7 +99,7 @@ def test_create_table_with_location_adds_an_entry_for_an_existing_table(attached
     attached.spark.sql(f"CREATE TABLE s.here USING paimon LOCATION '{path}'")
     assert rows_of(attached.spark.table("s.here")) == [(1, "a")]
     attached.spark.sql("INSERT INTO s.here VALUES (2, 'b')")
-    assert attached.rows() == [(1, "a"), (2, "b")]
+    assert attached.rows_alone() == [(1, "a"), (2, "b")]
     attached.spark.sql("DROP TABLE s.here")
     assert list(Path(path).rglob("data-*"))
     with pytest.raises(Exception, match="does not exist"):
