@@ -139,7 +139,8 @@ docs: setup ## Generate the references in docs/ from the declarations
 
 site: setup ## Build the documents as a site in build/site, with its links checked
 	@test -x $(SITE)/bin/mkdocs || $(BIN)/python -m venv $(SITE)
-	$(SITE)/bin/python -m pip install --disable-pip-version-check --quiet -r requirements/site.txt
+	$(BIN)/uv pip install --quiet --python $(SITE)/bin/python -r requirements/site.txt || \
+		$(SITE)/bin/python -m pip install --disable-pip-version-check --quiet -r requirements/site.txt
 	NO_MKDOCS_2_WARNING=1 $(SITE)/bin/mkdocs build --quiet --strict
 
 dist: setup ## Build the wheel and the source distribution into dist/
