@@ -42,15 +42,10 @@ def from_text(texts: pa.Array, data_type: DataType) -> tuple[pa.Array, Mask | No
     >>> values.to_pylist(), misfits.tolist()
     ([7, None, None], [False, True, False])
     """
-    target = arrow_type(data_type)
     if isinstance(data_type, TextType):
         return texts, None
-    if isinstance(data_type, _FAST):
-        try:
-            return texts.cast(target), None
-        except pa.ArrowInvalid:
-            pass  # some text is unusual, or no value
-    return _each(texts, data_type)
+    values = _at_once(texts, data_type)
+    return _each(texts, data_type) if values is None else (values, None)
 
 
 def to_text(array: pa.Array, data_type: DataType) -> pa.Array:
@@ -70,6 +65,18 @@ def to_text(array: pa.Array, data_type: DataType) -> pa.Array:
         message = f"a value of type {data_type} has no text"
         raise InvalidData(message)
     return cast_to_text(array)
+
+
+def _at_once(texts: pa.Array, data_type: DataType) -> pa.Array | None:
+    """Parse all texts together; ``None`` if one of them is unusual or no value, or if the type is never parsed so."""
+    parse = None if isinstance(data_type, BooleanType | BytesType) else cast_of(_TEXT, data_type)
+    try:
+        if isinstance(data_type, _FAST):
+            return texts.cast(arrow_type(data_type))
+        values = None if parse is None else parse(texts)
+    except (pa.ArrowInvalid, InvalidData):
+        return None
+    return values if values is not None and values.null_count == texts.null_count else None
 
 
 def _each(texts: pa.Array, data_type: DataType) -> tuple[pa.Array, Mask | None]:
