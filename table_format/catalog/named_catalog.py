@@ -156,7 +156,7 @@ class NamedCatalog(ABC):
         flag(ignore_if_exists, "ignore_if_exists")
         identifier = _main_table(name, "create")
         self._require_database(identifier.database)
-        if isinstance(schema, Schema) and is_format_table(schema.options):
+        if _is_of_format_table(schema):
             wanted = checked_schema(schema)
             created = self._create_format_table(identifier, wanted, ignore_if_exists=ignore_if_exists)
             return cast("Table", created)  # as for ``load_table``
@@ -436,6 +436,11 @@ def has_schema(store: TableStore) -> bool:
 
 def _table_name(identifier: Identifier) -> TableName:
     return TableName(identifier.database, identifier.table)
+
+
+def _is_of_format_table(schema: object) -> bool:
+    """Return whether a table with this schema, which is not checked yet, would be a format table."""
+    return isinstance(schema, Schema) and isinstance(schema.options, Mapping) and is_format_table(schema.options)
 
 
 def _is_plain(identifier: Identifier) -> bool:

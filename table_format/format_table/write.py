@@ -21,6 +21,7 @@ from table_format.errors import InvalidData
 from table_format.format_table.directories import Directories, PartitionDirectory
 from table_format.format_table.files import Files
 from table_format.io.file_io import FileIO
+from table_format.io.regular_files import opened_file
 from table_format.kernels.values import values_of
 from table_format.limits import MIB
 from table_format.metastore.manifest.partitions import PartitionSpec
@@ -155,12 +156,17 @@ class NewFiles:
         paths = [path for path, _ in self._encoded]
         try:
             for path, data in self._encoded:
-                self.io.create(path, self.io.read(data) if isinstance(data, str) else data)
+                self.io.create(path, self._waited(data) if isinstance(data, str) else data)
         except BaseException:
             for path in paths:
                 self.io.delete(path)
             raise
         return tuple(paths)
+
+    def _waited(self, place: str) -> bytes:
+        with opened_file(self.io, place) as source:
+            data: bytes = source.read()
+        return data
 
     def forget(self) -> None:
         """Delete what waits."""

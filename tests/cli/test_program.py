@@ -208,7 +208,7 @@ def test_a_defect_is_one_line_and_debug_shows_the_traceback(shell: Shell, monkey
     def broken(_: Session, name: str) -> None:
         raise KeyError(name)
 
-    monkeypatch.setattr(Session, "data_table", broken)
+    monkeypatch.setattr(Session, "table", broken)
     assert "KeyError: 'shop.t' (this looks like a defect; --debug shows where)" in shell.error("describe", "shop.t")
     assert "Traceback" in shell.run("--debug", "describe", "shop.t").stderr
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from tests.support.dagster_migrations import load_migrations_once
 from tests.support.dagster_project import project
+from tests.support.spark_session import quick_workers
 
-__all__ = ["project"]
+__all__ = ["project", "quick_workers"]
 
 load_migrations_once()

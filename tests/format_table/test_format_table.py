@@ -11,7 +11,14 @@ import pyarrow as pa
 import pytest
 
 from table_format import FormatTable, Identifier, col
-from table_format.errors import ColumnNotFound, InvalidData, InvalidInputError, MetastoreUnavailable, UnsupportedFeature
+from table_format.errors import (
+    ColumnNotFound,
+    InvalidData,
+    InvalidInputError,
+    MetastoreUnavailable,
+    MissingFile,
+    UnsupportedFeature,
+)
 from table_format.io.file_io import FileIO
 from table_format.io.local import LocalFileIO
 from table_format.io.memory import MemoryFileIO
@@ -225,3 +232,13 @@ def test_rows_are_there_if_their_partitions_cannot_be_listed(caplog: pytest.LogC
     found.append(pa.table({"a": [1], "b": ["x"], "dt": ["p"]}))
     assert rows(found) == [(1, "x", "p")]
     assert "partitions of 'db.t' are not listed, so Hive does not see them: nobody answers" in caplog.text
+
+
+def test_a_file_that_is_deleted_after_it_was_listed_is_named() -> None:
+    found = table()
+    (path,) = found.append(pa.table({"a": [1], "b": ["x"]}))
+    scan = found.scan()
+    (file,) = scan.plan().splits
+    found.io.delete(path)
+    with pytest.raises(MissingFile, match=rf"{path}.* was deleted after it had been listed; read the table again"):
+        list(scan.read(file))

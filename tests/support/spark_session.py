@@ -10,6 +10,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+import pytest
+
 from table_format.java import default_launchers, find_java
 from tests.support.shared_classes import java_options
 
@@ -66,6 +68,13 @@ def workers_without_archives() -> Iterator[None]:
             del os.environ["PYTHONPATH"]
         else:
             os.environ["PYTHONPATH"] = before
+
+
+@pytest.fixture(scope="package", autouse=True)
+def quick_workers() -> Iterator[None]:
+    """A resource that starts the JVM of a test's process starts that of all later sessions. So it starts it alike."""
+    with workers_without_archives():
+        yield
 
 
 def local_session(scratch: Path, more: Mapping[str, str] = MappingProxyType({})) -> SparkSession:

@@ -11,13 +11,13 @@ from tests.support.foreign_project import ForeignEnvironment
 PROGRAM = """\
 from typing import assert_type
 
-from table_format import Plan, Scan, Snapshot, SystemTable, Table, col, load_catalog
+from table_format import FormatTable, Plan, Scan, Snapshot, SystemTable, Table, col, load_catalog
 
 catalog = load_catalog({"warehouse": "warehouse"})
 table = catalog.load_table("shop.orders")
 assert_type(table, Table)
 assert_type(catalog.load_system_table("shop.orders$snapshots"), SystemTable)
-assert_type(catalog.load_any("shop.orders"), Table | SystemTable)
+assert_type(catalog.load_any("shop.orders"), Table | SystemTable | FormatTable)
 scan = table.scan(columns=["id"], filter=col("id") > 1)
 assert_type(scan, Scan)
 assert_type(scan.plan(), Plan)

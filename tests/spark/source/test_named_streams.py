@@ -11,7 +11,7 @@ from pyspark.errors import StreamingQueryException
 
 from tests.spark.lakes import TestLake, rows_of
 
-pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("interpreted")]
+pytestmark = pytest.mark.spark
 
 
 @pytest.fixture
