@@ -11,6 +11,7 @@ from table_format import Schema
 from table_format.table.read.scan import Scan
 from tests.queries.queries import Query, Reading
 from tests.queries.run import Batch, Outcome, _differences, _Frames, search_table
+from tests.queries.sessions import settings_of
 from tests.queries.tables import DATABASE, RandomTable
 from tests.queries.writes import search_writes
 from tests.spark.lakes import TestLake
@@ -64,6 +65,8 @@ def test_an_error_on_a_row_of_the_other_side_of_a_join_is_one_of_spark_itself(ra
     found = RandomTable(f"{DATABASE}.t", table, "none")
     batch = Batch(found, 0, {}, {}, [query], rows, fields)
     frame = _Frames(random_lake, batch).found(query)
-    with pytest.raises(Exception, match="DIVIDE_BY_ZERO"):
-        frame.collect()
-    assert _differences(random_lake, batch, [0], Outcome()) == []
+    # Planning again while it runs, Spark leaves the other side out if it first sees that this side has no rows.
+    with settings_of(random_lake.spark, {"spark.sql.adaptive.enabled": "false"}):
+        with pytest.raises(Exception, match="DIVIDE_BY_ZERO"):
+            frame.collect()
+        assert _differences(random_lake, batch, [0], Outcome()) == []
