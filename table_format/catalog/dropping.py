@@ -16,6 +16,7 @@ inside the directory are removed and never followed. A drop deletes nothing outs
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
 from table_format.errors import BadEncoding, ConflictError
 from table_format.io.file_io import FileIO, ObjectStore
@@ -53,6 +54,13 @@ def drop_directory(io: FileIO, directory: str, ids: Ids) -> None:
         return
     io.rename_directory(directory, aside)
     _delete(io, aside)
+
+
+def drop_existing_directory(io: FileIO, directory: str, ids: Ids) -> None:
+    """Drop the directory of a table or a database; do nothing if it does not exist. Raises ``OSError``."""
+    with suppress(FileNotFoundError):  # another process has just dropped it
+        if io.status(directory) is not None:
+            drop_directory(io, directory, ids)
 
 
 def drop_empty_directory(io: FileIO, directory: str, ids: Ids) -> bool:

@@ -30,7 +30,7 @@ from table_format.errors import (
     TableNotFound,
     UnsupportedFeature,
 )
-from table_format.format_table.table import FormatTable, refused
+from table_format.format_table.table import FormatTable, no_format_table
 from table_format.io.file_io import FileIO, RemoteStore
 from table_format.io.partition_list import PartitionList
 from table_format.io.paths import TablePaths
@@ -204,21 +204,15 @@ class NamedCatalog(ABC):
         identifier = Identifier.parse(name)
         if identifier.database == SYSTEM_DATABASE:
             return open_global_table(self._global_tables(), str(identifier).removeprefix(f"{SYSTEM_DATABASE}."))
-        try:
-            table = self._open(identifier)
-        except TableNotFound:
-            found = self._format_table(identifier)
-            if found is None:
-                raise
-            if not _is_plain(identifier):
-                raise refused(str(found.identifier), f"'{identifier}'") from None
-            return found
+        table = self._opened(identifier)
+        if isinstance(table, FormatTable):
+            return table if _is_plain(identifier) else no_format_table(table, f"'{identifier}'")
         return table if identifier.system_table is None else open_system_table(table, identifier.system_table)
 
     def alter_table(self, name: str, changes: Sequence[SchemaChange] | SchemaChange) -> Table:
         """Change the schema or the options of a table or a branch of it; see ``Catalog``."""
         identifier = _data_table(name, "alter")
-        self._open_data_table(identifier, "changes of its schema or options")
+        no_format_table(self._opened(identifier), "changes of its schema or options")
         listed = checked_changes(changes)
         store = self._store(identifier)
 
@@ -239,7 +233,7 @@ class NamedCatalog(ABC):
     def rename_table(self, source: str, target: str) -> None:
         """Give a table another name; see ``Catalog``."""
         old, new = _main_table(source, "rename"), _main_table(target, "rename")
-        self._open_data_table(old, "changes of its name (rename it with Hive)")
+        no_format_table(self._opened(old), "changes of its name (rename it with Hive)")
         self._require_database(new.database)
         root = self.names.root_of(_table_name(old))
         try:
@@ -311,15 +305,14 @@ class NamedCatalog(ABC):
         """Drop a format table. Return whether there was one of this name."""
         return False
 
-    def _open_data_table(self, identifier: Identifier, what: str) -> Table:
-        """Open a table; ``what`` is what a format table does not have."""
+    def _opened(self, identifier: Identifier) -> Table | FormatTable:
         try:
             return self._open(identifier)
         except TableNotFound:
             found = self._format_table(identifier)
             if found is None:
                 raise
-            raise refused(str(found.identifier), what) from None
+            return found
 
     # --- views ------------------------------------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from table_format.io.file_io import FileIO
 from table_format.io.partition_path import check_new_partition, partition_text
 from table_format.kernels.predicate import in_partition, normalise
 from table_format.kernels.values import values_of
+from table_format.metastore.manifest.partitions import PartitionSpec
 from table_format.model.arrow_calls import arrow_array
 from table_format.model.predicate import Literal, Predicate
 from table_format.model.types import DataField, InternalValue
@@ -58,6 +59,10 @@ class Directories:
                     yield from self.files(path)
                 else:
                     yield path
+
+    def is_in(self, values: Sequence[InternalValue], spec: PartitionSpec) -> bool:
+        """Return whether a partition has the values of a specification, which may lack columns."""
+        return all(v == spec[f.name] for f, v in zip(self.partition_fields, values, strict=True) if f.name in spec)
 
     def of_partition(self, values: Sequence[InternalValue]) -> str:
         """Return the name of the directory for new rows of a partition, below the table.

@@ -17,7 +17,7 @@ _NOT_READ: Final = frozenset({"deflate", "lz4", "lzo", "lzo_deflate", "snappy", 
 
 
 def line_blocks(source: pa.NativeFile, path: str) -> Iterator[bytes]:
-    """Yield the bytes of a file in blocks of whole lines, without a byte order mark. Its name tells the compression.
+    """Yield a file in blocks of whole lines, without a byte order mark. Its name says how it is compressed.
 
     Raises:
         UnsupportedFeature: it has another compression.

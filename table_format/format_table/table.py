@@ -126,12 +126,8 @@ class FormatTable:
         if not self.schema.partition_keys:
             message = f"'{self.identifier}' has no partition columns"
             raise InvalidInputError(message)
-        keys, spec = self.schema.partition_keys, partition_spec(self.schema, partition or {})
-        chosen = (
-            each
-            for each in self._directories.find()
-            if all(dict(zip(keys, each.values, strict=True))[k] == v for k, v in spec.items())
-        )
+        spec = partition_spec(self.schema, partition or {})
+        chosen = (each for each in self._directories.find() if self._directories.is_in(each.values, spec))
         return tuple(sorted(each.path.removeprefix(f"{self.root}/") for each in chosen))
 
     def append(self, data: Rows) -> tuple[str, ...]:

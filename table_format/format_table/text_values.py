@@ -68,11 +68,11 @@ def to_text(array: pa.Array, data_type: DataType) -> pa.Array:
 
 
 def _at_once(texts: pa.Array, data_type: DataType) -> pa.Array | None:
-    """Parse all texts together; ``None`` if one of them is unusual or no value, or if the type is never parsed so."""
-    parse = None if isinstance(data_type, BooleanType | BytesType) else cast_of(_TEXT, data_type)
+    """Parse all texts together; ``None`` if that is not possible, or if one of them is unusual or not a value."""
     try:
         if isinstance(data_type, _FAST):
             return texts.cast(arrow_type(data_type))
+        parse = None if isinstance(data_type, BooleanType | BytesType) else cast_of(_TEXT, data_type)
         values = None if parse is None else parse(texts)
     except (pa.ArrowInvalid, InvalidData):
         return None

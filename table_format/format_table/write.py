@@ -110,15 +110,11 @@ class FormatWrite:
             if replaced == "partitions of the rows":
                 if not self.table.partition_keys or self.directories.of_partition(found.values) in new:
                     yield found
-            elif self._is_in(found.values, replaced):
+            elif self.directories.is_in(found.values, replaced):
                 yield found
 
-    def _is_in(self, partition: Partition, spec: PartitionSpec) -> bool:
-        values = dict(zip(self.table.partition_keys, partition, strict=True))
-        return all(values[key] == value for key, value in spec.items())
-
     def _check(self, partition: Partition, spec: PartitionSpec) -> None:
-        if not self._is_in(partition, spec):
+        if not self.directories.is_in(partition, spec):
             wanted = ", ".join(f"{key}={value!r}" for key, value in spec.items())
             found = self.directories.of_partition(partition)
             message = f"a row belongs to the partition {found}, and only {wanted} is overwritten; write it separately"

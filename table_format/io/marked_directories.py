@@ -1,4 +1,4 @@
-"""Directories of a store that ``pyarrow.fs`` does not serve: the beginnings of names, and the empty objects as marks.
+"""Directories of a store that ``pyarrow.fs`` does not serve: prefixes of names, and empty objects that mark them.
 
 The name of a mark ends with a slash, as Hadoop and pyarrow write it. ``obstore`` lists marks without the slash, and
 cannot ask for a name with one: a mark is the object without a name in a store of its own (``MarkClients.mark``).

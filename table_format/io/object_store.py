@@ -48,7 +48,7 @@ _ATTEMPTS: Final = 3
 """How often a file is created if the store says that it exists, and then does not have it."""
 
 _AT_ONCE: Final = 10
-"""How many files are deleted at the same time if the store deletes one by each request, as in ``obstore``."""
+"""How many files are deleted at the same time if the store deletes one with each request, as in ``obstore``."""
 
 _CLAIM: Final = ".moving"
 """The first of several callers that move a directory to one name creates this file there."""
@@ -196,7 +196,7 @@ class ObjectStoreFileIO:
                 try:
                     require("obstore").delete(self._objects(found[0]), [_key(path) for path in found])
                 except FileNotFoundError:
-                    # A store that deletes one file by each request stops at the first that does not exist.
+                    # A store that deletes one file with each request stops at the first that does not exist.
                     side_by_side(self.delete, found, _AT_ONCE)
 
     def delete_tree(self, directory: str) -> None:

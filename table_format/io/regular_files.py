@@ -62,7 +62,7 @@ def file_exists(io: FileIO, path: str) -> bool:
     Raises:
         BadEncoding: the path is a directory, a pipe or something else that is not a file.
     """
-    # This is asked several times per commit, and Python before 3.12 is slow to see that a store is no ``ObjectStore``.
+    # This is asked several times per commit, and Python before 3.12 is slow to see that a store is not one.
     if hasattr(io, "is_object_store") and isinstance(io, ObjectStore):
         return io.has_file(path)
     found = io.status(path)

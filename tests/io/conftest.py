@@ -46,6 +46,11 @@ class Place:
         return [status.name for status in self.io.list(where)]
 
 
+def _place(opened, kind, server) -> Place:
+    """A place in the bucket of a server, whose store is opened with options of a kind."""
+    return Place(opened(parse_group(kind, server.options)), f"/laws/{next(_NUMBERS)}")
+
+
 @pytest.fixture(scope="session")
 def s3_server():
     with running_s3() as server:
@@ -55,7 +60,7 @@ def s3_server():
 
 @pytest.fixture
 def s3_place(s3_server) -> Place:
-    return Place(open_s3(parse_group(S3Options, s3_server.options)), f"/laws/{next(_NUMBERS)}")
+    return _place(open_s3, S3Options, s3_server)
 
 
 @pytest.fixture(scope="session")
@@ -67,7 +72,7 @@ def gcs_server():
 
 @pytest.fixture
 def gcs_place(gcs_server) -> Place:
-    return Place(open_gcs(parse_group(GcsOptions, gcs_server.options)), f"/laws/{next(_NUMBERS)}")
+    return _place(open_gcs, GcsOptions, gcs_server)
 
 
 @pytest.fixture(scope="session")
@@ -80,7 +85,7 @@ def gateway(tmp_path_factory):
 
 @pytest.fixture
 def gateway_place(gateway) -> Place:
-    return Place(open_s3(parse_group(S3Options, gateway.options)), f"/laws/{next(_NUMBERS)}")
+    return _place(open_s3, S3Options, gateway)
 
 
 @pytest.fixture(scope="session")
@@ -93,7 +98,7 @@ def azurite(tmp_path_factory):
 
 @pytest.fixture
 def azure_place(azurite) -> Place:
-    return Place(open_azure(parse_group(AzureOptions, azurite.options)), f"/laws/{next(_NUMBERS)}")
+    return _place(open_azure, AzureOptions, azurite)
 
 
 @pytest.fixture(scope="session")
@@ -106,7 +111,7 @@ def fake_gcs_server():
 
 @pytest.fixture
 def fake_gcs_place(fake_gcs_server) -> Place:
-    return Place(open_gcs(parse_group(GcsOptions, fake_gcs_server.options)), f"/laws/{next(_NUMBERS)}")
+    return _place(open_gcs, GcsOptions, fake_gcs_server)
 
 
 @pytest.fixture(scope="session")

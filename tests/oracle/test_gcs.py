@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from pathlib import Path
 
 import pytest
 
 from table_format import Schema, load_catalog
-from table_format.errors import CommitOutcomeUnknown
 from tests.oracle.conftest import SharedLake
 from tests.oracle.install import FAKE_GCS_PROGRAM, GCS_CONNECTOR_JAR, VERSIONS
 from tests.oracle.peer import DIRECTORY, PaimonPeer
@@ -24,7 +22,12 @@ from tests.oracle.shared_tables import make, read, write, write_in_turn
 from tests.support.fake_gcs import FakeGcs, running_fake_gcs
 from tests.support.other_servers import skip_without
 from tests.support.s3_server import Fault, Request
-from tests.table.test_object_stores import COLUMNS, check_same_life, rows
+from tests.table.test_object_stores import (
+    COLUMNS,
+    check_outcomes,
+    check_same_life,
+    commit_side_by_side,
+)
 
 pytestmark = pytest.mark.oracle
 
@@ -57,26 +60,11 @@ def test_every_acknowledged_commit_of_two_writers_is_there_once_in_spite_of_faul
     def fault(_: Request) -> Fault | None:
         return drawn.choices([None, Fault.REFUSED, Fault.LOST_ANSWER], [30, 1, 1])[0]
 
-    def write(writer: int) -> tuple[list[int], list[int]]:
-        done, unknown = [], []
-        table = load_catalog(options).load_table("db.t")
-        for number in range(writer * 100, writer * 100 + 6):
-            try:
-                table.append(rows(number))
-                done.append(number)
-            except CommitOutcomeUnknown:
-                unknown.append(number)
-        return done, unknown
-
-    with server.failing(fault), ThreadPoolExecutor(2) as pool:
-        written = list(pool.map(write, range(2)))
-    acknowledged = {number for done, _ in written for number in done}
-    unknown = {number for _, numbers in written for number in numbers}
-    found = load_catalog(options).load_table("db.t").scan(columns=["id"]).to_arrow().column("id").to_pylist()
-    assert len(found) == len(set(found))
-    assert acknowledged <= set(found) <= acknowledged | unknown
-    assert len(acknowledged) > 6
-    assert load_catalog(options).load_table("db.t").verify(depth="rows").is_healthy
+    with server.failing(fault):
+        outcomes = commit_side_by_side([load_catalog(options).load_table("db.t") for _ in range(2)], 6)
+    check_outcomes(load_catalog(options).load_table("db.t"), outcomes)
+    assert outcomes.given_up == set()
+    assert len(outcomes.acknowledged) > 6
 
 
 @pytest.fixture(scope="module")

@@ -16,13 +16,19 @@ import pytest
 import urllib3
 
 from table_format import Schema, Table, load_catalog
-from table_format.errors import CommitOutcomeUnknown, UnsupportedFeature
+from table_format.errors import UnsupportedFeature
 from tests.oracle.conftest import SharedLake
 from tests.oracle.install import VERSIONS
 from tests.oracle.peer import PaimonPeer
 from tests.oracle.shared_tables import make, read, write, write_in_turn
 from tests.support.hdfs_cluster import HdfsCluster, running_hdfs
-from tests.table.test_object_stores import COLUMNS, check_same_life, rows
+from tests.table.test_object_stores import (
+    COLUMNS,
+    check_outcomes,
+    check_same_life,
+    commit_side_by_side,
+    rows,
+)
 
 pytestmark = pytest.mark.oracle
 
@@ -171,29 +177,12 @@ def test_every_acknowledged_commit_of_concurrent_writers_is_there_once_in_spite_
 
     handles = [load_catalog(options).load_table("db.t") for _ in range(3)]
 
-    def write_some(writer: int) -> tuple[list[int], list[int]]:
-        done, unknown = [], []
-        for number in range(writer * 100, writer * 100 + 5):
-            try:
-                handles[writer].append(rows(number))
-                done.append(number)
-            except CommitOutcomeUnknown:
-                unknown.append(number)
-            except OSError:
-                continue  # given up, and nothing was committed
-        return done, unknown
-
-    with monkeypatch.context() as during, ThreadPoolExecutor(3) as pool:
+    with monkeypatch.context() as during:
         broken = break_connections(during, when)
-        written = list(pool.map(write_some, range(3)))
+        outcomes = commit_side_by_side(handles, 5)
     assert {(kind, fate) for kind in KINDS for fate in ("before", "after")} <= broken
-    table = load_catalog(options).load_table("db.t")
-    found = sorted(table.scan(columns=["id"]).to_arrow().column("id").to_pylist())
-    acknowledged = {number for done, _ in written for number in done}
-    assert len(found) == len(set(found))
-    assert acknowledged <= set(found) <= acknowledged | {number for _, numbers in written for number in numbers}
-    assert len(acknowledged) > 10
-    assert table.verify(depth="rows").is_healthy
+    check_outcomes(load_catalog(options).load_table("db.t"), outcomes)
+    assert len(outcomes.acknowledged) > 10
 
 
 @pytest.fixture(scope="module")

@@ -19,9 +19,9 @@ def tries(few: int, *, many: int) -> int:
 
 
 def combinations(*values: Iterable[Any]) -> list[tuple[Any, ...]]:
-    """All combinations of a value of each kind, or half of them, in which each two values of two kinds are together.
+    """All combinations of a value of each kind, or every second one.
 
-    There are at least three kinds.
+    With three kinds or more, each two values of two kinds are then still together.
     """
     chosen = product(*(enumerate(kind) for kind in values))
     return [tuple(v for _, v in some) for some in chosen if MATRIX or sum(place for place, _ in some) % 2 == 0]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
+from typing import NamedTuple
 
 import pyarrow as pa
 import pytest
@@ -101,6 +102,41 @@ def check_same_life(kind: str, *catalogs: Mapping[str, str | Secret]) -> None:
     assert all(found == returned[0] for found in returned)
 
 
+class Outcomes(NamedTuple):
+    """What became of rows, each of which was a commit of its own."""
+
+    acknowledged: set[int]
+    unknown: set[int]
+    given_up: set[int]
+
+
+def commit_side_by_side(handles: Sequence[Table], commits: int) -> Outcomes:
+    """Commit rows with all handles of a table at the same time."""
+    outcomes = Outcomes(set(), set(), set())
+
+    def write(writer: int) -> None:
+        for number in range(writer * 100, writer * 100 + commits):
+            try:
+                handles[writer].append(rows(number))
+                outcomes.acknowledged.add(number)
+            except CommitOutcomeUnknown:
+                outcomes.unknown.add(number)
+            except OSError:
+                outcomes.given_up.add(number)
+
+    with ThreadPoolExecutor(len(handles)) as pool:
+        list(pool.map(write, range(len(handles))))
+    return outcomes
+
+
+def check_outcomes(table: Table, outcomes: Outcomes) -> None:
+    """Each acknowledged row is in the table once, and no row of a commit that was given up."""
+    found = table.scan(columns=["id"]).to_arrow().column("id").to_pylist()
+    assert len(found) == len(set(found))
+    assert outcomes.acknowledged <= set(found) <= outcomes.acknowledged | outcomes.unknown
+    assert table.verify(depth="rows").is_healthy
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_table_returns_the_same_as_on_a_disk(kind: str, server: S3Server, tmp_path: Path) -> None:
     check_same_life(kind, {"warehouse": str(tmp_path)}, warehouse(server))
@@ -130,28 +166,10 @@ def test_every_acknowledged_commit_of_concurrent_writers_is_there_once_in_spite_
 
     handles = [load_catalog(options).load_table("db.t") for _ in range(4)]
 
-    def write(writer: int) -> tuple[list[int], list[int]]:
-        done, unknown = [], []
-        table = handles[writer]
-        for number in range(writer * 100, writer * 100 + 4):
-            try:
-                table.append(rows(number))
-                done.append(number)
-            except CommitOutcomeUnknown:
-                unknown.append(number)
-            except OSError:
-                continue  # given up, and nothing was committed
-        return done, unknown
-
-    with server.failing(fault), ThreadPoolExecutor(4) as pool:
-        written = list(pool.map(write, range(4)))
-    found = sorted(load_catalog(options).load_table("db.t").scan(columns=["id"]).to_arrow().column("id").to_pylist())
-    acknowledged = {number for done, _ in written for number in done}
-    unknown = {number for _, numbers in written for number in numbers}
-    assert len(found) == len(set(found))
-    assert acknowledged <= set(found) <= acknowledged | unknown
-    assert len(acknowledged) > 8
-    assert load_catalog(options).load_table("db.t").verify(depth="rows").is_healthy
+    with server.failing(fault):
+        outcomes = commit_side_by_side(handles, 4)
+    check_outcomes(load_catalog(options).load_table("db.t"), outcomes)
+    assert len(outcomes.acknowledged) > 8
 
 
 def test_files_outside_the_warehouse_are_refused(server: S3Server) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from table_format.catalog.dropping import drop_directory
+from table_format.catalog.dropping import drop_existing_directory
 from table_format.catalog.hive.format_entries import (
     check_columns,
     file_format_of,
@@ -110,8 +110,8 @@ class HiveFormatTables:
             return False
         root = self.names.entries.locations.of_table(table)
         self.names.entries.delete_table(_name(identifier))
-        if root is not None and not is_external(table) and self.names.io.status(root) is not None:
-            drop_directory(self.names.io, root, self.names.runtime.ids)
+        if root is not None and not is_external(table):
+            drop_existing_directory(self.names.io, root, self.names.runtime.ids)
         return True
 
     def _entry(self, identifier: Identifier) -> Any:  # noqa: ANN401 - a structure of Thrift

@@ -24,6 +24,7 @@ from table_format.catalog.dropping import (
     delete_remains,
     drop_directory,
     drop_empty_directory,
+    drop_existing_directory,
     refuse_remains,
 )
 from table_format.catalog.hive.database_properties import LOCATION, properties_of
@@ -312,8 +313,8 @@ class HiveNames:
             if root is not None and not (is_own and root.startswith(f"{directory}/")):
                 if is_paimon(table):
                     drop_table_directory(self.io, root, self.runtime.ids)
-                elif self.io.status(root) is not None:
-                    drop_directory(self.io, root, self.runtime.ids)
+                else:
+                    drop_existing_directory(self.io, root, self.runtime.ids)
         if self.io.status(directory) is not None:
             drop = drop_directory if is_own else drop_empty_directory
             drop(self.io, directory, self.runtime.ids)

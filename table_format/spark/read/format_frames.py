@@ -114,7 +114,7 @@ def _text(name: str) -> StructField:
 
 
 def _typed(field: DataField, null_literal: str) -> Column:
-    """Return the value of a text; null if the text is no value of the column."""
+    """Return the value of a text; null if the text is not a value of the column."""
     text = F.nullif(column(field.name), F.lit(null_literal))
     if isinstance(field.type, TextType):
         return text

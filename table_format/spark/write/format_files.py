@@ -1,4 +1,4 @@
-"""Writes rows to format tables on Spark: tasks encode the files, the driver makes them visible together.
+"""Writes rows to format tables on Spark: tasks encode the files, and the driver makes them visible.
 
 The bytes of the new files pass through the driver, which writes them after all tasks have finished, so that a task that
 fails or is repeated leaves nothing.

@@ -35,21 +35,25 @@ def items(project: Project) -> Project:
 
 
 @pytest.fixture(scope="module")
-def unchanged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
-    """The same table, for tests of what is refused."""
+def ephemeral() -> Iterator[dg.DagsterInstance]:
     with dg.DagsterInstance.ephemeral() as instance:
-        project = a_project(tmp_path_factory.mktemp("unchanged"), instance)
-        a_keyed_table(project, TABLE, commits=4)
-        yield project
+        yield instance
 
 
 @pytest.fixture(scope="module")
-def unchanged_events(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
+def unchanged(tmp_path_factory: pytest.TempPathFactory, ephemeral: dg.DagsterInstance) -> Project:
+    """The same table, for tests of what is refused."""
+    project = a_project(tmp_path_factory.mktemp("unchanged"), ephemeral)
+    a_keyed_table(project, TABLE, commits=4)
+    return project
+
+
+@pytest.fixture(scope="module")
+def unchanged_events(tmp_path_factory: pytest.TempPathFactory, ephemeral: dg.DagsterInstance) -> Project:
     """A partitioned table, for tests of what is refused."""
-    with dg.DagsterInstance.ephemeral() as instance:
-        project = a_project(tmp_path_factory.mktemp("unchanged"), instance)
-        an_append_table(project, "sales.events", ["2026-01-01"])
-        yield project
+    project = a_project(tmp_path_factory.mktemp("unchanged"), ephemeral)
+    an_append_table(project, "sales.events", ["2026-01-01"])
+    return project
 
 
 def an_append_table(project: Project, name: str, days: list[str], **options: str) -> None:

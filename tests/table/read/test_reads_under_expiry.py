@@ -37,7 +37,7 @@ from tests.simulation.remembered import Remembered
 from tests.simulation.test_every_call import STEP, StillClock
 from tests.support.acting_io import ActingIO
 from tests.support.decoded_once import decoded_once
-from tests.support.matrix import MATRIX
+from tests.support.matrix import combinations
 
 SCHEMA = pa.schema([pa.field("k", pa.int64(), nullable=False), ("v", pa.int64())])
 BEFORE = {1: 10, 2: 21, 3: 30, 4: 40}
@@ -240,7 +240,7 @@ def try_every_call(
 
 
 ACTS = {"expiry": replace_and_expire, "expiry that dies": replace_and_half_expire}
-TURNS = [(k, a) for i, k in enumerate(KINDS) for j, a in enumerate(ACTS) if MATRIX or (i + j) % 2 == 0]
+TURNS = combinations(KINDS, ACTS)
 """Every kind of table, of which every other one meets an expiry that dies; or each with both."""
 
 
