@@ -191,6 +191,10 @@ def parse_group(group: type[G], options: Mapping[str, str | Secret]) -> G:
     Raises:
         InvalidOption: one of its values is malformed.
     """
+    return group(**{name: declared.read(options) for name, declared in _members_of(group)})
+
+
+@cache
+def _members_of(group: type[object]) -> tuple[tuple[str, Any], ...]:
     members = dataclasses.fields(cast("Any", group))
-    values = {m.name: m.metadata[_METADATA].read(options) for m in members if _METADATA in m.metadata}
-    return group(**values)
+    return tuple((member.name, member.metadata[_METADATA]) for member in members if _METADATA in member.metadata)
