@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Final, Literal, Protocol
 
 from pyarrow import fs
 
@@ -34,6 +34,8 @@ class MarkedDirectories:
     """The part of ``pyarrow.fs.FileSystem`` that ``ObjectStoreFileIO`` uses. Paths begin with the bucket."""
 
     clients: MarkClients
+    mode: Literal["create", "overwrite"] = "create"
+    """How a mark is written."""
 
     def get_file_info(self, wanted: str | fs.FileSelector) -> Any:  # noqa: ANN401 - as in pyarrow
         """Return what a path is, or the children that a selector chooses; none if its directory does not exist."""
@@ -48,7 +50,7 @@ class MarkedDirectories:
         for end in range(2 if recursive else len(parts), len(parts) + 1):
             with suppress(obstore.exceptions.AlreadyExistsError):
                 mark = self.clients.mark("/".join(parts[:end]))
-                obstore.put(mark, "", b"", mode="create", use_multipart=False)
+                obstore.put(mark, "", b"", mode=self.mode, use_multipart=False)
 
     def delete_dir(self, path: str) -> None:
         """Delete the marks of a directory and of those below it; files stay."""

@@ -1,8 +1,8 @@
-"""Files in an object store: S3, Azure Blob Storage, Google Cloud Storage, and stores that speak their protocols.
+"""Files in an object store: S3, Azure Blob Storage, Google Cloud Storage, OSS, and stores that speak their protocols.
 
 Two libraries share the work. ``obstore`` reads and writes files. Its conditional write is ``create``: the store refuses
 it if the name exists. ``pyarrow.fs`` lists directories, and knows the empty objects by which Hadoop marks them; for
-Google Cloud Storage, ``MarkedDirectories`` takes its place.
+Google Cloud Storage and OSS, ``MarkedDirectories`` takes its place.
 
 An object store has names and no directories. A directory exists while a name begins with it, or while it is marked. It
 can have the name of a file, and moving it copies every file below it.
@@ -14,7 +14,7 @@ import errno
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, Protocol, TypeAlias
+from typing import Any, Final, Literal, Protocol, TypeAlias, runtime_checkable
 
 import pyarrow as pa
 from pyarrow import fs
@@ -88,6 +88,15 @@ class Clients(Protocol):
 
     def file_system(self) -> Directories:
         """Return the directories of the same store, whose paths begin with the bucket."""
+        ...
+
+
+@runtime_checkable
+class ConditionalClients(Clients, Protocol):
+    """Clients of a store whose condition of a write ``obstore`` does not know."""
+
+    def creating(self, bucket: str) -> Any:  # noqa: ANN401 - a store of the optional obstore
+        """Return the ``obstore`` store of a bucket that refuses every write to a name that exists."""
         ...
 
 
@@ -186,7 +195,7 @@ class ObjectStoreFileIO:
     def delete_files(self, paths: Sequence[str]) -> None:
         """Delete files in any order; do nothing for those that do not exist.
 
-        One request deletes many of them, if the store has such a request. Google's has none.
+        One request deletes many of them, if the store has such a request.
         """
         by_bucket: dict[str, list[str]] = {}
         for path in paths:
@@ -282,12 +291,20 @@ class ObjectStoreFileIO:
         with self.errors_of(path):
             return require("obstore").open_writer(self._objects(path), _key(path), buffer_size=UPLOAD_BYTES)
 
+    def _creating(self, path: str) -> tuple[Any, Literal["create", "overwrite"]]:
+        """Return the store and the mode of a write that is refused if the file exists."""
+        if not isinstance(self.clients, ConditionalClients):
+            return self._objects(path), "create"
+        bucket, creating = checked_path(path).split("/", 2)[1], self.clients.creating
+        return kept(("creating", self.clients, bucket), lambda: creating(bucket)), "overwrite"
+
     def _create(self, path: str, data: bytes) -> None:
-        obstore, store, key, writer = require("obstore"), self._objects(path), _key(path), self.ids.uuid()
+        obstore, key, writer = require("obstore"), _key(path), self.ids.uuid()
+        store, mode = self._creating(path)
         for attempt in range(_ATTEMPTS):
             with self.errors_of(path):
                 try:
-                    obstore.put(store, key, data, mode="create", attributes={_WRITER: writer}, use_multipart=False)
+                    obstore.put(store, key, data, mode=mode, attributes={_WRITER: writer}, use_multipart=False)
                 except obstore.exceptions.AlreadyExistsError:
                     found = self._writer_of(path)
                     if found is None and attempt + 1 < _ATTEMPTS:
@@ -320,7 +337,7 @@ class ObjectStoreFileIO:
                 self.delete(probe)
         message = (
             "the store ignores the condition of a write (the name must be free), so two writers could replace each "
-            "other's snapshots; use a store that supports conditional writes"
+            "other's snapshots; use a store that supports conditional writes (OSS: a bucket that never kept versions)"
         )
         raise OSError(errno.EOPNOTSUPP, message, path)
 

@@ -12,6 +12,7 @@ from typing import Any, Final
 from pyarrow import fs
 
 from table_format.extras import require
+from table_format.io.given_keys import signed_by
 from table_format.io.object_store import ObjectStoreFileIO
 from table_format.io.request_limits import CONNECT_SECONDS, OBSTORE_LIMITS, REQUEST_SECONDS, with_scheme
 from table_format.options.s3 import S3Options
@@ -30,14 +31,7 @@ class S3Clients:
 
     def objects(self, bucket: str) -> Any:  # noqa: ANN401 - a store of the optional obstore
         """Return the ``obstore`` store of a bucket."""
-        options = self.options
-        settings = {
-            "endpoint": self._endpoint,
-            "access_key_id": _revealed(options.access_key),
-            "secret_access_key": _revealed(options.secret_key),
-            "session_token": _revealed(options.session_token),
-            "region": self._region(bucket),
-        }
+        settings = {"endpoint": self._endpoint, "region": self._region(bucket), **self._keys}
         return require("obstore").store.S3Store(
             bucket,
             **{name: value for name, value in settings.items() if value is not None},
@@ -60,6 +54,15 @@ class S3Clients:
             connect_timeout=CONNECT_SECONDS,
             request_timeout=REQUEST_SECONDS,
         )
+
+    @property
+    def _keys(self) -> dict[str, Any]:
+        key, secret, token = (
+            _revealed(part) for part in (self.options.access_key, self.options.secret_key, self.options.session_token)
+        )
+        if key is not None and secret is not None:
+            return dict(signed_by(key, secret, token))
+        return {"access_key_id": key, "secret_access_key": secret, "session_token": token}
 
     @property
     def _endpoint(self) -> str | None:

@@ -15,11 +15,13 @@ from table_format.io.file_io import FileIO, RemoteStore
 from table_format.io.gcs import open_gcs
 from table_format.io.hdfs import location_of, open_hdfs
 from table_format.io.local import LocalFileIO
+from table_format.io.oss import open_oss
 from table_format.io.paths import without_scheme
 from table_format.io.s3 import open_s3
 from table_format.options.azure import AzureOptions
 from table_format.options.gcs import GcsOptions
 from table_format.options.hdfs import HdfsOptions
+from table_format.options.oss import OssOptions
 from table_format.options.s3 import S3Options
 from table_format.registry import Registry
 
@@ -91,6 +93,7 @@ STORES: Final = Registry(
         *(Store(scheme, open_s3, options=S3Options) for scheme in ("s3", "s3a", "s3n")),
         *(Store(scheme, open_azure, azure_path, AzureOptions, with_account_of) for scheme in ("abfs", "abfss", "az")),
         Store("gs", open_gcs, options=GcsOptions),
+        Store("oss", open_oss, options=OssOptions),
         *(Store(scheme, open_hdfs, options=HdfsOptions, completed=location_of) for scheme in ("hdfs", "webhdfs")),
     ),
     name_of=lambda store: store.scheme,

@@ -15,6 +15,7 @@ from table_format.options.hints import HINTS
 from table_format.options.hive import HiveOptions
 from table_format.options.identity import PARTITION, PATH, PRIMARY_KEY
 from table_format.options.jdbc import JdbcOptions
+from table_format.options.oss import OssOptions
 from table_format.options.preconditions import shown_needs
 from table_format.options.refused import REFUSED
 from table_format.options.registry import GROUPS
@@ -58,6 +59,7 @@ def options_markdown() -> str:
     parts += ["### Warehouses in S3\n", _table(tuple(declared_in(S3Options)))]
     parts += ["### Warehouses in Azure Blob Storage\n", _table(tuple(declared_in(AzureOptions)))]
     parts += ["### Warehouses in Google Cloud Storage\n", _table(tuple(declared_in(GcsOptions)))]
+    parts += ["### Warehouses in Alibaba Cloud OSS\n", _table(tuple(declared_in(OssOptions)))]
     parts += ["### Warehouses in HDFS\n", _table(tuple(declared_in(HdfsOptions)))]
     parts += [
         "### Not supported yet\n",

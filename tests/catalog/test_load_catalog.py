@@ -90,7 +90,7 @@ def test_wrong_options_are_refused(options: dict[str, str], message: str) -> Non
         {"warehouse": "/w", "metastore": "rest"},
         {"warehouse": "/w", "uri": "thrift://x"},
         {"warehouse": "/w", "lock.enabled": "true"},
-        {"warehouse": "oss://bucket/w"},
+        {"warehouse": "cosn://bucket/w"},
         {"warehouse": "swebhdfs://namenode:9871/w"},
         {"warehouse": "webhdfs://namenode/w", "security.kerberos.login.principal": "ann@EXAMPLE.COM"},
     ],
@@ -209,5 +209,5 @@ def test_a_registered_store_keeps_the_tables_of_its_scheme(metastore: Metastore)
 
 
 def test_an_unknown_store_is_refused_with_the_schemes_there_are() -> None:
-    with pytest.raises(UnsupportedFeature, match="the store 'oss' is not supported by this version; it has file"):
-        load_catalog({"warehouse": "oss://bucket/w"})
+    with pytest.raises(UnsupportedFeature, match="the store 'cosn' is not supported by this version; it has file"):
+        load_catalog({"warehouse": "cosn://bucket/w"})

@@ -37,7 +37,7 @@ def test_the_settings_of_dagster_and_of_the_command_line_open_it_too(
     monkeypatch.setenv("LAKE_SECRET", SECRET)
     text = PAGE.read_text()
     (component,) = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
-    of_azure, of_gcs, of_hdfs, settings = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
+    of_azure, of_gcs, of_oss, of_hdfs, settings = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
     lakehouse = LakehouseCatalog(**yaml.safe_load(component)["attributes"]["lakehouse"])
     config = tmp_path / "lakehouse.toml"
     config.write_text(of_azure)
@@ -47,6 +47,14 @@ def test_the_settings_of_dagster_and_of_the_command_line_open_it_too(
     config.write_text(of_gcs)
     clients = load_catalog(read_settings(config, catalog=None, warehouse=None)).io.clients
     assert (clients.scheme, clients.options.key_file) == ("gs", "/etc/keys/lake.json")
+    config.write_text(of_oss)
+    of_command = read_settings(config, catalog=None, warehouse=None)
+    of_dagster = LakehouseCatalog(
+        warehouse="oss://lake/warehouse",
+        options={"fs.oss.endpoint": "oss-cn-hangzhou.aliyuncs.com"},
+        secret_options={"fs.oss.accessKeyId": "LAKE_KEY", "fs.oss.accessKeySecret": "LAKE_SECRET"},
+    )
+    assert of_dagster.catalog().io.clients == load_catalog(of_command).io.clients
     config.write_text(of_hdfs)
     of_command = read_settings(config, catalog=None, warehouse=None)
     store = load_catalog(of_command).io

@@ -13,16 +13,19 @@ from table_format.io.gcs import open_gcs
 from table_format.io.hdfs import HdfsFileIO, location_of, open_hdfs
 from table_format.io.local import LocalFileIO
 from table_format.io.memory import MemoryFileIO
+from table_format.io.oss import open_oss
 from table_format.io.s3 import open_s3
 from table_format.options.azure import AzureOptions
 from table_format.options.declare import parse_group
 from table_format.options.gcs import GcsOptions
 from table_format.options.hdfs import HdfsOptions
+from table_format.options.oss import OssOptions
 from table_format.options.s3 import S3Options
 from tests.oracle.install import AZURITE_PROGRAM, FAKE_GCS_PROGRAM, GATEWAY_PROGRAM
 from tests.support.fake_gcs import running_fake_gcs
 from tests.support.gcs_server import running_gcs
 from tests.support.hdfs_cluster import HdfsCluster, running_hdfs
+from tests.support.oss_server import running_oss
 from tests.support.other_servers import running_azurite, running_gateway, skip_without
 from tests.support.s3_server import running_s3
 
@@ -73,6 +76,18 @@ def gcs_server():
 @pytest.fixture
 def gcs_place(gcs_server) -> Place:
     return _place(open_gcs, GcsOptions, gcs_server)
+
+
+@pytest.fixture(scope="session")
+def oss_server():
+    with running_oss() as server:
+        server.make_bucket("laws")
+        yield server
+
+
+@pytest.fixture
+def oss_place(oss_server) -> Place:
+    return _place(open_oss, OssOptions, oss_server)
 
 
 @pytest.fixture(scope="session")
@@ -132,7 +147,8 @@ def hdfs_place(hdfs_cluster) -> Place:
 
 @pytest.fixture(
     params=[
-        *("local", "memory", "s3", pytest.param("gcs", marks=pytest.mark.long)),
+        *("local", "memory", "s3"),
+        *(pytest.param(name, marks=pytest.mark.long) for name in ("gcs", "oss")),
         *(pytest.param(name, marks=pytest.mark.oracle) for name in OTHERS),
     ]
 )

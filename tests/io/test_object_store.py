@@ -16,7 +16,7 @@ import pytest
 from table_format.io.file_io import FileTooLarge
 from table_format.io.object_store import UPLOAD_BYTES, ObjectStoreFileIO
 from table_format.io.remote_file import TAIL_BYTES
-from tests.support.s3_server import Fault, Request
+from tests.support.s3_server import KEY, Fault, Request
 
 
 def requests_of(method: str, fault: Fault):
@@ -29,7 +29,7 @@ def requests_of(method: str, fault: Fault):
     return choose
 
 
-@pytest.fixture(params=["s3", "gcs", pytest.param("fake_gcs", marks=pytest.mark.oracle)])
+@pytest.fixture(params=["s3", "gcs", "oss", pytest.param("fake_gcs", marks=pytest.mark.oracle)])
 def store(request):
     """The name of a store whose requests can be made to fail."""
     return request.param
@@ -97,6 +97,16 @@ def test_a_request_without_an_answer_is_repeated(server, place, method, act, fau
     with server.counted() as seen, server.failing(requests_of(method, fault)):
         act(place)
     assert [request.method for request in seen].count(method) >= 2
+
+
+@pytest.mark.parametrize("store", ["s3", "oss"])
+def test_keys_of_the_options_are_not_mixed_with_those_of_the_environment(server, place, own, monkeypatch):
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"):
+        monkeypatch.setenv(name, "of-environment")
+    server.keys.clear()
+    own.create(place.path("d/f"), b"x")
+    own.delete_tree(place.path("d"))
+    assert (server.keys, server.session_tokens) == ({KEY}, set())
 
 
 def test_a_store_that_ignores_conditions_is_refused_before_anything_is_written(server, place, own):

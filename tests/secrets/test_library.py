@@ -111,8 +111,8 @@ def test_a_warehouse_with_credentials_is_refused_and_not_repeated(uri: str) -> N
 
 
 def test_a_store_that_is_not_supported_is_named_without_what_the_uri_holds() -> None:
-    shown = refusal(lambda: load_catalog({"warehouse": "oss://bucket/warehouse"}), UnsupportedFeature)
-    assert "the store 'oss' is not supported" in shown
+    shown = refusal(lambda: load_catalog({"warehouse": "cosn://bucket/warehouse"}), UnsupportedFeature)
+    assert "the store 'cosn' is not supported" in shown
 
 
 def test_a_catalog_keeps_no_secret(tmp_path: Path) -> None:

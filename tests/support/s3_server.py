@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -14,7 +15,7 @@ from typing import Any
 from pyarrow import fs
 
 KEY, SECRET = "local-key", "local-hush"
-_CONDITIONS = ("HTTP_IF_NONE_MATCH", "HTTP_X_GOOG_IF_GENERATION_MATCH")
+_CONDITIONS = ("HTTP_IF_NONE_MATCH", "HTTP_X_GOOG_IF_GENERATION_MATCH", "HTTP_X_OSS_FORBID_OVERWRITE")
 _WRITING = frozenset({"PUT", "POST", "DELETE"})
 
 
@@ -24,7 +25,7 @@ class Fault(StrEnum):
     REFUSED = "503 before"
     TOO_OFTEN = "429 before"
     LOST_ANSWER = "500 after"
-    TAKEN = "412 without a file"
+    TAKEN = "taken without a file"
     UNCONDITIONAL = "the condition is ignored"
 
 
@@ -41,7 +42,8 @@ class Request:
 class S3Server:
     """A running server. ``options`` are those of a catalog that uses it, ``secret`` is in them.
 
-    ``deletion`` is the method of a request that deletes a file.
+    ``deletion`` is the method of a request that deletes a file, ``taken`` the answer that a name is taken.
+    ``keys`` and ``session_tokens`` are those that it has seen.
     """
 
     port: int
@@ -50,7 +52,10 @@ class S3Server:
     latency_s: float = 0.0
     secret: str = SECRET
     deletion: str = "POST"
+    taken: str = "412 Precondition Failed"
     scheme: str = "s3"
+    keys: set[str] = field(default_factory=set)
+    session_tokens: set[str] = field(default_factory=set)
 
     @property
     def endpoint(self) -> str:
@@ -103,6 +108,9 @@ class _Watched:
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         request = Request(environ["REQUEST_METHOD"], environ["PATH_INFO"], environ.get("QUERY_STRING", ""))
         self.server.requests.append(request)
+        self.server.keys.update(re.findall(r"Credential=([^/]+)/", environ.get("HTTP_AUTHORIZATION", "")))
+        if token := environ.get("HTTP_X_AMZ_SECURITY_TOKEN"):
+            self.server.session_tokens.add(token)
         time.sleep(self.server.latency_s)
         fault = self.server.fault(request)
         if fault is Fault.REFUSED:
@@ -110,7 +118,7 @@ class _Watched:
         if fault is Fault.TOO_OFTEN:
             return _failure(start_response, "429 Too Many Requests")
         if fault is Fault.TAKEN:
-            return _failure(start_response, "412 Precondition Failed")
+            return _failure(start_response, self.server.taken)
         if fault is Fault.UNCONDITIONAL:
             for condition in _CONDITIONS:
                 environ.pop(condition, None)

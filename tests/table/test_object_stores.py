@@ -17,6 +17,7 @@ from table_format import Schema, Table, load_catalog
 from table_format.errors import CommitOutcomeUnknown, UnsupportedFeature
 from table_format.secrets import Secret
 from tests.support.gcs_server import GcsServer, running_gcs
+from tests.support.oss_server import OssServer, running_oss
 from tests.support.s3_server import Fault, Request, S3Server, running_s3
 
 COLUMNS = pa.schema([pa.field("id", pa.int64(), nullable=False), ("dt", pa.string()), ("v", pa.int64())])
@@ -43,6 +44,13 @@ def server() -> Iterator[S3Server]:
 @pytest.fixture(scope="module")
 def gcs_server() -> Iterator[GcsServer]:
     with running_gcs() as running:
+        running.make_bucket("tables")
+        yield running
+
+
+@pytest.fixture(scope="module")
+def oss_server() -> Iterator[OssServer]:
+    with running_oss() as running:
         running.make_bucket("tables")
         yield running
 
@@ -144,13 +152,14 @@ def test_a_table_returns_the_same_as_on_a_disk(kind: str, server: S3Server, tmp_
 
 @pytest.mark.long
 @pytest.mark.parametrize("kind", ["append, partitioned", "key"])
-def test_a_table_in_google_cloud_storage_returns_the_same_as_on_a_disk(
-    kind: str, gcs_server: GcsServer, tmp_path: Path
+@pytest.mark.parametrize("store", ["gcs_server", "oss_server"])
+def test_a_table_in_another_store_returns_the_same_as_on_a_disk(
+    store: str, kind: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
-    check_same_life(kind, {"warehouse": str(tmp_path)}, warehouse(gcs_server))
+    check_same_life(kind, {"warehouse": str(tmp_path)}, warehouse(request.getfixturevalue(store)))
 
 
-@pytest.mark.parametrize(("store", "seed"), [("server", 0), ("server", 1), ("gcs_server", 2)])
+@pytest.mark.parametrize(("store", "seed"), [("server", 0), ("server", 1), ("gcs_server", 2), ("oss_server", 3)])
 def test_every_acknowledged_commit_of_concurrent_writers_is_there_once_in_spite_of_faults(
     store: str, seed: int, request: pytest.FixtureRequest
 ) -> None:

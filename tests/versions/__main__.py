@@ -63,7 +63,7 @@ PARTS: Final[Mapping[str, Part]] = {
         ],
     ),
     "stores": Part(
-        ["s3", "azure", "gcs", "jdbc", "cli"],
+        ["s3", "azure", "gcs", "oss", "jdbc", "cli"],
         [
             "tests/catalog/jdbc",
             "tests/catalog/test_all_catalogs.py",

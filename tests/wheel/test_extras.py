@@ -47,7 +47,7 @@ def s3_endpoint() -> Iterator[str]:
 
 def test_each_extra_has_a_use_here(wheel: Path) -> None:
     assert set(BROUGHT) == set(USES)
-    assert {*USES, "all", "azure", "frames", "gcs", "java"} - {""} == declared_extras(wheel)
+    assert {*USES, "all", "azure", "frames", "gcs", "java", "oss"} - {""} == declared_extras(wheel)
 
 
 @pytest.mark.parametrize("extra", sorted(USES))

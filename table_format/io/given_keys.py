@@ -1,0 +1,16 @@
+"""Keys that options give, for requests in the protocol of S3."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+
+def signed_by(key: str, secret: str, token: str | None) -> dict[str, Callable[[], dict[str, Any]]]:
+    """Return the argument of a store of ``obstore`` by which these keys sign each request.
+
+    A key that is an argument of its own is completed from the environment: ``AWS_SESSION_TOKEN`` of other keys would be
+    sent with it, and the store would refuse it.
+    """
+    made = {"access_key_id": key, "secret_access_key": secret, "token": token, "expires_at": None}
+    return {"credential_provider": lambda: made}
