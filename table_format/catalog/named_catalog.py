@@ -70,7 +70,8 @@ class NamedCatalog(ABC):
 
     ``warehouse`` is an absolute path. ``table_defaults`` are options for new tables that do not set them. ``options``
     are the options of the catalog with secrets masked, for ``sys.catalog_options``; if ``shows_options`` is false,
-    this table does not exist. ``locations`` opens the locations of object tables. A subclass with ``partitions_of`` sets ``lists_partitions``.
+    this table does not exist. ``locations`` opens the locations of object tables. A subclass with ``partitions_of``
+    sets ``lists_partitions``.
     """
 
     warehouse: str

@@ -171,7 +171,7 @@ class DeepListing(Protocol):
     """A store that lists all files below a directory by few requests."""
 
     def list_files(self, directory: str) -> Iterable[tuple[str, FileStatus]]:
-        """Return the paths of all files below a directory, also hidden ones, in any order; none if it does not exist."""
+        """Return all files below a directory by path, with hidden ones, in any order; none if it does not exist."""
         ...
 
 

@@ -55,7 +55,9 @@ class Locations:
         store = STORES.get(scheme)
         if store is None:
             feature = f"files in '{scheme}://'"
-            message = f"'{redact(uri)}': the store '{scheme}' is not supported by this version; it has {', '.join(STORES)}"
+            message = (
+                f"'{redact(uri)}': the store '{scheme}' is not supported by this version; it has {', '.join(STORES)}"
+            )
             raise UnsupportedFeature(feature, message)
         if scheme == LOCAL_SCHEME and self.local is not None:
             return Location(self.local, store.path_of(uri))

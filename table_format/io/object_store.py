@@ -179,7 +179,7 @@ class ObjectStoreFileIO:
         return self._children(directory, lambda name: not is_hidden(name))
 
     def list_files(self, directory: str) -> Iterator[tuple[str, FileStatus]]:
-        """Return the paths of all files below a directory, also hidden ones, in any order; none if it does not exist."""
+        """Return all files below a directory by path, with hidden ones, in any order; none if it does not exist."""
         with self.errors_of(directory):
             selector = fs.FileSelector(_in_arrow(directory), allow_not_found=True, recursive=True)
             found = self._arrow().get_file_info(selector)

@@ -64,7 +64,9 @@ def object_table_schema(wanted: Schema) -> Schema:
     """
     location, kind = object_location(wanted.options), TYPE.read(wanted.options)
     if not location.startswith(("/", "file:/")) and "://" not in location:
-        raise InvalidOption(OBJECT_LOCATION.key, f"'{location}' is not an absolute path or a URI such as 's3://bucket/a'")
+        raise InvalidOption(
+            OBJECT_LOCATION.key, f"'{location}' is not an absolute path or a URI such as 's3://bucket/a'"
+        )
     if TYPE.key in wanted.options and kind != OBJECT_TABLE:
         raise InvalidOption(TYPE.key, f"'{kind}' contradicts '{OBJECT_LOCATION.key}', which makes an object table")
     if wanted.fields and not _has_columns(wanted.fields):

@@ -11,6 +11,7 @@ from table_format.errors import InvalidData
 from table_format.io.file_io import DeepListing, FileIO, FileStatus
 from table_format.io.locations import Location
 from table_format.io.paths import parent
+from table_format.model.arrow_calls import arrow_array
 from table_format.object_table.columns import ARROW
 
 
@@ -72,7 +73,7 @@ def _value(name: str, uri: str, status: FileStatus) -> Any:  # noqa: ANN401 - by
 
 def _column(values: list[Any], field: pa.Field) -> pa.Array:
     try:
-        return pa.array(values, field.type)
+        return arrow_array(values, field.type)
     except UnicodeEncodeError as error:
         odd = next(value for value in values if not _is_utf8(value))
         message = f"the name of a file, {odd!r}, is not text in UTF-8, so it cannot be a row; rename it"

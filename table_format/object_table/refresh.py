@@ -59,7 +59,9 @@ def refresh(facts: TableFacts, location: Location) -> ObjectRefresh:
             return _refresh_once(facts, location)
         except (FileConflict, SnapshotExpired) as error:
             if attempt == _ATTEMPTS:
-                message = f"{facts.name} was not refreshed: other commits were faster {_ATTEMPTS} times; the last: {error}"
+                message = (
+                    f"{facts.name} was not refreshed: other commits were faster {_ATTEMPTS} times; the last: {error}"
+                )
                 raise ConflictError(message) from error
         attempt += 1
 

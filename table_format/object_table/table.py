@@ -1,4 +1,4 @@
-"""The class ``ObjectTable``: a table whose rows are the files below a location (Java ``ObjectTable`` of release 1.0)."""
+"""The class ``ObjectTable``: rows that are the files below a location (Java ``ObjectTable`` of release 1.0)."""
 
 from __future__ import annotations
 
