@@ -38,7 +38,7 @@ def test_statements_on_an_object_table(lake: TestLake, files: Path, interpreted:
     assert values(lake, "CALL sys.refresh_object_table(table => 's.objects')") == [4]
     assert values(lake, "SELECT name FROM s.objects WHERE length > 1") == [".hidden", "a.txt", "b.txt"]
     for earlier in ("s.objects VERSION AS OF 1", "s.objects /*+ OPTIONS('scan.snapshot-id' = '1') */"):
-        assert values(lake, f"SELECT count(*) FROM {earlier}") == [3]
+        assert values(lake, f"SELECT count(*) FROM {earlier}") == [3]  # noqa: S608 - written here
     assert lake.lake.table("s.objects", columns=["path"], filter="name = 'c.txt'").first()[0] == f"{files}/c.txt"
     assert values(lake, "SELECT snapshot_id FROM s.`objects$snapshots`") == [1, 2]
     assert "'object-location'" in values(lake, "SHOW CREATE TABLE s.objects")[0]
@@ -57,7 +57,7 @@ def test_statements_on_an_object_table(lake: TestLake, files: Path, interpreted:
         with pytest.raises(UnsupportedFeature, match=r"'s\.objects' is an object table: its rows are the files in"):
             lake.lake.sql(statement)
     with pytest.raises(UnsupportedFeature, match="AS of an object table"):
-        lake.lake.sql(f"CREATE TABLE s.filled TBLPROPERTIES {options} AS SELECT * FROM s.objects")
+        lake.lake.sql(f"CREATE TABLE s.filled TBLPROPERTIES {options} AS SELECT * FROM s.objects")  # noqa: S608 - written here
     with pytest.raises(InvalidInputError, match="fixed"):
         lake.lake.sql("ALTER TABLE s.objects ADD COLUMN width INT")
     lake.create("plain")
