@@ -65,6 +65,8 @@ if TYPE_CHECKING:
         View,
         ViewChange,
     )
+    from table_format.object_table.refresh import ObjectRefresh
+    from table_format.object_table.table import ObjectTable
     from table_format.secrets import Secret
     from table_format.table.changes.merge_into import Delete, Insert, Update
     from table_format.table.changes.row_changes import RowChanges
@@ -115,6 +117,8 @@ else:
             "IndexRewriteReport": "table_format.table.upkeep.index_rewrite:IndexRewriteReport",
             "Insert": "table_format.table.changes.merge_into:Insert",
             "MoveColumn": "table_format.model.schema_change:MoveColumn",
+            "ObjectRefresh": "table_format.object_table.refresh:ObjectRefresh",
+            "ObjectTable": "table_format.object_table.table:ObjectTable",
             "OrphanFile": "table_format.metastore.expiry.orphans:OrphanFile",
             "OrphanReport": "table_format.metastore.expiry.orphans:OrphanReport",
             "PartitionExpiryReport": "table_format.table.upkeep.partition_expiry:PartitionExpiryReport",
@@ -196,6 +200,8 @@ __all__ = [
     "IndexRewriteReport",
     "Insert",
     "MoveColumn",
+    "ObjectRefresh",
+    "ObjectTable",
     "OrphanFile",
     "OrphanReport",
     "PartitionExpiryReport",

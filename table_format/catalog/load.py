@@ -12,6 +12,7 @@ from table_format.catalog.registry import CATALOGS, CatalogArguments, CatalogKin
 from table_format.decoded_files import DecodedFiles
 from table_format.errors import InvalidOption, UnsupportedFeature
 from table_format.io.file_io import FileIO
+from table_format.io.locations import Locations
 from table_format.io.paths import without_scheme
 from table_format.io.stores import STORES, Store, scheme_of
 from table_format.model import arguments
@@ -56,7 +57,9 @@ def load_catalog(
     if kind is not None and kind.warehouse is not None and WAREHOUSE.key not in given:
         given[WAREHOUSE.key] = kind.warehouse(_own_options(kind, given))
     store = None if file_io is not None else STORES.get(scheme_of(WAREHOUSE.read(given) or ""))
-    _check(given, (*_options_of(kind), *_options_of(store)))
+    # Those of other stores serve the locations of object tables.
+    stores = dict.fromkeys(option for each in STORES.values() for option in _options_of(each))
+    _check(given, (*_options_of(kind), *stores))
     parsed = parse_group(CatalogOptions, given)
     if parsed.warehouse is None:
         raise InvalidOption(WAREHOUSE.key, "is required: the root directory of all databases")
@@ -84,6 +87,7 @@ def load_catalog(
             given,
             parsed.shows_options,
             _own_options(kind, given),
+            Locations(given, file_io),
         )
     )
 
@@ -97,7 +101,7 @@ def _own_options(part: CatalogKind | Store, options: Mapping[str, str | Secret])
 
 
 def _check(options: Mapping[str, str | Secret], own: tuple[AnyOption, ...]) -> None:
-    """Refuse unknown and malformed options. ``own`` lists the options of this metastore and this store."""
+    """Refuse unknown and malformed options. ``own`` lists the options of this metastore and of the stores."""
     declared = (*REFUSED, *declared_in(CatalogOptions), *own)
     known = {key: o for o in declared if isinstance(o, Option) for key in o.keys}
     for key, value in options.items():

@@ -10,7 +10,7 @@ import logging
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, cast
+from typing import ClassVar, TypeGuard, cast
 
 from table_format.catalog.deletion_vector_switch import check_deletion_vector_switch
 from table_format.catalog.external_paths import check_external_paths, files_outside
@@ -32,8 +32,10 @@ from table_format.errors import (
 )
 from table_format.format_table.table import FormatTable, no_format_table
 from table_format.io.file_io import FileIO, RemoteStore
+from table_format.io.locations import Locations
 from table_format.io.partition_list import PartitionList
 from table_format.io.paths import TablePaths
+from table_format.io.stores import uri_in_store
 from table_format.io.table_lock import TableLock
 from table_format.io.table_store import TableStore
 from table_format.io.uncommitted_files import delete_uncommitted
@@ -46,8 +48,11 @@ from table_format.model.identifier import MAIN_BRANCH, SYSTEM_DATABASE, Identifi
 from table_format.model.schema import Schema, TableSchema
 from table_format.model.schema_change import SchemaChange
 from table_format.nearest_names import did_you_mean, nearest
+from table_format.object_table.columns import object_table_schema, refuse_live_table
+from table_format.object_table.table import ObjectTable, check_apart
 from table_format.options.files import EXTERNAL_KEYS, PATH_DIRECTORY
 from table_format.options.format_table import is_format_table
+from table_format.options.kind import OBJECT_LOCATION, is_object_table
 from table_format.options.scan import FALLBACK_BRANCH
 from table_format.runtime import Runtime
 from table_format.secrets import Secret, redact, shown_options
@@ -65,7 +70,8 @@ class NamedCatalog(ABC):
 
     ``warehouse`` is an absolute path. ``table_defaults`` are options for new tables that do not set them. ``options``
     are the options of the catalog with secrets masked, for ``sys.catalog_options``; if ``shows_options`` is false,
-    this table does not exist. A subclass with ``partitions_of`` sets ``lists_partitions``.
+    this table does not exist. ``locations`` opens the locations of object tables. A subclass with ``partitions_of``
+    sets ``lists_partitions``.
     """
 
     warehouse: str
@@ -74,6 +80,7 @@ class NamedCatalog(ABC):
     table_defaults: Mapping[str, str] = field(default_factory=dict)
     options: Mapping[str, str | Secret] = field(default_factory=dict)
     shows_options: bool = True
+    locations: Locations = field(default_factory=Locations)
     lists_partitions: ClassVar[bool] = False
 
     def __repr__(self) -> str:
@@ -166,6 +173,8 @@ class NamedCatalog(ABC):
             if ignore_if_exists:
                 return self._open(identifier)
             raise _table_exists(identifier, present.paths.root)
+        if _has_options(schema) and is_object_table(schema.options):
+            schema = object_table_schema(checked_schema(schema))
         first = first_schema(schema, defaults=self.table_defaults, time_millis=self.runtime.clock.now_ms())
         check_listed_partitions(None, first, lists_partitions=self.lists_partitions)
 
@@ -173,6 +182,7 @@ class NamedCatalog(ABC):
             store = TableStore(self.io, self._paths(root), self.runtime)
             check_fallback_branch(store, first)
             check_external_paths(store, first)
+            self._check_location(first, root)
             # Exactly one caller creates schema 0, and this creates the table.
             SchemaStore(store).create(first)
 
@@ -369,7 +379,16 @@ class NamedCatalog(ABC):
         paths = replace(store.paths, data_directory=directory)
         lock, partitions = self.lock_of(identifier), self.partitions_of(identifier, schema)
         opened = replace(store, paths=paths, identity=identity, lock=lock, partitions=partitions)
-        return Table(Identifier(identifier.database, identifier.table, identifier.branch), opened, schema)
+        name = Identifier(identifier.database, identifier.table, identifier.branch)
+        if is_object_table(schema.options):
+            refuse_live_table(str(name), schema.options)
+            return ObjectTable(name, opened, schema, locations=self.locations)
+        return Table(name, opened, schema)
+
+    def _check_location(self, schema: TableSchema, root: str) -> None:
+        location = OBJECT_LOCATION.read(schema.options)
+        if location is not None:
+            check_apart(self.locations.find(location).uri, uri_in_store(self.io, root))
 
     def _files_outside(self, root: str | None) -> Sequence[str]:
         # A link may lead to the directory of another table, which must stay.
@@ -433,7 +452,11 @@ def _table_name(identifier: Identifier) -> TableName:
 
 def _is_of_format_table(schema: object) -> bool:
     """Return whether a table with this schema, which is not checked yet, would be a format table."""
-    return isinstance(schema, Schema) and isinstance(schema.options, Mapping) and is_format_table(schema.options)
+    return _has_options(schema) and is_format_table(schema.options)
+
+
+def _has_options(schema: object) -> TypeGuard[Schema]:
+    return isinstance(schema, Schema) and isinstance(schema.options, Mapping)
 
 
 def _is_plain(identifier: Identifier) -> bool:

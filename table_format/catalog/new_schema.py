@@ -16,6 +16,7 @@ from table_format.lsm.merge_spec import check_merge, merge_spec
 from table_format.metastore.schema.schema_arguments import checked_schema
 from table_format.model.schema import Schema, TableSchema
 from table_format.model.types import ArrayType, DataField, DataType, MapType, MultisetType, RowType
+from table_format.object_table.columns import check_object_columns
 from table_format.options.check import check_alterable, check_creatable
 from table_format.options.check_schema import check_schema
 from table_format.options.check_secrets import refuse_secret_comments
@@ -52,6 +53,7 @@ def first_schema(wanted: Schema, *, defaults: Mapping[str, str], time_millis: in
         time_millis=time_millis,
     )
     schema = _without_idle_defaults(schema, defaults.keys() - wanted.options.keys())
+    check_object_columns(schema)
     check_creatable(schema)
     refuse_secret_comments(schema)
     check_schema(schema)
@@ -71,8 +73,9 @@ def check_changed(old: TableSchema, new: TableSchema, *, has_snapshots: bool) ->
     """Refuse a schema change that the options or the merge engine do not allow.
 
     Raises:
-        InvalidOption, UnsupportedFeature: names the option.
+        InvalidOption, UnsupportedFeature: names the option. InvalidSchemaChange: an object table has fixed columns.
     """
+    check_object_columns(new, old)
     check_alterable(old, new, has_snapshots=has_snapshots)
     refuse_secret_comments(new, old)
     before, after = (merge_spec(schema, TableOptions.parse(schema.options)) for schema in (old, new))

@@ -7,8 +7,8 @@ commit relies on it (docs/adr). Listing may lag on some stores, so correctness n
 from __future__ import annotations
 
 import errno
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Literal, Protocol, runtime_checkable
 
 import pyarrow as pa
@@ -33,7 +33,7 @@ class FileTooLarge(OSError):
 @dataclass(frozen=True, slots=True)
 class FileStatus:
     """The status of a path. ``size`` is in bytes, ``modified_ms`` in milliseconds since 1970; both are 0 for
-    directories.
+    directories. ``accessed_ms`` and ``owner`` are known for files of HDFS; they do not count when two are compared.
 
     A symbolic link has the values of its target, and ``is_link``. ``is_special`` is true for anything that is neither
     a regular file nor a directory: a pipe, a socket, a device, a link whose target does not exist.
@@ -45,6 +45,8 @@ class FileStatus:
     is_directory: bool
     is_link: bool = False
     is_special: bool = False
+    accessed_ms: int | None = field(default=None, compare=False)
+    owner: str | None = field(default=None, compare=False)
 
     @property
     def is_broken_link(self) -> bool:
@@ -161,6 +163,15 @@ class ObjectStore(RemoteStore, Protocol):
 
     def delete_files(self, paths: Sequence[str]) -> None:
         """Delete files by few requests, in any order; do nothing for those that do not exist."""
+        ...
+
+
+@runtime_checkable
+class DeepListing(Protocol):
+    """A store that lists all files below a directory by few requests."""
+
+    def list_files(self, directory: str) -> Iterable[tuple[str, FileStatus]]:
+        """Return all files below a directory by path, with hidden ones, in any order; none if it does not exist."""
         ...
 
 

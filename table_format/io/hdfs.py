@@ -327,4 +327,8 @@ def _status(name: str, found: Status) -> FileStatus:
     if found["type"] == "DIRECTORY":
         return FileStatus(name, 0, 0, is_directory=True)
     is_link = found["type"] == "SYMLINK"
-    return FileStatus(name, found["length"], found["modificationTime"], False, is_link, is_link)
+    # HDFS can be configured not to keep access times; it then answers 0.
+    accessed_ms = found.get("accessTime") or None
+    return FileStatus(
+        name, found["length"], found["modificationTime"], False, is_link, is_link, accessed_ms, found.get("owner")
+    )

@@ -187,6 +187,13 @@ class ObjectStoreFileIO:
         """Return the children of a directory except hidden ones, sorted by name; empty if it does not exist."""
         return self._children(directory, lambda name: not is_hidden(name))
 
+    def list_files(self, directory: str) -> Iterator[tuple[str, FileStatus]]:
+        """Return all files below a directory by path, with hidden ones, in any order; none if it does not exist."""
+        with self.errors_of(directory):
+            selector = fs.FileSelector(_in_arrow(directory), allow_not_found=True, recursive=True)
+            found = self._arrow().get_file_info(selector)
+        return ((f"/{info.path}", _status(info)) for info in found if info.type is fs.FileType.File)
+
     def delete(self, path: str) -> None:
         """Delete a file; do nothing if it does not exist."""
         with self.errors_of(path), suppress(FileNotFoundError):
@@ -216,7 +223,7 @@ class ObjectStoreFileIO:
         failure: OSError | None = None
         left = -1
         while True:
-            found = [*self._files_below(directory)]
+            found = [path for path, _ in self.list_files(directory)]
             if failure is not None and len(found) >= left:
                 raise failure
             left = len(found)
@@ -245,7 +252,7 @@ class ObjectStoreFileIO:
         directories of one writer are moved.
         """
         with self.errors_of(source):
-            files = sorted(self._files_below(source), reverse=True)
+            files = sorted((path for path, _ in self.list_files(source)), reverse=True)
             if not files and self.status(source) is None:
                 raise FileNotFoundError(errno.ENOENT, "no such directory", source)
             if f"{checked_path(target)}/".startswith(f"{source}/"):
@@ -346,12 +353,6 @@ class ObjectStoreFileIO:
             selector = fs.FileSelector(_in_arrow(directory), allow_not_found=True)
             found = [_status(info) for info in self._arrow().get_file_info(selector) if is_wanted(info.base_name)]
         return sorted(found, key=lambda status: status.name)
-
-    def _files_below(self, directory: str) -> Iterator[str]:
-        with self.errors_of(directory):
-            selector = fs.FileSelector(_in_arrow(directory), allow_not_found=True, recursive=True)
-            found = self._arrow().get_file_info(selector)
-        return (f"/{info.path}" for info in found if info.type is fs.FileType.File)
 
     def _delete_marked(self, directory: str) -> None:
         # Another process may have deleted it in the meantime.

@@ -18,6 +18,7 @@ from table_format.options.file_index import FileIndexOptions
 from table_format.options.files import FileOptions
 from table_format.options.hints import HINTS
 from table_format.options.identity import PARTITION, PATH, PRIMARY_KEY
+from table_format.options.kind import KindOptions
 from table_format.options.manifest import ManifestOptions
 from table_format.options.merge import MergeOptions
 from table_format.options.partitions import PartitionOptions
@@ -32,6 +33,7 @@ from table_format.options.write import WriteOptions
 from table_format.registry import Registry
 
 GROUPS: Final[tuple[type[object], ...]] = (
+    KindOptions,
     BucketOptions,
     PostponeOptions,
     FileOptions,

@@ -20,6 +20,7 @@ from table_format.options.deletion_vectors import DeletionVectorOptions
 from table_format.options.expire import ExpireOptions
 from table_format.options.file_index import FileIndexOptions
 from table_format.options.files import FileOptions
+from table_format.options.kind import KindOptions
 from table_format.options.manifest import ManifestOptions
 from table_format.options.merge import MergeEngine, MergeOptions
 from table_format.options.partitions import PartitionOptions
@@ -57,6 +58,15 @@ class TableOptions:
     def with_options(self, options: Mapping[str, str]) -> TableOptions:
         """Return these options, overridden by others."""
         return TableOptions({**self.raw, **options})
+
+    @cached_property
+    def kind(self) -> KindOptions:
+        """What the table is.
+
+        Raises:
+            InvalidOption: a value cannot be parsed.
+        """
+        return parse_group(KindOptions, self.raw)
 
     @cached_property
     def bucket(self) -> BucketOptions:

@@ -35,6 +35,7 @@ from table_format.procedures.history import (
     ROLLBACK_TO_WATERMARK,
     TRIGGER_TAG_AUTOMATIC_CREATION,
 )
+from table_format.procedures.objects import REFRESH_OBJECT_TABLE
 from table_format.procedures.partitions import EXPIRE_PARTITIONS, MARK_PARTITION_DONE
 from table_format.procedures.repair import REPAIR
 from table_format.procedures.verification import VERIFY
@@ -72,6 +73,7 @@ PROCEDURES: Final = Registry(
         ROLLBACK_BEFORE,
         RESET_CONSUMER,
         CLEAR_CONSUMERS,
+        REFRESH_OBJECT_TABLE,
         VERIFY,
         REPAIR,
         ALTER_VIEW_DIALECT,

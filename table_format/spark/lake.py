@@ -259,6 +259,7 @@ class Lake:
             table = self._holding(name, table, frame.schema)
             frame = with_all_columns(frame, table.schema)
         facts = table.facts
+        facts.require_writable()
         commit = BatchCommit(facts, commit_user)
         if identifier is not None and commit.is_committed(identifier):
             return ()

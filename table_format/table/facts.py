@@ -33,6 +33,7 @@ from table_format.model.split import DeletionFile
 from table_format.options.bucket_mode import BucketMode, bucket_mode
 from table_format.options.check import require
 from table_format.options.declare import Operation
+from table_format.options.kind import refuse_rows
 from table_format.options.table_options import TableOptions
 
 
@@ -234,6 +235,14 @@ class TableFacts:
                 f"other columns: {error}. Nothing was written; load the table again and repeat"
             )
             raise SchemaChanged(message) from error
+
+    def require_writable(self) -> None:
+        """Refuse to write or delete rows that a caller gives, if the rows of the table come from elsewhere.
+
+        Raises:
+            UnsupportedFeature: it is an object table, whose rows only a refresh changes.
+        """
+        refuse_rows(self.name, self.options.raw)
 
     def require(self, operation: Operation) -> None:
         """Refuse an operation whose result would be wrong.

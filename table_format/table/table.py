@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Self
 
 import pyarrow as pa
 
@@ -95,10 +96,10 @@ primary key: id, day; partitioned by: day; dynamic options: scan.snapshot-id=1)
         if self.dynamic_options:
             given = shown_options(self.dynamic_options)
             parts.append(f"dynamic options: {', '.join(f'{key}={value}' for key, value in given.items())}")
-        return f"Table({'; '.join(parts)})"
+        return f"{type(self).__name__}({'; '.join(parts)})"
 
     def __reduce__(self) -> tuple[object, ...]:
-        return (Table, (self.identifier, self.store, self.schema, dict(self.dynamic_options)))
+        return (type(self), (self.identifier, self.store, self.schema, dict(self.dynamic_options)))
 
     @property
     def location(self) -> str:
@@ -123,7 +124,7 @@ primary key: id, day; partitioned by: day; dynamic options: scan.snapshot-id=1)
         """The schema, options and file access that operations on the table use."""
         return TableFacts(str(self.identifier), self.store, self.schema, self.options)
 
-    def current(self) -> Table:
+    def current(self) -> Self:
         """Return the table with its current schema and the same dynamic options; ``self`` if nothing has changed.
 
         >>> from table_format import SetOption
@@ -146,7 +147,7 @@ primary key: id, day; partitioned by: day; dynamic options: scan.snapshot-id=1)
         except InvalidInputError as error:
             message = f"{self.identifier} now has schema {latest.id}: {error}. Load the table again and repeat"
             raise SchemaChanged(message) from error
-        return Table(self.identifier, self.store, latest, self.dynamic_options)
+        return replace(self, schema=latest)
 
     @property
     def current_facts(self) -> TableFacts:
@@ -161,7 +162,7 @@ primary key: id, day; partitioned by: day; dynamic options: scan.snapshot-id=1)
         """The columns as an Arrow schema, as ``append`` takes and ``scan`` returns them."""
         return arrow_schema(self.schema.fields)
 
-    def copy(self, options: Mapping[str, str]) -> Table:
+    def copy(self, options: Mapping[str, str]) -> Self:
         """Return the same table with more dynamic options.
 
         >>> table.copy({"scan.snapshot-id": "1"}).scan().count()
@@ -176,9 +177,9 @@ primary key: id, day; partitioned by: day; dynamic options: scan.snapshot-id=1)
         kept = dict(self.dynamic_options)
         if any(key in options for key in _STARTING_POINTS):
             kept = {key: value for key, value in kept.items() if key not in (*_STARTING_POINTS, *MODE.keys)}
-        return Table(self.identifier, self.store, self.schema, {**kept, **options})
+        return replace(self, dynamic_options={**kept, **options})
 
-    def for_reader(self, reader: Reader, options: Mapping[str, str]) -> Table:
+    def for_reader(self, reader: Reader, options: Mapping[str, str]) -> Self:
         """Return the table with dynamic options for one call, and refuse options that the call ignores; ``self``
         without any.
 
@@ -383,6 +384,7 @@ primary key: id, day; partitioned by: day; dynamic options: scan.snapshot-id=1)
         """
         facts = self.current_facts
         facts.require(Operation.WRITE)
+        facts.require_writable()
         snapshots = facts.committer(fresh_user(facts)).truncate()
         expire_after_commit(facts)
         return snapshots
@@ -399,6 +401,7 @@ primary key: id, day; partitioned by: day; dynamic options: scan.snapshot-id=1)
         """
         facts = self.current_facts
         facts.require(Operation.WRITE)
+        facts.require_writable()
         specs = [partition_spec(facts.schema, partition) for partition in mappings(partitions, "partitions")]
         snapshots = facts.committer(fresh_user(facts)).drop_partitions(specs)
         expire_after_commit(facts)
@@ -425,7 +428,9 @@ primary key: id, day; partitioned by: day; dynamic options: scan.snapshot-id=1)
         >>> commit.is_committed(1)
         False
         """
-        return BatchCommit(self.current_facts, commit_user)
+        facts = self.current_facts
+        facts.require_writable()
+        return BatchCommit(facts, commit_user)
 
 
 def _columns(fields: Sequence[DataField]) -> list[tuple[int, str, DataType]]:

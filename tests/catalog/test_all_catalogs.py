@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from table_format import Schema, Table, load_catalog
+from table_format import ObjectTable, Schema, Table, load_catalog
 from table_format.errors import (
     AlreadyExistsError,
     BranchNotFound,
@@ -242,3 +242,20 @@ def test_default_options_are_given_to_new_tables() -> None:
     catalog.create_database("db")
     table = catalog.create_table("db.t", Schema(SCHEMA.fields, primary_keys=("a",), options={"bucket": "2"}))
     assert dict(table.schema.options) == {"bucket": "2", "write-only": "true"}
+
+
+def test_an_object_table_is_made_refreshed_renamed_and_dropped(warehouse: Warehouse) -> None:
+    catalog, location = warehouse.catalog, f"{warehouse.catalog.warehouse}/files"
+    files = catalog.locations.find(location)
+    files.io.create(f"{files.path}/a.png", b"png")
+    options = {"type": "object-table", "object-location": location}
+    made = catalog.create_table("db.t", Schema((), options=options))
+    assert isinstance(made, ObjectTable)
+    assert made.refresh().file_count == 1
+    catalog.rename_table("db.t", "db.u")
+    renamed = catalog.load_table("db.u")
+    assert isinstance(renamed, ObjectTable)
+    with renamed.open(renamed.scan().to_arrow()["path"][0].as_py()) as file:
+        assert file.read() == b"png"
+    catalog.drop_table("db.u")
+    assert files.io.status(f"{files.path}/a.png") is not None

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 
-from table_format import Schema, load_catalog
+from table_format import ObjectTable, Schema, load_catalog
 from table_format.catalog.filesystem import FileSystemCatalog
 from table_format.catalog.registry import CATALOGS, register_catalog
 from table_format.cli.program import lakehouse
@@ -202,8 +202,16 @@ def test_a_registered_store_keeps_the_tables_of_its_scheme(metastore: Metastore)
     catalog.create_table("db.t", Schema.from_arrow(KEYED)).append(keyed([(1, "a", 1)]))
     assert rows_of(load_catalog(options).load_table("db.t")) == [(1, "a", 1)]
     assert shelves["hunter2"].status("/top/w/db.db/t/schema/schema-0") is not None
-    with pytest.raises(InvalidOption, match=r"'fs\.shelf\.access\.key' is not known to a catalog"):
-        load_catalog({"warehouse": "/w", "fs.shelf.access.key": "hunter2"})
+    # A catalog elsewhere takes the key, too, for object tables on the shelf.
+    shelves["hunter2"].create("/images/a.png", b"png")
+    elsewhere = load_catalog({"warehouse": "/w", "fs.shelf.access.key": "hunter2"}, file_io=MemoryFileIO())
+    assert "hunter2" not in repr(elsewhere)
+    elsewhere.create_database("db")
+    made = elsewhere.create_table("db.images", Schema((), options={"object-location": "shelf://images"}))
+    assert isinstance(made, ObjectTable)
+    assert made.refresh().file_count == 1
+    with pytest.raises(InvalidOption, match=r"'fs\.shelf\.access\.keys' is not known to a catalog"):
+        load_catalog({"warehouse": "/w", "fs.shelf.access.keys": "hunter2"})
     with pytest.raises(AlreadyExistsError, match="store 'shelf' already exists"):
         register_store(Store("shelf", open_shelf))
 

@@ -8,8 +8,10 @@ import pytest
 
 from table_format.errors import Truncated
 from table_format.io.file_io import FileTooLarge, RemoteStore
+from table_format.io.locations import Location
 from table_format.io.regular_files import read_file
 from table_format.limits import MAX_JSON_BYTES, MAX_UNANNOUNCED_BYTES, MIB
+from table_format.object_table.listing import listed
 
 ODD_NAMES = ["a b", "100%25", "a%2Fb", "ä€中文😀", "~!@$&(),;+", "data-x.zstd.parquet", "trailing.", "q'uote\"", "-"]
 ALL_VERBS = [
@@ -376,3 +378,21 @@ def test_a_large_file_is_read_when_its_size_is_announced_and_only_then_compared(
     assert read_file(place.io, path, size=len(data)) == read_file(place.io, path) == data
     with pytest.raises(Truncated, match=f"expected 7 bytes, found {len(data)}"):
         read_file(place.io, path, size=7)
+
+
+def test_all_files_below_a_directory_are_listed_with_their_sizes_and_times(place):
+    for name, data in (("a.png", b"1"), ("sub/b c%.png", b"22"), ("sub/.deep/_c", b"333"), (".hidden", b"")):
+        place.io.create(place.path(f"d/{name}"), data)
+    place.io.make_directory(place.path("d/empty"))
+    place.io.create(place.path("dd"), b"another")
+    location = Location(place.io, place.path("d"))
+    found = {row["path"].removeprefix(f"{location.uri}/"): row for row in listed(location).to_pylist()}
+    assert {name: row["length"] for name, row in found.items()} == {
+        "a.png": 1,
+        "sub/b c%.png": 2,
+        "sub/.deep/_c": 3,
+        ".hidden": 0,
+    }
+    assert {row["mtime"].year >= 2026 for row in found.values()} == {True}
+    assert found["sub/.deep/_c"]["parent_path"] == f"{location.uri}/sub/.deep"
+    assert listed(Location(place.io, place.path("none"))).num_rows == 0

@@ -17,6 +17,7 @@ from table_format.catalog.registry import CatalogArguments, CatalogKind
 from table_format.catalog.table_names import TableName
 from table_format.errors import AlreadyExistsError, InvalidInputError
 from table_format.io.file_io import FileIO
+from table_format.io.locations import Locations
 from table_format.io.memory import MemoryFileIO
 from table_format.runtime import Ids, SystemIds
 from table_format.secrets import Secret
@@ -116,7 +117,8 @@ class DictCatalog(NamedCatalog):
 
 def dict_warehouse() -> Warehouse:
     """A warehouse in memory with one database."""
-    catalog = DictCatalog("/warehouse", MemoryFileIO())
+    io = MemoryFileIO()
+    catalog = DictCatalog("/warehouse", io, locations=Locations(local=io))
     catalog.create_database(DATABASE)
     return Warehouse(catalog, catalog.io)
 

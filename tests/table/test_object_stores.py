@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -13,7 +14,7 @@ from typing import NamedTuple
 import pyarrow as pa
 import pytest
 
-from table_format import Schema, Table, load_catalog
+from table_format import ObjectTable, Schema, Table, load_catalog
 from table_format.errors import CommitOutcomeUnknown, UnsupportedFeature
 from table_format.secrets import Secret
 from tests.support.gcs_server import GcsServer, running_gcs
@@ -193,6 +194,29 @@ def test_files_outside_the_warehouse_are_refused(server: S3Server) -> None:
     foreign = replace(entry.file, external_path=f"file:/tmp/{entry.file.file_name}")
     with pytest.raises(UnsupportedFeature, match=r"'file:/tmp/.*' outside the store of the table"):
         table.store.paths.data_file("", 0, foreign)
+
+
+def test_the_files_of_an_object_table_are_in_another_store_than_its_rows(server: S3Server, tmp_path: Path) -> None:
+    keys = {key: Secret(value) if "key" in key else value for key, value in server.options.items()}
+    catalog = load_catalog({"warehouse": f"{tmp_path}/w", **keys})
+    catalog.create_database("db")
+    location = f"s3a://tables/images-{next(NUMBERS)}/"
+    images = catalog.create_table("db.t", Schema((), options={"type": "object-table", "object-location": location}))
+    assert isinstance(images, ObjectTable)
+    assert images.refresh().file_count == 0
+    files = catalog.locations.find(location)  # type: ignore[attr-defined]  # of a catalog of the library
+    for name in ("a.png", "sub/b.png"):
+        files.io.create(f"{files.path}/{name}", name.encode())
+    before = len(server.requests)
+    assert images.refresh().file_count == 2
+    assert len(server.requests) - before == 1
+    found = images.scan(["path", "name"], order_by="path", limit=9).to_arrow().to_pylist()
+    uri = location.replace("s3a", "s3")
+    assert found == [{"path": f"{uri}a.png", "name": "a.png"}, {"path": f"{uri}sub/b.png", "name": "b.png"}]
+    sent = pickle.loads(pickle.dumps(images))  # noqa: S301 - made here
+    with sent.open(f"{uri}sub/b.png") as file:
+        assert file.read() == b"sub/b.png"
+    assert server.secret not in repr((catalog, images, sent))
 
 
 def test_a_scan_makes_one_request_for_each_small_file_and_few_for_the_snapshot(server: S3Server) -> None:

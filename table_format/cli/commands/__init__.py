@@ -41,6 +41,7 @@ COMMANDS: Final[Mapping[str, Sequence[CommandPlace]]] = {
         CommandPlace("count", "Count rows.", "count"),
         CommandPlace("plan", "Explain what a scan would read and skip.", "scan"),
         CommandPlace("load", "Load files in one commit.", "load"),
+        CommandPlace("refresh", "List the files of an object table again.", "refresh"),
         CommandPlace("delete", "Delete rows that match a condition.", "delete"),
         CommandPlace("sql", "Run SQL on Spark or DuckDB.", "sql"),
     ),

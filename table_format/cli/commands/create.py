@@ -48,12 +48,13 @@ def create(
     comment: str | None,
     if_not_exists: bool,
 ) -> None:
-    """Create an empty table.
+    """Create an empty table. With the option object-location it is an object table, which has fixed columns.
 
     Types are SQL types: BIGINT, STRING, DECIMAL(10,2), TIMESTAMP(3), ARRAY<INT>, with NOT NULL for columns without
     nulls. For CSV and JSON lines, types are inferred from the beginning of the file.
     """
-    if file is None and not columns:
+    is_object_table = any(key == "object-location" for key, _ in options)
+    if file is None and not columns and not is_object_table:
         message = "a table needs columns: give --column NAME:TYPE, or --from FILE."
         raise click.UsageError(message)
     if file is None and format is not None:

@@ -10,6 +10,7 @@ from table_format.format_table.table import no_format_table
 from table_format.model.schema import Schema, TableSchema
 from table_format.model.types import DataField
 from table_format.options.format_table import is_format_table
+from table_format.options.kind import is_object_table
 from table_format.spark.names import Names
 from table_format.spark.sql.queries import frame_of_query
 from table_format.spark.sql.results import nothing
@@ -105,6 +106,10 @@ def _create(session: SqlSession, name: str, statement: CreateTable) -> None:
         raise AlreadyExistsError(message)
     rows = None if statement.query is None else frame_of_query(session, statement.query)
     schema = _schema(session, statement, rows)
+    if rows is not None and is_object_table(schema.options):
+        feature = "CREATE TABLE ... AS of an object table"
+        message = f"{feature} is not supported: its rows are the files of its location; leave the query out"
+        raise UnsupportedFeature(feature, message)
 
     def fill(place: str) -> None:
         if rows is not None:

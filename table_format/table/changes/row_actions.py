@@ -224,6 +224,7 @@ def commit_statement(
         CommitOutcomeUnknown: the commit may have succeeded; repeat it with the same user and identifier.
     """
     CommitArguments.of(commit_as.identifier, properties=commit_as.properties)
+    facts.require_writable()
     commit = BatchCommit(facts, commit_as.commit_user)
     if commit_as.identifier is not None and commit.is_committed(commit_as.identifier):
         return RowChanges()

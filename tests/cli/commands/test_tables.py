@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -91,3 +92,15 @@ def test_a_database_with_tables_is_dropped_only_with_cascade(shell: Shell, order
         "Database shop was dropped.",
     ]
     assert "does not exist" in shell.error("drop-database", "shop", "--yes")
+
+
+def test_an_object_table_is_created_without_columns_and_refreshed(shell: Shell, tmp_path: Path) -> None:
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files" / "a.png").write_bytes(b"png")
+    made = shell("create", "shop.images", "--option", f"object-location={tmp_path}/files")
+    assert "Table shop.images was created with the columns path, parent_path, name, length" in made
+    assert shell("refresh", "shop.images") == "shop.images has 1 file: snapshot 1.\n"
+    assert shell("refresh", "shop.images") == "shop.images has 1 file: no snapshot, nothing has changed.\n"
+    assert shell("scan", "shop.images", "--columns", "name,length", "--format", "csv") == '"name","length"\n"a.png",3\n'
+    shell("create", "shop.plain", "--column", "id:INT")
+    assert "'shop.plain' is not an object table" in shell.error("refresh", "shop.plain")
