@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol, TypeAlias
 
 from dagster_paimon.reporting import consumed
-from dagster_paimon.reporting.metadata import snapshot_fingerprint
 from dagster_paimon.sensors.tick_errors import reading_cursor
 from table_format import Snapshot
+from table_format.engine.support import snapshot_fingerprint
 
 TRAIL_LENGTH: Final = 20
 

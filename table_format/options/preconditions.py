@@ -21,6 +21,7 @@ from table_format.options import (
     expire,
     files,
     hints,
+    materialized,
     merge,
     partitions,
     postpone,
@@ -306,6 +307,7 @@ NEEDS: Final[tuple[tuple[tuple[Need, ...], tuple[AnyOption, ...]], ...]] = (
     ((_option(tags.AUTOMATIC_CREATION, "batch"),), (tags.BATCH_CUSTOMIZED_NAME,)),
     ((_option(tags.AUTOMATIC_CREATION, "process-time", "batch"),), (tags.PROCESS_TIME_ZONE,)),
     ((_option(tags.AUTOMATIC_CREATION, "watermark"),), (tags.WATERMARK_TIME_ZONE,)),
+    ((_option(materialized.TYPE, materialized.MATERIALIZED_TABLE),), materialized.OF_THE_QUERY),
 )
 """What options need, all of it at once."""
 

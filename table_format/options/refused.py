@@ -70,14 +70,6 @@ ROW_TRACKING_ENABLED = unsupported(
     immutable=True,
 )
 _TABLES: _Options = (
-    unsupported(
-        "type",
-        choice("table", "format-table", "object-table", "materialized-table", "lance-table", "iceberg-table"),
-        "table",
-        "Kind of the table.",
-        *READ_AND_WRITE,
-        immutable=True,
-    ),
     ROW_TRACKING_ENABLED,
     OptionPattern("row-tracking.<setting>", text, "Row ids.", supported=False),
     unsupported("data-evolution.enabled", boolean, False, "Files by columns.", *READ_AND_WRITE, immutable=True),
@@ -94,7 +86,6 @@ _TABLES: _Options = (
     ),
     OptionPattern("vector<setting>", text, "Columns of type VECTOR.", supported=False),
     OptionPattern("format-table.<setting>", text, "Format tables.", supported=False),
-    OptionPattern("materialized-table.<setting>", text, "Materialized tables.", supported=False),
     unsupported("object-location", optional(text), None, "Directory of an object table."),
     unsupported("field-delimiter", optional(text), None, "Separator of CSV files."),
     unsupported("query-auth.enabled", boolean, False, "Authorization rules of a catalog server.", Operation.READ),

@@ -33,6 +33,7 @@ from table_format.model.split import DeletionFile
 from table_format.options.bucket_mode import BucketMode, bucket_mode
 from table_format.options.check import require
 from table_format.options.declare import Operation
+from table_format.options.materialized import TYPE, refuse_direct_changes
 from table_format.options.table_options import TableOptions
 
 
@@ -242,6 +243,20 @@ class TableFacts:
             UnsupportedFeature: names the option and its value.
         """
         require(self.schema, self.options, operation)
+
+    def require_changeable(self) -> None:
+        """Refuse to change rows that the query of a materialized table determines.
+
+        Raises:
+            UnsupportedFeature: it is a materialized table, and this is not its refresh.
+        """
+        refuse_direct_changes(self.name, self.options.raw)
+
+    @property
+    def as_refresh(self) -> TableFacts:
+        """The same table for the refresh of a materialized table, whose rows it may replace."""
+        kept = {key: value for key, value in self.options.raw.items() if key != TYPE.key}
+        return replace(self, options=TableOptions.parse(kept))
 
 
 class HasFacts(Protocol):

@@ -8,11 +8,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from dagster_paimon.reporting.metadata import snapshot_fingerprint
-from table_format import Snapshot
+from table_format.model.snapshot import Snapshot
 
 _ID: Final = "consumed."
 _STATE: Final = "consumed-state."
+
+
+def snapshot_fingerprint(snapshot: Snapshot) -> str:
+    """Return a text that distinguishes snapshots with the same id: the uuid, or the name of the delta manifest list.
+
+    Snapshots of older writers have no uuid. The name of a manifest list contains a UUID; a time would repeat if two
+    commits happened in the same millisecond.
+    """
+    return snapshot.uuid or snapshot.delta_manifest_list
 
 
 class Snapshots(Protocol):

@@ -1,0 +1,162 @@
+"""The tables that the query of a materialized table reads, also through views, and their current states."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from table_format.catalog.protocol import Catalog
+from table_format.catalog.views import find_view, text_for
+from table_format.errors import (
+    InvalidInputError,
+    InvalidSql,
+    NotFoundError,
+    TableNotFound,
+    UnsupportedFeature,
+)
+from table_format.model.consumed import Consumed
+from table_format.model.snapshot import Snapshot
+from table_format.model.view import SPARK_DIALECT
+from table_format.options.scan import FALLBACK_BRANCH, MODE, STARTING_POINTS
+from table_format.sql.moving_values import moving_function
+from table_format.sql.reader import SqlName
+from table_format.sql.references import tables_of
+from table_format.table.table import Table
+
+CATALOG_NAME = "paimon"
+"""The first part of a name with three parts."""
+
+_NO_SNAPSHOT = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """The tables that a query reads, in the order of the text.
+
+    ``moving`` is a function in the query or in a view whose value differs from one run to the next, such as
+    ``current_date``; ``None`` if the query has the same rows while its tables stay the same.
+    """
+
+    tables: tuple[str, ...] = ()
+    moving: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SourceState:
+    """The state of a source: its latest snapshot, and whether a query can be told to read this snapshot."""
+
+    snapshot: Snapshot | None
+    is_fixed: bool = True
+
+    @property
+    def consumed(self) -> Consumed:
+        """What a refresh records of this state."""
+        return Consumed(_NO_SNAPSHOT, "") if self.snapshot is None else Consumed.of(self.snapshot)
+
+
+def sources_of(catalog: Catalog, query: str, database: str) -> Sources:
+    """Return what a query reads. A name without a database is one of ``database``.
+
+    Raises:
+        InvalidSql: the query cannot be parsed.
+        InvalidInputError: a name has another catalog, or a view refers to itself.
+        UnsupportedFeature: it calls a function that names a table, or a view has texts in other dialects only.
+    """
+    walk = _Walk(catalog, database)
+    walk.visit(query, ())
+    return Sources(tuple(walk.tables), walk.moving)
+
+
+@dataclass(slots=True)
+class _Walk:
+    catalog: Catalog
+    database: str
+    tables: dict[str, None] = field(default_factory=dict)
+    moving: str | None = None
+
+    def visit(self, text: str, within: tuple[str, ...]) -> None:
+        found = tables_of(text, database=(CATALOG_NAME, self.database))
+        for function in found.functions:
+            feature = f"{function.function} in the query of a materialized table"
+            message = f"{feature} is not supported: name the table in FROM, so that its snapshot is known"
+            raise UnsupportedFeature(feature, message)
+        self.moving = self.moving or moving_function(text)
+        for use in found.tables:
+            name = full_table_name(use.name, self.database)
+            view = find_view(self.catalog, name)
+            if view is None:
+                self.tables[name] = None
+            elif name in within:
+                message = f"view '{name}' refers to itself"
+                raise InvalidInputError(message)
+            else:
+                self.visit(text_for(view, SPARK_DIALECT), (*within, name))
+
+
+def full_table_name(name: SqlName, database: str) -> str:
+    """Return ``database.table`` for a name in a query.
+
+    >>> full_table_name(SqlName(("paimon", "shop", "orders")), "d"), full_table_name(SqlName(("orders",)), "d")
+    ('shop.orders', 'd.orders')
+
+    Raises:
+        InvalidInputError: the name has another catalog.
+    """
+    match name.parts:
+        case (table,):
+            return f"{database}.{table}"
+        case (_, _):
+            return str(name)
+        case (catalog, of_database, table) if catalog.lower() == CATALOG_NAME:
+            return f"{of_database}.{table}"
+    message = f"'{name}' is not a table of this catalog; write database.table"
+    raise InvalidInputError(message)
+
+
+def source_states(catalog: Catalog, names: Iterable[str]) -> Mapping[str, SourceState]:
+    """Return the current states of sources.
+
+    Raises:
+        NotFoundError: a source does not exist.
+        UnsupportedFeature: a source has no snapshots.
+    """
+    return {name: _state(catalog, name) for name in names}
+
+
+def _state(catalog: Catalog, name: str) -> SourceState:
+    opened = catalog.load_any(name)
+    if not isinstance(opened, Table):
+        feature = f"'{name}' as a source of a materialized table"
+        message = f"{feature} is not supported: it has no snapshots of its own; copy its rows to a table, and read that"
+        raise UnsupportedFeature(feature, message)
+    keys = {key for option in (MODE, *STARTING_POINTS, FALLBACK_BRANCH) for key in option.keys}
+    return SourceState(opened.latest_snapshot(), is_fixed=keys.isdisjoint(opened.schema.options))
+
+
+def changed_sources(catalog: Catalog, read: Mapping[str, Consumed], names: Iterable[str]) -> tuple[str, ...]:
+    """Return the sources that have another state than a refresh has read, or that cannot be read.
+
+    >>> changed_sources(catalog, {}, ["shop.orders"])  # doctest: +SKIP
+    ('shop.orders',)
+    """
+    return tuple(name for name in names if not _is_unchanged(catalog, name, read.get(name)))
+
+
+def _is_unchanged(catalog: Catalog, name: str, read: Consumed | None) -> bool:
+    if read is None:
+        return False
+    try:
+        now = _state(catalog, name)
+    except (NotFoundError, UnsupportedFeature):
+        return False
+    return now.is_fixed and read == now.consumed
+
+
+def explained(name: str, error: InvalidInputError | NotFoundError) -> InvalidInputError | NotFoundError:
+    """Return the error of a source as that of the materialized table ``name``, whose query reads it."""
+    message = f"materialized table '{name}' cannot be refreshed: {error}"
+    if isinstance(error, NotFoundError):
+        return TableNotFound(message)
+    if isinstance(error, UnsupportedFeature) and not isinstance(error, InvalidSql):
+        return UnsupportedFeature(error.feature, message)
+    return InvalidInputError(message)
