@@ -126,6 +126,15 @@ def is_materialized_table(options: Mapping[str, str]) -> bool:
     return str(options.get(TYPE.key, "")).strip().lower().replace("_", "-") == MATERIALIZED_TABLE
 
 
+def freshness_text(options: Mapping[str, str]) -> str:
+    """Return the freshness of a materialized table in SQL.
+
+    >>> freshness_text({INTERVAL_FRESHNESS.key: "30", TIME_UNIT.key: "SECOND"})
+    "INTERVAL '30' SECOND"
+    """
+    return f"INTERVAL '{INTERVAL_FRESHNESS.read(options)}' {(TIME_UNIT.read(options) or '').upper()}"
+
+
 def check_materialized(schema: TableSchema) -> None:
     """Refuse a materialized table without its query, its freshness or its mode.
 

@@ -13,7 +13,7 @@ from table_format.options.declare import (
     OptionPattern,
     unsupported,
 )
-from table_format.options.values import boolean, choice, duration, integer, optional, text
+from table_format.options.values import boolean, duration, integer, optional, text
 
 _Options = tuple[Option[Any] | OptionPattern[Any], ...]
 

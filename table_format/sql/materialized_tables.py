@@ -88,7 +88,7 @@ MaterializedTableStatement: TypeAlias = (
     | DropMaterializedTable
 )
 
-_CONTINUOUS: Final = "a refresh that never ends is a streaming job; leave REFRESH_MODE out, or write REFRESH_MODE = FULL"
+_CONTINUOUS: Final = "a refresh that never ends is a streaming job; write REFRESH_MODE = FULL, or leave it out"
 
 
 def read_materialized_table_statement(reader: Reader) -> MaterializedTableStatement:

@@ -31,9 +31,7 @@ def moving_function(text: str) -> str | None:
     """
     words = words_of(text)
     for word, following in zip_longest(words, words[1:]):
-        name = word.text.upper()
-        if word.is_name and (
-            name in _WITHOUT_PARENTHESES or (name in _WITH_PARENTHESES and following is not None and following.says("("))
-        ):
+        name, is_call = word.text.upper(), following is not None and following.says("(")
+        if word.is_name and (name in _WITHOUT_PARENTHESES or (is_call and name in _WITH_PARENTHESES)):
             return word.text
     return None

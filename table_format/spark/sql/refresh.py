@@ -1,4 +1,4 @@
-"""Refreshes a materialized table: runs its query on one snapshot of each source, and replaces the rows in one commit."""
+"""Refreshes a materialized table: its query reads one snapshot of each source, and one commit replaces the rows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from pyspark.errors import AnalysisException
-from pyspark.sql import functions as F
 
 from table_format.catalog.protocol import Catalog
 from table_format.counted import counted
