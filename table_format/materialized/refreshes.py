@@ -13,8 +13,10 @@ from table_format.model.snapshot import CommitKind, Snapshot
 _TIME: Final = "materialized-table.refreshed-ms"
 _QUERY: Final = "materialized-table.refreshed-query"
 _PARTITION: Final = "materialized-table.refreshed-partition"
+_SCHEMA: Final = "materialized-table.refreshed-schema."
 _DIGEST_BYTES: Final = 8
-_SAME_ROWS: Final = (CommitKind.COMPACT, CommitKind.ANALYZE)
+SAME_ROWS: Final = (CommitKind.COMPACT, CommitKind.ANALYZE)
+"""The kinds of commits that do not change rows. A compaction may make rows visible, though."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,13 +24,15 @@ class Refresh:
     """A refresh: when it determined the states of its sources, and which.
 
     ``time_ms`` is in epoch milliseconds. ``consumed`` has the snapshot that was read of each source; of a source
-    without snapshots, its id is 0. ``partition`` is a text such as ``ds=2026-01-01``; ``None`` for the whole table.
-    ``snapshot_id`` and ``row_count`` are those of the snapshot with the new rows.
+    without snapshots, its id is 0. ``schemas`` has the schema ids with which they were read. ``partition`` is a text
+    such as ``ds=2026-01-01``; ``None`` for the whole table. ``snapshot_id`` and ``row_count`` are those of the snapshot
+    with the new rows.
     """
 
     time_ms: int
     query_digest: str
     consumed: Mapping[str, Consumed] = field(default_factory=dict)
+    schemas: Mapping[str, int] = field(default_factory=dict)
     partition: str | None = None
     snapshot_id: int = 0
     row_count: int = 0
@@ -43,6 +47,11 @@ class Refresh:
             int(time),
             digest,
             consumed_by(snapshot),
+            {
+                key.removeprefix(_SCHEMA): int(text)
+                for key, text in snapshot.properties.items()
+                if key.startswith(_SCHEMA) and text.isascii() and text.isdigit()
+            },
             snapshot.properties.get(_PARTITION),
             snapshot.id,
             snapshot.total_record_count or 0,
@@ -58,6 +67,7 @@ class Refresh:
         found = {_TIME: str(self.time_ms), _QUERY: self.query_digest}
         for source, state in self.consumed.items():
             found.update(state.properties(source))
+        found.update({f"{_SCHEMA}{source}": str(number) for source, number in self.schemas.items()})
         return found if self.partition is None else {**found, _PARTITION: self.partition}
 
 
@@ -86,7 +96,7 @@ def refreshes_of(newest_first: Iterable[Snapshot]) -> Refreshes:
     for snapshot in newest_first:
         refresh = Refresh.of(snapshot)
         if refresh is None:
-            if snapshot.commit_kind in _SAME_ROWS:
+            if snapshot.commit_kind in SAME_ROWS:
                 continue
             break
         if refresh.partition is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from table_format.catalog.protocol import Catalog
 from table_format.catalog.views import find_view, text_for
@@ -14,19 +15,25 @@ from table_format.errors import (
     TableNotFound,
     UnsupportedFeature,
 )
+from table_format.materialized.refreshes import SAME_ROWS, Refresh
 from table_format.model.consumed import Consumed
-from table_format.model.snapshot import Snapshot
+from table_format.model.schema import TableSchema
+from table_format.model.snapshot import CommitKind, Snapshot
+from table_format.model.types import DataType
 from table_format.model.view import SPARK_DIALECT
+from table_format.options.bucket_mode import Postponed
 from table_format.options.scan import FALLBACK_BRANCH, MODE, STARTING_POINTS
 from table_format.sql.moving_values import moving_function
 from table_format.sql.reader import SqlName
 from table_format.sql.references import tables_of
 from table_format.table.table import Table
 
-CATALOG_NAME = "paimon"
+CATALOG_NAME: Final = "paimon"
 """The first part of a name with three parts."""
 
-_NO_SNAPSHOT = 0
+_NO_SNAPSHOT: Final = 0
+_NAME_STATES: Final = frozenset(key for option in (MODE, *STARTING_POINTS, FALLBACK_BRANCH) for key in option.keys)
+"""Options of a table that say what a read of it shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +50,22 @@ class Sources:
 
 @dataclass(frozen=True, slots=True)
 class SourceState:
-    """The state of a source: its latest snapshot, and whether a query can be told to read this snapshot."""
+    """The state of a source: its latest snapshot and its schema.
+
+    ``follows`` tells that the options of the source name what a read shows, such as a tag, so that its snapshot does
+    not tell it. ``is_altered`` tells that its columns have changed since the snapshot, so that a query that names the
+    snapshot would read other columns.
+    """
 
     snapshot: Snapshot | None
-    is_fixed: bool = True
+    schema_id: int = 0
+    follows: bool = False
+    is_altered: bool = False
+
+    @property
+    def can_be_named(self) -> bool:
+        """Whether a query that names the snapshot reads what a query of the table reads now."""
+        return not (self.follows or self.is_altered)
 
     @property
     def consumed(self) -> Consumed:
@@ -124,32 +143,71 @@ def source_states(catalog: Catalog, names: Iterable[str]) -> Mapping[str, Source
 
 
 def _state(catalog: Catalog, name: str) -> SourceState:
+    return _state_of(_source(catalog, name))
+
+
+def _source(catalog: Catalog, name: str) -> Table:
     opened = catalog.load_any(name)
-    if not isinstance(opened, Table):
-        feature = f"'{name}' as a source of a materialized table"
-        message = f"{feature} is not supported: it has no snapshots of its own; copy its rows to a table, and read that"
-        raise UnsupportedFeature(feature, message)
-    keys = {key for option in (MODE, *STARTING_POINTS, FALLBACK_BRANCH) for key in option.keys}
-    return SourceState(opened.latest_snapshot(), is_fixed=keys.isdisjoint(opened.schema.options))
+    if isinstance(opened, Table):
+        return opened
+    feature = f"'{name}' as a source of a materialized table"
+    message = f"{feature} is not supported: it has no snapshots of its own; copy its rows to a table, and read that"
+    raise UnsupportedFeature(feature, message)
 
 
-def changed_sources(catalog: Catalog, read: Mapping[str, Consumed], names: Iterable[str]) -> tuple[str, ...]:
-    """Return the sources that have another state than a refresh has read, or that cannot be read.
+def _state_of(table: Table) -> SourceState:
+    snapshot = table.latest_snapshot()
+    return SourceState(
+        snapshot,
+        table.schema.id,
+        follows=not _NAME_STATES.isdisjoint(table.schema.options),
+        is_altered=snapshot is not None and not _has_columns_of(table, snapshot.schema_id),
+    )
 
-    >>> changed_sources(catalog, {}, ["shop.orders"])  # doctest: +SKIP
+
+def _has_columns_of(table: Table, schema_id: int) -> bool:
+    """Return whether the columns are those of another schema of the table."""
+    if schema_id == table.schema.id:
+        return True
+    known = table.facts.schemas
+    return schema_id in known and _columns(known[schema_id]) == _columns(table.schema)
+
+
+def _columns(schema: TableSchema) -> list[tuple[int, str, DataType]]:
+    return [(field.id, field.name, field.type) for field in schema.fields]
+
+
+def changed_sources(catalog: Catalog, refresh: Refresh, names: Iterable[str]) -> tuple[str, ...]:
+    """Return the sources whose rows or columns have changed since a refresh, or that cannot be read.
+
+    >>> changed_sources(catalog, refresh, ["shop.orders"])  # doctest: +SKIP
     ('shop.orders',)
     """
-    return tuple(name for name in names if not _is_unchanged(catalog, name, read.get(name)))
+    return tuple(name for name in names if not _is_unchanged(catalog, name, refresh))
 
 
-def _is_unchanged(catalog: Catalog, name: str, read: Consumed | None) -> bool:
+def _is_unchanged(catalog: Catalog, name: str, refresh: Refresh) -> bool:
+    read = refresh.consumed.get(name)
     if read is None:
         return False
     try:
-        now = _state(catalog, name)
+        table = _source(catalog, name)
     except (NotFoundError, UnsupportedFeature):
         return False
-    return now.is_fixed and read == now.consumed
+    if not _NAME_STATES.isdisjoint(table.schema.options):
+        return False
+    return _has_columns_of(table, refresh.schemas.get(name, -1)) and _has_rows_of(table, read)
+
+
+def _has_rows_of(table: Table, read: Consumed) -> bool:
+    """Return whether a table has the rows of a snapshot that was read: there were only compactions since."""
+    found = table.latest_snapshot()
+    # Rows may be visible only after a compaction.
+    hides_rows = table.options.skips_level_0 or isinstance(table.facts.bucket_mode, Postponed)
+    same_rows = (CommitKind.ANALYZE,) if hides_rows else SAME_ROWS
+    while found is not None and found.id > read.id and found.commit_kind in same_rows:
+        found = table.facts.snapshots.find(found.id - 1)
+    return SourceState(found).consumed == read
 
 
 def explained(name: str, error: InvalidInputError | NotFoundError) -> InvalidInputError | NotFoundError:

@@ -123,7 +123,7 @@ def _loaded(catalog: Catalog, name: str, table: Table) -> MaterializedTable:
             sources, moving = found.tables, found.moving
             # Partitions that were refreshed later may hold rows of other states.
             for refresh in refreshes.all:
-                changed.update(dict.fromkeys(changed_sources(catalog, refresh.consumed, sources)))
+                changed.update(dict.fromkeys(changed_sources(catalog, refresh, sources)))
     return MaterializedTable(
         name=name,
         query=query,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
@@ -18,6 +18,7 @@ from table_format.materialized.sources import SourceState, explained, source_sta
 from table_format.materialized.table import MaterializedTable, materialized_table
 from table_format.model.schema import TableSchema
 from table_format.model.snapshot import Snapshot
+from table_format.model.type_changes import can_widen
 from table_format.options.commit import DYNAMIC_PARTITION_OVERWRITE
 from table_format.options.scan import MODE, STARTING_POINTS
 from table_format.spark.names import column
@@ -26,6 +27,7 @@ from table_format.spark.sql.queries import frame_of_query
 from table_format.spark.sql.session import SqlSession, SqlState, Tables
 from table_format.spark.sql.stored_types import stored
 from table_format.spark.sql.tables import spelled_partition
+from table_format.spark.types import fields_of_spark, spark_type
 from table_format.spark.write.frames import write_frame
 from table_format.table.facts import TableFacts
 from table_format.table.rows.partition_values import partition_spec
@@ -40,6 +42,8 @@ if TYPE_CHECKING:
 
 _STATES: Final = frozenset(key for option in (MODE, *STARTING_POINTS) for key in option.keys)
 """Options with which a query names a state of a table."""
+
+_ATTEMPTS: Final = 5
 
 UNCHANGED: Final = "no source has changed since the last refresh"
 
@@ -98,9 +102,8 @@ class _Run:
         name, schema = self.found.name, self.facts.schema
         spec = None if self.partition is None else partition_spec(schema, spelled_partition(schema, self.partition))
         with self._explaining():
-            states = source_states(self.session.catalog, self.found.sources)
-            rows = query_rows(self.session, name, self.found.query, states)
-            rows = _fitting(rows, schema)
+            states, rows = self._pinned()
+            rows = _fitting(rows, schema, self.found.sources)
         if spec is not None:
             for key, value in spec.items():
                 rows = rows.where(column(key).eqNullSafe(literal(value, schema.field(key).type)))
@@ -110,7 +113,8 @@ class _Run:
         )
         consumed = {source: state.consumed for source, state in states.items()}
         shown = None if spec is None else _shown(self.partition or {})
-        record = Refresh(self.now_ms, digest_of(self.found.query), consumed, shown)
+        schemas = {source: state.schema_id for source, state in states.items()}
+        record = Refresh(self.now_ms, digest_of(self.found.query), consumed, schemas, shown)
         commit = BatchCommit(facts)
 
         def publish(messages: Messages) -> tuple[Snapshot, ...]:
@@ -126,6 +130,25 @@ class _Run:
             turns=WriterTurns.of(facts),
         )
         return RefreshReport(name, snapshots, consumed)
+
+    def _pinned(self) -> tuple[Mapping[str, SourceState], DataFrame]:
+        """Return the states of the sources, and the rows of the query at these states.
+
+        A source whose columns have changed since its last commit is read at its latest snapshot, which must still be
+        the same when the query is bound.
+        """
+        catalog, sources = self.session.catalog, self.found.sources
+        states = source_states(catalog, sources)
+        for _ in range(_ATTEMPTS):
+            rows = query_rows(self.session, self.found.name, self.found.query, states)
+            before, states = states, source_states(catalog, sources)
+            if all(states[source] == state for source, state in before.items() if state.is_altered):
+                return before, rows
+        message = (
+            f"materialized table '{self.found.name}' cannot be refreshed: the columns of its sources keep changing; "
+            "refresh it again"
+        )
+        raise ConflictError(message)
 
     def _require_last(self) -> None:
         """Refuse to replace the rows of a refresh that began later, or read later states."""
@@ -189,7 +212,7 @@ class PinnedTables:
 
     def _table(self, name: str, **arguments: object) -> DataFrame:
         state = self.states.get(name)
-        if state is None or not state.is_fixed or not _STATES.isdisjoint(arguments):
+        if state is None or not state.can_be_named or not _STATES.isdisjoint(arguments):
             return self.tables.table(name, **arguments)
         if state.snapshot is None:
             return self.tables.table(name, **arguments).limit(0)  # a first commit may come in the meantime
@@ -216,16 +239,29 @@ class PinnedTables:
         return self.tables.merge
 
 
-def _fitting(rows: DataFrame, schema: TableSchema) -> DataFrame:
-    """Return the rows with the columns of the table, by position as INSERT does."""
-    wanted = schema.field_names
-    if tuple(rows.columns) != wanted:
+def _fitting(rows: DataFrame, schema: TableSchema, sources: Sequence[str]) -> DataFrame:
+    """Return the rows with the columns of the table. A type may be narrower than that of the table.
+
+    Raises:
+        InvalidInputError: the query no longer returns the columns of the table.
+    """
+    found = fields_of_spark(rows.schema)
+    reads = ", ".join(sources)
+    advice = "change the query with ALTER MATERIALIZED TABLE ... AS, or create the table again"
+    if tuple(rows.columns) != schema.field_names:
         message = (
-            f"its query now returns {counted(len(rows.columns), 'column')} ({', '.join(rows.columns)}), but the table "
-            f"has {counted(len(wanted), 'column')} ({', '.join(wanted)}); change the query with ALTER MATERIALIZED "
-            "TABLE ... AS, or create the table again"
+            f"its query on {reads} now returns {counted(len(found), 'column')} ({', '.join(rows.columns)}), but the "
+            f"table has {counted(len(schema.fields), 'column')} ({', '.join(schema.field_names)}); {advice}"
         )
         raise InvalidInputError(message)
+    for field, declared in zip(found, schema.fields, strict=True):
+        is_same = spark_type(field.type).simpleString() == spark_type(declared.type).simpleString()
+        if not (is_same or can_widen(field.type, declared.type)):
+            message = (
+                f"its query on {reads} now returns column '{field.name}' as {field.type}, but the table has "
+                f"{declared.type}; {advice}"
+            )
+            raise InvalidInputError(message)
     return stored(rows, schema.fields)
 
 

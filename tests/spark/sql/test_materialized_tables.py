@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.errors import SparkRuntimeException
 
 from table_format import MaterializedTable, SetOption, load_catalog, materialized_table
 from table_format.errors import (
@@ -21,6 +23,7 @@ from table_format.errors import (
 from table_format.runtime import Runtime
 from table_format.spark import Lake, paimon
 from table_format.spark.sql import refresh as refresh_module
+from table_format.table.write.table_write import TableWrite
 from tests.support.compaction import MovableClock
 from tests.support.jdbc_catalogs import sqlite_options
 
@@ -77,19 +80,19 @@ def test_the_example_is_refreshed_once_its_rows_are_older_than_30_seconds(lake: 
         INSERT INTO json_source VALUES (1, '2024-06-20', 10), (1, '2024-06-20', 20), (2, '2024-06-21', 5)
     """)
     lake.sql(USERS_OF_SHOPS)
-    name = "s.continuous_users_shops"
+    name, query = "s.continuous_users_shops", "TABLE continuous_users_shops"
     first = [(1, "2024-06-20", 30, 2), (2, "2024-06-21", 5, 1)]
-    assert rows(lake, f"SELECT * FROM {name}") == first
+    assert rows(lake, query) == first
     lake.sql("INSERT INTO json_source VALUES (1, '2024-06-20', 100), (7, '2024-06-22', 20)")
     clock.sleep_ms(29_000)
     assert not loaded(lake, name).is_stale(clock.now_ms())
     assert lake.refresh(name, if_stale=True).skipped == "its rows are not older than 0:00:30"
-    assert rows(lake, f"SELECT * FROM {name}") == first
+    assert rows(lake, query) == first
     clock.sleep_ms(2_000)
     assert loaded(lake, name).is_stale(clock.now_ms())
     report = lake.refresh(name, if_stale=True)
     assert (report.is_skipped, report.row_count, report.sources["s.json_source"].id) == (False, 3, 2)
-    assert rows(lake, f"SELECT * FROM {name}") == [
+    assert rows(lake, query) == [
         (1, "2024-06-20", 130, 3),
         (2, "2024-06-21", 5, 1),
         (7, "2024-06-22", 20, 1),
@@ -196,7 +199,9 @@ def test_a_refresh_of_a_partition_replaces_only_its_rows_and_does_not_make_the_t
 )
 def test_statements_that_change_rows_are_refused(lake: Lake, statement: str) -> None:
     lake.sql(TOTALS)
-    with pytest.raises(UnsupportedFeature, match=r"'s\.totals' is a materialized table: its query fills it, .* REFRESH"):
+    with pytest.raises(
+        UnsupportedFeature, match=r"'s\.totals' is a materialized table: its query fills it, .* REFRESH"
+    ):
         lake.sql(statement)
 
 
@@ -204,12 +209,12 @@ def test_other_ways_to_change_rows_or_columns_are_refused(lake: Lake) -> None:
     lake.sql(TOTALS)
     table, frame = lake.catalog.load_table("s.totals"), lake.table("s.totals")
     for change in (
-        lambda: lake.write(frame, "s.totals"),
-        lambda: lake.write(frame, "s.totals", "overwrite"),
-        lambda: table.append(table.scan().to_arrow()),
-        lambda: table.delete("n = 1"),
-        lambda: table.new_write(),
-        lambda: lake.sql("ALTER TABLE totals ADD COLUMN c INT"),
+        partial(lake.write, frame, "s.totals"),
+        partial(lake.write, frame, "s.totals", "overwrite"),
+        partial(table.append, table.scan().to_arrow()),
+        partial(table.delete, "n = 1"),
+        table.new_write,
+        partial(lake.sql, "ALTER TABLE totals ADD COLUMN c INT"),
     ):
         with pytest.raises(UnsupportedFeature, match="materialized table"):
             change()
@@ -264,15 +269,15 @@ def test_what_cannot_be_created_is_refused_by_name(
 
 
 def test_a_first_refresh_that_fails_leaves_no_table_and_a_later_one_leaves_the_rows(lake: Lake) -> None:
-    failing = "CREATE MATERIALIZED TABLE m FRESHNESS = INTERVAL '1' DAY AS SELECT raise_error('no') AS e, k FROM t"
-    with pytest.raises(Exception, match="no"):
-        lake.sql(failing)
-    assert not lake.catalog.table_exists("s.m")
-    lake.sql(
-        "CREATE MATERIALIZED TABLE m FRESHNESS = INTERVAL '1' DAY AS SELECT assert_true(k < 9) AS e, k FROM t;"
-        "INSERT INTO t VALUES (10, 'c')"
+    failing = (
+        "CREATE MATERIALIZED TABLE m FRESHNESS = INTERVAL '1' DAY AS SELECT k, IF(k < 3, k, raise_error('no')) AS e"
     )
-    with pytest.raises(Exception, match="k < 9"):
+    with pytest.raises(SparkRuntimeException, match="no"):
+        lake.sql(failing.replace("3", "2") + " FROM t")
+    assert not lake.catalog.table_exists("s.m")
+    lake.sql(failing + " FROM t")
+    lake.sql("INSERT INTO t VALUES (10, 'c')")
+    with pytest.raises(SparkRuntimeException, match="no"):
         lake.sql("ALTER MATERIALIZED TABLE m REFRESH")
     assert rows(lake, "SELECT k FROM m") == [(1,), (2,)]
     assert loaded(lake, "s.m").changed_sources == ("s.t",)
@@ -284,7 +289,7 @@ def test_a_source_that_is_gone_or_has_other_columns_is_named_with_the_table(lake
     with pytest.raises(InvalidInputError, match=r"'s\.totals' cannot be refreshed: .* s\.t, which it reads: .*`k`"):
         lake.refresh("s.totals", force=True)
     lake.sql("ALTER TABLE t RENAME COLUMN key TO k; ALTER TABLE t ALTER COLUMN k TYPE STRING")
-    with pytest.raises(InvalidInputError, match=r"'s\.totals' cannot be refreshed: its query no longer fits s\.t"):
+    with pytest.raises(InvalidInputError, match=r"'s\.totals' cannot be .* on s\.t now returns column 'n' as DOUBLE"):
         lake.refresh("s.totals", force=True)
     lake.sql("ALTER TABLE t RENAME TO moved")
     with pytest.raises(TableNotFound, match=r"'s\.totals' cannot be refreshed: table 's\.t' does not exist"):
@@ -294,7 +299,8 @@ def test_a_source_that_is_gone_or_has_other_columns_is_named_with_the_table(lake
 
 
 def test_two_refreshes_at_once_leave_the_rows_of_one(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
-    lake.sql(f"{TOTALS}; INSERT INTO t VALUES (10, 'a')")
+    lake.sql(TOTALS)
+    lake.sql("INSERT INTO t VALUES (10, 'a')")
     write: Callable[..., Any] = refresh_module.write_frame
     others: list[int] = []
 
@@ -320,10 +326,13 @@ def test_a_refresh_reads_the_state_that_it_records_although_a_source_changes_mea
     lake.sql(f"CREATE TABLE e (k INT, v STRING); {TOTALS.replace('FROM t', 'FROM (TABLE t UNION ALL TABLE e)')}")
     lake.sql("INSERT INTO t VALUES (10, 'a')")
     states = refresh_module.source_states
+    others: list[int] = []
 
     def then_commits(*arguments: Any) -> Any:
         found = states(*arguments)
-        lake.sql("INSERT INTO t VALUES (100, 'a'); INSERT INTO e VALUES (1000, 'a')")
+        if not others:
+            others.append(1)
+            lake.sql("INSERT INTO t VALUES (100, 'a'); INSERT INTO e VALUES (1000, 'a')")
         return found
 
     monkeypatch.setattr(refresh_module, "source_states", then_commits)
@@ -338,8 +347,6 @@ def test_another_program_that_changes_rows_makes_the_table_stale(lake: Lake, clo
     table = lake.catalog.load_table("s.totals")
     facts = table.facts.as_refresh  # other engines know no materialized tables
     commit = table.new_commit()
-    from table_format.table.write.table_write import TableWrite
-
     commit.commit(TableWrite(facts).write(table.scan().to_arrow()))
     assert (loaded(lake).refresh, loaded(lake).is_stale(clock.now_ms())) == (None, True)
     lake.refresh("s.totals", if_stale=True)
@@ -347,13 +354,16 @@ def test_another_program_that_changes_rows_makes_the_table_stale(lake: Lake, clo
 
 
 def test_a_suspended_table_is_refreshed_only_by_hand(lake: Lake, clock: MovableClock) -> None:
-    lake.sql(f"{TOTALS}; ALTER MATERIALIZED TABLE totals SUSPEND; INSERT INTO t VALUES (10, 'a')")
+    lake.sql(TOTALS)
+    lake.sql("ALTER MATERIALIZED TABLE totals SUSPEND; INSERT INTO t VALUES (10, 'a')")
     clock.sleep_ms(60_000)
     assert lake.refresh("s.totals", if_stale=True).skipped == "it is suspended"
     assert [table.is_stale(clock.now_ms()) for table in lake.materialized_tables() if table.is_suspended] == [True]
     lake.sql("ALTER MATERIALIZED TABLE totals REFRESH; INSERT INTO t VALUES (20, 'a')")
     assert rows(lake, "SELECT * FROM totals") == [("a", 11), ("b", 2)]
-    lake.sql("ALTER MATERIALIZED TABLE totals RESUME; ALTER MATERIALIZED TABLE totals SET FRESHNESS = INTERVAL 2 MINUTES")
+    lake.sql(
+        "ALTER MATERIALIZED TABLE totals RESUME; ALTER MATERIALIZED TABLE totals SET FRESHNESS = INTERVAL 2 MINUTES"
+    )
     clock.sleep_ms(120_000)
     assert lake.refresh("s.totals", if_stale=True).is_skipped
     clock.sleep_ms(1)
@@ -364,12 +374,15 @@ def test_a_suspended_table_is_refreshed_only_by_hand(lake: Lake, clock: MovableC
 
 
 def test_another_query_may_add_columns_and_makes_the_table_stale(lake: Lake, clock: MovableClock) -> None:
-    lake.sql(f"{TOTALS}; ALTER MATERIALIZED TABLE totals AS SELECT v, max(k) + 0L AS n, count(*) AS c FROM t GROUP BY v")
+    lake.sql(TOTALS)
+    lake.sql("ALTER MATERIALIZED TABLE totals AS SELECT v, max(k) + 0L AS n, count(*) AS c FROM t GROUP BY v")
     assert rows(lake, "SELECT * FROM totals") == [("a", 1, None), ("b", 2, None)]
     assert loaded(lake).is_stale(clock.now_ms())
     lake.refresh("s.totals")
     assert rows(lake, "SELECT * FROM totals") == [("a", 1, 1), ("b", 2, 1)]
-    with pytest.raises(UnsupportedFeature, match=r"the first 3 columns of the query must be those .*: v STRING, n BIGINT"):
+    with pytest.raises(
+        UnsupportedFeature, match=r"the first 3 columns of the query must be those .*: v STRING, n BIGINT"
+    ):
         lake.sql("ALTER MATERIALIZED TABLE totals AS SELECT v FROM t")
 
 
@@ -378,7 +391,9 @@ def test_views_are_read_through_to_their_tables_and_lists_show_what_a_table_is(
 ) -> None:
     lake = paimon(spark, sqlite_options(tmp_path))
     lake.sql("CREATE DATABASE s; USE s; CREATE TABLE t (k INT); INSERT INTO t VALUES (1); CREATE VIEW w AS TABLE t")
-    lake.sql("CREATE DATABASE d; USE d; CREATE MATERIALIZED TABLE s.m FRESHNESS = INTERVAL '1' DAY AS SELECT * FROM s.w")
+    lake.sql(
+        "CREATE DATABASE d; USE d; CREATE MATERIALIZED TABLE s.m FRESHNESS = INTERVAL '1' DAY AS SELECT * FROM s.w"
+    )
     lake.sql("CREATE MATERIALIZED TABLE n FRESHNESS = INTERVAL '1' DAY AS SELECT m.k FROM s.m WHERE m.k > 0")
     assert [(table.name, table.sources) for table in lake.materialized_tables()] == [
         ("d.n", ("s.m",)),
@@ -399,6 +414,8 @@ def test_a_table_that_flink_refreshes_is_read_and_not_refreshed(lake: Lake) -> N
     lake.catalog.alter_table("s.totals", SetOption("materialized-table.refresh-handler-bytes", "AAAA"))
     assert loaded(lake).problem is not None
     for statement in ("REFRESH", "SUSPEND"):
-        with pytest.raises(UnsupportedFeature, match=r"'s\.totals' cannot be .* here: a workflow of Flink refreshes it"):
+        with pytest.raises(
+            UnsupportedFeature, match=r"'s\.totals' cannot be .* here: a workflow of Flink refreshes it"
+        ):
             lake.sql(f"ALTER MATERIALIZED TABLE totals {statement}")
     assert rows(lake, "SELECT * FROM totals") == [("a", 1), ("b", 2)]
