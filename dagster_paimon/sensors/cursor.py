@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol, TypeAlias
 
-from dagster_paimon.reporting import consumed
 from dagster_paimon.sensors.tick_errors import reading_cursor
 from table_format import Snapshot
 from table_format.engine.support import snapshot_fingerprint
@@ -20,8 +19,16 @@ from table_format.engine.support import snapshot_fingerprint
 TRAIL_LENGTH: Final = 20
 
 
-class Snapshots(consumed.Snapshots, Protocol):
+class Snapshots(Protocol):
     """The required interface of the snapshots of a table, such as ``table_format.metastore.snapshot.SnapshotStore``."""
+
+    def latest_id(self) -> int | None:
+        """Return the id of the newest snapshot; ``None`` if there is none."""
+        ...
+
+    def find(self, snapshot_id: int) -> Snapshot | None:
+        """Return the snapshot with this id; ``None`` if there is none."""
+        ...
 
     def earliest_id(self) -> int | None:
         """Return the id of the oldest snapshot; ``None`` if there is none."""

@@ -490,13 +490,15 @@ class Lake:
         partition: Mapping[str, object] | None = None,
         if_stale: bool = False,
         force: bool = False,
+        properties: Mapping[str, str] | None = None,
     ) -> RefreshReport:
         """Replace the rows of a materialized table, or of a partition of it, by those of its query, in one commit.
 
         The query reads one snapshot of each source. If no source has changed since the last refresh, nothing is run,
         and the rows count as fresh. With ``if_stale``, nothing is run either while the rows are younger than the
         freshness, or the table is suspended. With ``force``, the query always runs: after a change of a setting of the
-        session that its result depends on. ``partition`` maps some or all partition columns to values.
+        session that its result depends on. ``partition`` maps some or all partition columns to values. ``properties``
+        are more properties of the snapshot.
 
         >>> lake.refresh("shop.totals", if_stale=True).skipped  # doctest: +SKIP
         'no source has changed since the last refresh'
@@ -508,7 +510,7 @@ class Lake:
             UnsupportedFeature: Flink refreshes the table.
         """
         session = SqlSession(self, self.sql_state)
-        return refresh(session, name, partition=partition, if_stale=if_stale, force=force)
+        return refresh(session, name, partition=partition, if_stale=if_stale, force=force, properties=properties)
 
     def materialized_tables(self, database: str | None = None) -> tuple[MaterializedTable, ...]:
         """Return the materialized tables of a database, or of all; see ``table_format.materialized_tables``.

@@ -31,7 +31,7 @@ from table_format.spark.types import fields_of_spark, spark_type
 from table_format.spark.write.frames import write_frame
 from table_format.table.facts import TableFacts
 from table_format.table.rows.partition_values import partition_spec
-from table_format.table.write.batch_commit import BatchCommit
+from table_format.table.write.batch_commit import BatchCommit, CommitArguments
 from table_format.table.write.commit_retries import Messages, write_and_commit
 from table_format.table.write.turns import WriterTurns
 
@@ -55,8 +55,10 @@ def refresh(
     partition: Mapping[str, object] | None = None,
     if_stale: bool = False,
     force: bool = False,
+    properties: Mapping[str, str] | None = None,
 ) -> RefreshReport:
     """Refresh a materialized table ``database.table``, or a partition of it; see ``Lake.refresh``."""
+    given = CommitArguments.of(None, properties=properties).properties
     table = session.data_table(name)
     found = materialized_table(session.catalog, name)
     if found.problem is not None:
@@ -67,7 +69,7 @@ def refresh(
     skipped = _why_skipped(found, now_ms, if_stale=if_stale, force=force)
     if skipped is not None:
         return RefreshReport(name, skipped=skipped)
-    return _Run(session, found, table.current_facts, now_ms, partition).run()
+    return _Run(session, found, table.current_facts, now_ms, partition, given).run()
 
 
 def _why_skipped(found: MaterializedTable, now_ms: int, *, if_stale: bool, force: bool) -> str | None:
@@ -91,6 +93,7 @@ class _Run:
     facts: TableFacts
     now_ms: int
     partition: Mapping[str, object] | None
+    properties: Mapping[str, str]
 
     def run(self) -> RefreshReport:
         """Run the query and commit its rows. If this fails, the table has its rows from before.
@@ -119,7 +122,7 @@ class _Run:
 
         def publish(messages: Messages) -> tuple[Snapshot, ...]:
             self._require_last()
-            return commit.overwrite(messages, partition=spec, properties=record.properties)
+            return commit.overwrite(messages, partition=spec, properties={**self.properties, **record.properties})
 
         snapshots = write_and_commit(
             facts.store,
