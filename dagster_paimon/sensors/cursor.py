@@ -14,21 +14,13 @@ from typing import Any, Final, Protocol, TypeAlias
 
 from dagster_paimon.sensors.tick_errors import reading_cursor
 from table_format import Snapshot
-from table_format.engine.support import snapshot_fingerprint
+from table_format.engine.support import SnapshotsById, snapshot_fingerprint
 
 TRAIL_LENGTH: Final = 20
 
 
-class Snapshots(Protocol):
+class Snapshots(SnapshotsById, Protocol):
     """The required interface of the snapshots of a table, such as ``table_format.metastore.snapshot.SnapshotStore``."""
-
-    def latest_id(self) -> int | None:
-        """Return the id of the newest snapshot; ``None`` if there is none."""
-        ...
-
-    def find(self, snapshot_id: int) -> Snapshot | None:
-        """Return the snapshot with this id; ``None`` if there is none."""
-        ...
 
     def earliest_id(self) -> int | None:
         """Return the id of the oldest snapshot; ``None`` if there is none."""

@@ -21,7 +21,7 @@ from table_format.metastore.expiry.orphans import GRACE_MS
 from table_format.metastore.references.expired_reads import explaining_expiry
 from table_format.model import arguments
 from table_format.model.arrow_calls import nulls, schema
-from table_format.model.consumed import Consumed, consumed_by, snapshot_fingerprint
+from table_format.model.consumed import Consumed, SnapshotsById, consumed_by, snapshot_fingerprint
 from table_format.model.identifier import MAIN_BRANCH
 from table_format.model.row_kind import ROW_KIND_COLUMN
 from table_format.model.type_changes import can_widen
@@ -54,6 +54,7 @@ __all__ = [
     "KeyShard",
     "OrderStrategy",
     "PartitionList",
+    "SnapshotsById",
     "arguments",
     "can_widen",
     "cast_column",

@@ -23,7 +23,7 @@ from table_format.model.types import DataType
 from table_format.model.view import SPARK_DIALECT
 from table_format.options.bucket_mode import Postponed
 from table_format.options.scan import FALLBACK_BRANCH, MODE, STARTING_POINTS
-from table_format.sql.moving_values import moving_function
+from table_format.sql.nondeterministic import nondeterministic_function
 from table_format.sql.reader import SqlName
 from table_format.sql.references import tables_of
 from table_format.table.table import Table
@@ -40,12 +40,12 @@ _NAME_STATES: Final = frozenset(key for option in (MODE, *STARTING_POINTS, FALLB
 class Sources:
     """The tables that a query reads, in the order of the text.
 
-    ``moving`` is a function in the query or in a view whose value differs from one run to the next, such as
+    ``nondeterministic`` is a function in the query or in a view whose value differs from one run to the next, such as
     ``current_date``; ``None`` if the query has the same rows while its tables stay the same.
     """
 
     tables: tuple[str, ...] = ()
-    moving: str | None = None
+    nondeterministic: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ def sources_of(catalog: Catalog, query: str, database: str) -> Sources:
     """
     walk = _Walk(catalog, database)
     walk.visit(query, ())
-    return Sources(tuple(walk.tables), walk.moving)
+    return Sources(tuple(walk.tables), walk.nondeterministic)
 
 
 @dataclass(slots=True)
@@ -91,7 +91,7 @@ class _Walk:
     catalog: Catalog
     database: str
     tables: dict[str, None] = field(default_factory=dict)
-    moving: str | None = None
+    nondeterministic: str | None = None
 
     def visit(self, text: str, within: tuple[str, ...]) -> None:
         found = tables_of(text, database=(CATALOG_NAME, self.database))
@@ -99,7 +99,7 @@ class _Walk:
             feature = f"{function.function} in the query of a materialized table"
             message = f"{feature} is not supported: name the table in FROM, so that its snapshot is known"
             raise UnsupportedFeature(feature, message)
-        self.moving = self.moving or moving_function(text)
+        self.nondeterministic = self.nondeterministic or nondeterministic_function(text)
         for use in found.tables:
             name = full_table_name(use.name, self.database)
             view = find_view(self.catalog, name)

@@ -21,9 +21,9 @@ class MaterializedTable:
     """A materialized table and its sources, as they were when it was loaded.
 
     ``refresh`` is the last refresh of the whole table; ``None`` if there was none, or if another program has changed
-    rows since. ``changed_sources`` are those with another state than the refresh has read. ``moving`` is a function of
-    the query whose value differs from one run to the next, such as ``current_date``. ``problem`` says why this library
-    cannot refresh the table; ``None`` if it can.
+    rows since. ``changed_sources`` are those with another state than the refresh has read. ``nondeterministic`` is a
+    function of the query whose value differs from one run to the next, such as ``current_date``. ``problem`` says why
+    this library cannot refresh the table; ``None`` if it can.
 
     >>> table = materialized_table(catalog, "shop.totals")  # doctest: +SKIP
     >>> table.freshness, table.sources, table.is_stale(now_ms=1_767_225_600_000)  # doctest: +SKIP
@@ -37,7 +37,7 @@ class MaterializedTable:
     sources: tuple[str, ...] = ()
     refresh: Refresh | None = None
     changed_sources: tuple[str, ...] = ()
-    moving: str | None = None
+    nondeterministic: str | None = None
     problem: str | None = None
 
     @property
@@ -47,7 +47,7 @@ class MaterializedTable:
             self.refresh is not None
             and self.refresh.query_digest == digest_of(self.query)
             and not self.changed_sources
-            and self.moving is None
+            and self.nondeterministic is None
         )
 
     def age(self, now_ms: int) -> timedelta | None:
@@ -112,7 +112,7 @@ def _loaded(catalog: Catalog, name: str, table: Table) -> MaterializedTable:
     refreshes = refreshes_of(_newest_first(table))
     problem = _problem(name, options)
     sources: tuple[str, ...] = ()
-    moving: str | None = None
+    nondeterministic: str | None = None
     changed: dict[str, None] = {}
     if problem is None:
         try:
@@ -120,7 +120,7 @@ def _loaded(catalog: Catalog, name: str, table: Table) -> MaterializedTable:
         except (InvalidInputError, NotFoundError) as error:
             problem = f"its query cannot be read here: {error}"
         else:
-            sources, moving = found.tables, found.moving
+            sources, nondeterministic = found.tables, found.nondeterministic
             # Partitions that were refreshed later may hold rows of other states.
             for refresh in refreshes.all:
                 changed.update(dict.fromkeys(changed_sources(catalog, refresh, sources)))
@@ -132,7 +132,7 @@ def _loaded(catalog: Catalog, name: str, table: Table) -> MaterializedTable:
         sources=sources,
         refresh=refreshes.whole,
         changed_sources=tuple(changed),
-        moving=moving,
+        nondeterministic=nondeterministic,
         problem=problem,
     )
 

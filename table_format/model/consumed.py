@@ -23,7 +23,7 @@ def snapshot_fingerprint(snapshot: Snapshot) -> str:
     return snapshot.uuid or snapshot.delta_manifest_list
 
 
-class Snapshots(Protocol):
+class SnapshotsById(Protocol):
     """The required interface of the snapshots of a table."""
 
     def latest_id(self) -> int | None:
@@ -47,7 +47,7 @@ class Consumed:
         """Return what to record of a snapshot that was read."""
         return cls(snapshot.id, snapshot_fingerprint(snapshot))
 
-    def is_replaced(self, snapshots: Snapshots) -> bool:
+    def is_replaced(self, snapshots: SnapshotsById) -> bool:
         """Return whether a rollback removed the snapshot. It may have expired."""
         found = snapshots.find(self.id)
         if found is None:

@@ -17,7 +17,6 @@ from table_format.options import (
     expire,
     file_index,
     files,
-    materialized,
     merge,
     scan,
     spark_read,
@@ -109,11 +108,11 @@ _OF_WRITES: Final[tuple[AnyOption, ...]] = (
 )
 
 UNREAD: Final[Mapping[Reader, tuple[AnyOption, ...]]] = {
-    Reader.BATCH: (*_OF_STREAMS, *_OF_QUERIES, *_OF_WRITES, *materialized.OF_THE_QUERY),
-    Reader.STREAM: (*_OF_QUERIES, *_OF_STATES, *_OF_WRITES, *materialized.OF_THE_QUERY),
+    Reader.BATCH: (*_OF_STREAMS, *_OF_QUERIES, *_OF_WRITES),
+    Reader.STREAM: (*_OF_QUERIES, *_OF_STATES, *_OF_WRITES),
     # Its progress is what micro-batches have committed.
-    Reader.SPARK_STREAM: (*_OF_STATES, stream.CONSUMER_MODE, *_OF_WRITES, *materialized.OF_THE_QUERY),
-    Reader.WRITE: (*_OF_STREAMS, *_OF_QUERIES, *_OF_STATES, *_OF_SCANS, *materialized.OF_THE_QUERY),
+    Reader.SPARK_STREAM: (*_OF_STATES, stream.CONSUMER_MODE, *_OF_WRITES),
+    Reader.WRITE: (*_OF_STREAMS, *_OF_QUERIES, *_OF_STATES, *_OF_SCANS),
 }
 """The options that each reader ignores."""
 

@@ -21,13 +21,13 @@ _WITH_PARENTHESES: Final = frozenset(
 )
 
 
-def moving_function(text: str) -> str | None:
+def nondeterministic_function(text: str) -> str | None:
     """Return the first function of a query that depends on the time, on chance or on the session; ``None`` without.
 
     A column with the name of such a function may be taken for it.
 
-    >>> moving_function("SELECT * FROM t WHERE day = current_date()"), moving_function("SELECT now FROM t")
-    ('current_date', None)
+    >>> nondeterministic_function("SELECT * FROM t WHERE day = current_date()")
+    'current_date'
     """
     words = words_of(text)
     for word, following in zip_longest(words, words[1:]):
