@@ -39,6 +39,7 @@ from dagster_paimon.io.changes import Changes, changes_since_last_run
 from dagster_paimon.io.evolution import SchemaEvolution
 from dagster_paimon.io.frames import FrameType, SparkFrame
 from dagster_paimon.io.io_manager import PaimonIOManager
+from dagster_paimon.io.materialized_assets import materialized_table_assets
 from dagster_paimon.io.publishing import published_table
 from dagster_paimon.io.spec import EmptyPartitions, WriteMode
 from dagster_paimon.maintenance.jobs import maintenance_jobs
@@ -57,6 +58,7 @@ from dagster_paimon.sensors import (
     new_partitions_sensor,
     run_failure_cleanup,
     snapshot_sensor,
+    stale_tables_sensor,
 )
 from dagster_paimon.tables.freshness import Freshness, sources_changed
 
@@ -88,11 +90,13 @@ __all__ = [
     "job_links",
     "maintenance_jobs",
     "maintenance_schedules",
+    "materialized_table_assets",
     "missing_indexes_sensor",
     "new_partitions_sensor",
     "published_table",
     "run_failure_cleanup",
     "snapshot_sensor",
     "sources_changed",
+    "stale_tables_sensor",
     "table_checks",
 ]

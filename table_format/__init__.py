@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from table_format.errors import TableFormatError
     from table_format.format_table.scan import FormatScan
     from table_format.format_table.table import FormatTable
+    from table_format.materialized.refreshes import Refresh
+    from table_format.materialized.report import RefreshReport
+    from table_format.materialized.table import MaterializedTable, materialized_table, materialized_tables
     from table_format.metastore.expiry.expire_changelogs import ChangelogExpiryReport
     from table_format.metastore.expiry.expire_snapshots import ExpiryReport
     from table_format.metastore.expiry.orphans import OrphanFile, OrphanReport
@@ -116,6 +119,7 @@ else:
             "Identifier": "table_format.model.identifier:Identifier",
             "IndexRewriteReport": "table_format.table.upkeep.index_rewrite:IndexRewriteReport",
             "Insert": "table_format.table.changes.merge_into:Insert",
+            "MaterializedTable": "table_format.materialized.table:MaterializedTable",
             "MoveColumn": "table_format.model.schema_change:MoveColumn",
             "ObjectRefresh": "table_format.object_table.refresh:ObjectRefresh",
             "ObjectTable": "table_format.object_table.table:ObjectTable",
@@ -125,6 +129,8 @@ else:
             "Plan": "table_format.table.read.plan:Plan",
             "Predicate": "table_format.model.predicate:Predicate",
             "Reading": "table_format.table.system.table:Reading",
+            "Refresh": "table_format.materialized.refreshes:Refresh",
+            "RefreshReport": "table_format.materialized.report:RefreshReport",
             "RemoveOption": "table_format.model.schema_change:RemoveOption",
             "RenameColumn": "table_format.model.schema_change:RenameColumn",
             "RollbackPlan": "table_format.metastore.history.rollback_plan:RollbackPlan",
@@ -165,6 +171,8 @@ else:
             "col": "table_format.model.condition:col",
             "errors": "table_format.errors",
             "load_catalog": "table_format.catalog.load:load_catalog",
+            "materialized_table": "table_format.materialized.table:materialized_table",
+            "materialized_tables": "table_format.materialized.table:materialized_tables",
         },
     )
 
@@ -199,6 +207,7 @@ __all__ = [
     "Identifier",
     "IndexRewriteReport",
     "Insert",
+    "MaterializedTable",
     "MoveColumn",
     "ObjectRefresh",
     "ObjectTable",
@@ -208,6 +217,8 @@ __all__ = [
     "Plan",
     "Predicate",
     "Reading",
+    "Refresh",
+    "RefreshReport",
     "RemoveOption",
     "RemoveViewOption",
     "RenameColumn",
@@ -247,4 +258,6 @@ __all__ = [
     "col",
     "errors",
     "load_catalog",
+    "materialized_table",
+    "materialized_tables",
 ]

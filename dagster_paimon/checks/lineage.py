@@ -8,12 +8,12 @@ from datetime import timedelta
 import dagster as dg
 
 from dagster_paimon.checks.base import CheckedTable, check_result, not_made, open_table, table_check
-from dagster_paimon.reporting.consumed import Consumed, consumed_by
 from dagster_paimon.reporting.metadata import listed
 from dagster_paimon.resources.lakehouse import LakehouseCatalog
 from dagster_paimon.tables.data_age import FRESHNESS, FRESHNESS_CHECK, allowed_age, data_age
 from table_format import CommitKind, Snapshot, Table
 from table_format.counted import counted
+from table_format.engine.support import Consumed, consumed_by
 from table_format.errors import InvalidInputError
 
 

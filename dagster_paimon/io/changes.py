@@ -16,12 +16,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dagster_paimon.io.writing import WriteMode
-from dagster_paimon.reporting.consumed import Consumed, consumed_by
-from dagster_paimon.reporting.metadata import snapshot_fingerprint
 from dagster_paimon.resources.lakehouse import LakehouseCatalog, table_name
 from table_format import CommitKind, Snapshot, StreamScan, Table
 from table_format.counted import counted
-from table_format.engine.support import ChangelogProducer
+from table_format.engine.support import ChangelogProducer, Consumed, consumed_by, snapshot_fingerprint
 from table_format.errors import InvalidInputError, SnapshotNotFound, TableNotFound
 
 _ROW_KIND: Final = "rowkind"

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final, Protocol
 
-from dagster_paimon.reporting.consumed import Consumed
+from table_format.engine.support import Consumed
 
 RUN_ID_PROPERTY: Final = "dagster.run_id"
 """The snapshot property with the run that committed it."""

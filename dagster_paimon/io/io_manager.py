@@ -30,7 +30,6 @@ from dagster_paimon.io.materializations import record, unmaterialized
 from dagster_paimon.io.partitions import condition_of, dimensions, from_first, slices_of
 from dagster_paimon.io.spec import ReadSpec, WriteMode, WriteSpec
 from dagster_paimon.io.writing import Written, write_output
-from dagster_paimon.reporting.consumed import Consumed
 from dagster_paimon.reporting.metadata import listed
 from dagster_paimon.reporting.reports import report_of
 from dagster_paimon.resources.lakehouse import LakehouseCatalog, table_name
@@ -38,7 +37,7 @@ from dagster_paimon.resources.secrets import HIDES_INPUT, redacted_errors
 from dagster_paimon.resources.spark import SparkResource
 from table_format import Predicate, Scan, Table
 from table_format.counted import counted
-from table_format.engine.support import arguments
+from table_format.engine.support import Consumed, arguments
 from table_format.errors import InvalidInputError, NotFoundError
 from table_format.secrets import Secret
 

@@ -17,6 +17,7 @@ from dagster_paimon.reporting.plots import COLOURS, SHOWN_IN_PLACE, Bar, chart
 from dagster_paimon.tables.health import TableHealth
 from table_format import CommitKind, Snapshot, TableSchema
 from table_format.counted import counted
+from table_format.engine.support import snapshot_fingerprint
 from table_format.secrets import redact
 
 Metadata: TypeAlias = dict[str, dg.MetadataValue]
@@ -39,15 +40,6 @@ def data_version(snapshot: Snapshot) -> dg.DataVersion:
     """
     digest = blake2b(snapshot_fingerprint(snapshot).encode(), digest_size=_DIGEST_BYTES).hexdigest()
     return dg.DataVersion(f"snapshot-{snapshot.id}-{digest}")
-
-
-def snapshot_fingerprint(snapshot: Snapshot) -> str:
-    """Return a text that distinguishes snapshots with the same id: the uuid, or the name of the delta manifest list.
-
-    Snapshots of older writers have no uuid. The name of a manifest list contains a UUID; a time would repeat if two
-    commits happened in the same millisecond.
-    """
-    return snapshot.uuid or snapshot.delta_manifest_list
 
 
 def column_schema(schema: TableSchema) -> dg.TableSchema:

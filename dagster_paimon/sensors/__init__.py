@@ -11,6 +11,7 @@ from dagster_paimon.sensors.missing_indexes import missing_indexes_sensor
 from dagster_paimon.sensors.new_partitions import new_partitions_sensor
 from dagster_paimon.sensors.pressure import compaction_pressure_sensor
 from dagster_paimon.sensors.snapshots import snapshot_sensor
+from dagster_paimon.sensors.stale_tables import stale_tables_sensor
 
 __all__ = [
     "PartitionColumn",
@@ -22,4 +23,5 @@ __all__ = [
     "new_partitions_sensor",
     "run_failure_cleanup",
     "snapshot_sensor",
+    "stale_tables_sensor",
 ]

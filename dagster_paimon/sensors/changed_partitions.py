@@ -16,7 +16,6 @@ from typing import Final, TypeAlias
 
 import dagster as dg
 
-from dagster_paimon.reporting.consumed import consumed_by
 from dagster_paimon.resources.lakehouse import LakehouseCatalog, table_name
 from dagster_paimon.sensors.followed_column import Changes, PartitionColumn, changes_since
 from dagster_paimon.sensors.request_state import RequestedRun, RequestState, decode_state, encode_state
@@ -25,6 +24,7 @@ from dagster_paimon.sensors.table_assets import TableAsset, asset_of_key
 from dagster_paimon.tables.partition_keys import in_order, keys_of_values, known_keys, successive
 from table_format import CommitKind, Snapshot
 from table_format.counted import counted
+from table_format.engine.support import consumed_by
 from table_format.errors import InvalidInputError, TableNotFound
 
 _RANGE_START: Final = "dagster/asset_partition_range_start"

@@ -12,15 +12,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol, TypeAlias
 
-from dagster_paimon.reporting import consumed
-from dagster_paimon.reporting.metadata import snapshot_fingerprint
 from dagster_paimon.sensors.tick_errors import reading_cursor
 from table_format import Snapshot
+from table_format.engine.support import SnapshotsById, snapshot_fingerprint
 
 TRAIL_LENGTH: Final = 20
 
 
-class Snapshots(consumed.Snapshots, Protocol):
+class Snapshots(SnapshotsById, Protocol):
     """The required interface of the snapshots of a table, such as ``table_format.metastore.snapshot.SnapshotStore``."""
 
     def earliest_id(self) -> int | None:

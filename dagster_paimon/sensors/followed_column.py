@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from dagster_paimon.reporting.metadata import snapshot_fingerprint
 from dagster_paimon.sensors.cursor import TRAIL_LENGTH, ReportedSnapshot, Snapshots, valid_part
 from table_format import CommitKind, Snapshot
 from table_format.engine import TableFacts, all_values, changed_values
+from table_format.engine.support import snapshot_fingerprint
 from table_format.errors import SnapshotExpired
 
 MOST_REMEMBERED: Final = 1000

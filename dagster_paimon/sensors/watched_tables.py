@@ -68,7 +68,7 @@ def requests_for_tables(
     notes: list[str] = []
     requested = False
     for name in selection.existing(lakehouse.catalog()):
-        before = _after_last_run(context, name, known.get(name, Watched()), notes, work=work)
+        before = after_last_run(context, name, known.get(name, Watched()), notes, work=work)
         try:
             watched[name], request = decide(name, lakehouse.table(name), before)
         except TABLE_ERRORS as error:
@@ -83,7 +83,7 @@ def requests_for_tables(
         yield dg.SkipReason(in_short(notes) or otherwise)
 
 
-def _after_last_run(
+def after_last_run(
     context: dg.SensorEvaluationContext, table: str, watched: Watched, notes: list[str], *, work: str
 ) -> Watched:
     """Return the state after checking the last requested run."""

@@ -21,6 +21,7 @@ from table_format.metastore.expiry.orphans import GRACE_MS
 from table_format.metastore.references.expired_reads import explaining_expiry
 from table_format.model import arguments
 from table_format.model.arrow_calls import nulls, schema
+from table_format.model.consumed import Consumed, SnapshotsById, consumed_by, snapshot_fingerprint
 from table_format.model.identifier import MAIN_BRANCH
 from table_format.model.row_kind import ROW_KIND_COLUMN
 from table_format.model.type_changes import can_widen
@@ -42,6 +43,7 @@ __all__ = [
     "ROW_KIND_COLUMN",
     "STOP_TRIGGER",
     "ChangelogProducer",
+    "Consumed",
     "Directories",
     "EncodedFile",
     "Files",
@@ -52,9 +54,11 @@ __all__ = [
     "KeyShard",
     "OrderStrategy",
     "PartitionList",
+    "SnapshotsById",
     "arguments",
     "can_widen",
     "cast_column",
+    "consumed_by",
     "duration",
     "explaining_expiry",
     "matches",
@@ -62,6 +66,7 @@ __all__ = [
     "nulls",
     "partition_spec",
     "schema",
+    "snapshot_fingerprint",
     "stored_key",
     "values_of",
     "with_integers",

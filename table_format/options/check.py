@@ -42,6 +42,7 @@ from table_format.options.expire import (
 from table_format.options.file_formats import FILE_FORMATS
 from table_format.options.files import COLUMN_STATS_MODE, PARTITION_NAME_OPTIONS
 from table_format.options.identity import PARTITION, PATH, PRIMARY_KEY
+from table_format.options.materialized import OF_THE_QUERY, check_columns_of_query, check_materialized
 from table_format.options.merge import (
     IGNORE_DELETE,
     IGNORE_UPDATE_BEFORE,
@@ -109,6 +110,7 @@ def check_creatable(schema: TableSchema) -> None:
     check_file_index(schema, options.file_index)
     check_stream(schema, options)
     check_levels(options)
+    check_materialized(schema)
     refuse_without_effect(schema, options)
     check_exchange(schema, options)
 
@@ -145,6 +147,8 @@ def check_alterable(old: TableSchema, new: TableSchema, *, has_snapshots: bool =
         check_stream(new, options)
     if touched & LEVEL_KEYS:
         check_levels(options)
+    check_materialized(new)
+    check_columns_of_query(old, new)
     if touched & EXCHANGE_KEYS:
         check_exchange(new, options)
     # Refuse options that lose their effect because another option changes, but not those that had none before.
@@ -167,6 +171,8 @@ def check_dynamic(schema: TableSchema, options: Mapping[str, str]) -> None:
         if option.hint and not is_default(option, key, value):
             message = f"tunes other engines, which do not see options of one call ({option.doc.rstrip('.')})"
             raise InvalidOption(key, message)
+        if option in OF_THE_QUERY:
+            raise InvalidOption(key, "says what fills a materialized table, which one call cannot change")
         if key == ENABLED.key and ENABLED.read(schema.options) != ENABLED.read(options):
             raise InvalidOption(
                 key, "says how the files of a table are read, which one call cannot change; alter the table"

@@ -191,7 +191,7 @@ def parse_group(group: type[G], options: Mapping[str, str | Secret]) -> G:
     Raises:
         InvalidOption: one of its values is malformed.
     """
-    return group(**{name: declared.read(options) for name, declared in _members_of(group)})
+    return group(**{name: declared.read(options) for name, declared in _members_of(cast("Any", group))})
 
 
 @cache

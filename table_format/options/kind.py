@@ -1,4 +1,4 @@
-"""What a table of snapshots is: an ordinary table, or an object table (Java ``TableType``, ``ObjectTable`` of 1.0)."""
+"""What a table of snapshots is: an ordinary, an object or a materialized table (Java ``TableType``)."""
 
 from __future__ import annotations
 
@@ -12,15 +12,17 @@ from table_format.options.values import choice, optional, text
 
 TABLE: Final = "table"
 OBJECT_TABLE: Final = "object-table"
+MATERIALIZED_TABLE: Final = "materialized-table"
 
 TYPE = Option(
     "type",
-    choice(TABLE, "format-table", OBJECT_TABLE, "materialized-table", "lance-table", "iceberg-table"),
+    choice(TABLE, "format-table", OBJECT_TABLE, MATERIALIZED_TABLE, "lance-table", "iceberg-table"),
     TABLE,
     "Kind of the table. `object-table` requires 'object-location', and is not stored: see "
-    "[object tables](object-tables.md). Format tables have options of their own.",
+    "[object tables](object-tables.md). `materialized-table` is set by CREATE MATERIALIZED TABLE: see [materialized "
+    "tables](materialized-tables.md). Format tables have options of their own.",
     immutable=True,
-    honoured=(TABLE, OBJECT_TABLE),
+    honoured=(TABLE, OBJECT_TABLE, MATERIALIZED_TABLE),
     blocks=READ_AND_WRITE,
 )
 OBJECT_LOCATION = Option(
@@ -46,8 +48,20 @@ def is_object_table(options: Mapping[str, str]) -> bool:
     >>> is_object_table({"object-location": "/data"}), is_object_table({"type": "object-table"}), is_object_table({})
     (True, True, False)
     """
-    kind = str(options.get(TYPE.key, "")).strip().lower().replace("_", "-")
-    return OBJECT_LOCATION.key in options or kind == OBJECT_TABLE
+    return OBJECT_LOCATION.key in options or _kind(options) == OBJECT_TABLE
+
+
+def is_materialized_table(options: Mapping[str, str]) -> bool:
+    """Return whether the options, which may not be checked yet, are those of a materialized table.
+
+    >>> is_materialized_table({"type": "materialized-table"}), is_materialized_table({})
+    (True, False)
+    """
+    return _kind(options) == MATERIALIZED_TABLE
+
+
+def _kind(options: Mapping[str, str]) -> str:
+    return str(options.get(TYPE.key, "")).strip().lower().replace("_", "-")
 
 
 def object_location(options: Mapping[str, str]) -> str:
@@ -63,20 +77,28 @@ def object_location(options: Mapping[str, str]) -> str:
 
 
 def without_kind(options: Mapping[str, str]) -> dict[str, str]:
-    """Return the options without those that make a table an object table."""
+    """Return the options without those that say where the rows of a table come from."""
     return {key: value for key, value in options.items() if key not in (TYPE.key, OBJECT_LOCATION.key)}
 
 
-def refuse_rows(table: str, options: Mapping[str, str]) -> None:
-    """Refuse to write or delete rows of an object table.
+def refuse_direct_changes(table: str, options: Mapping[str, str]) -> None:
+    """Refuse to write, change or delete rows that only a refresh of the table may change.
 
     Raises:
-        UnsupportedFeature: the options are those of an object table; the message says how its rows change.
+        UnsupportedFeature: the options are those of an object table or of a materialized table; the message says how
+            the rows change.
     """
     if is_object_table(options):
         feature = "writing rows to an object table"
         message = (
             f"'{table}' is an object table: its rows are the files in '{options.get(OBJECT_LOCATION.key)}', and only a "
             "refresh changes them. Change the files, then call ObjectTable.refresh or sys.refresh_object_table"
+        )
+        raise UnsupportedFeature(feature, message)
+    if is_materialized_table(options):
+        feature = "changing the rows of a materialized table"
+        message = (
+            f"'{table}' is a materialized table: its query fills it, so its rows cannot be written, changed or "
+            f"deleted. Change the tables that it reads, then run ALTER MATERIALIZED TABLE {table} REFRESH"
         )
         raise UnsupportedFeature(feature, message)

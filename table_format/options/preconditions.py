@@ -21,6 +21,8 @@ from table_format.options import (
     expire,
     files,
     hints,
+    kind,
+    materialized,
     merge,
     partitions,
     postpone,
@@ -306,6 +308,7 @@ NEEDS: Final[tuple[tuple[tuple[Need, ...], tuple[AnyOption, ...]], ...]] = (
     ((_option(tags.AUTOMATIC_CREATION, "batch"),), (tags.BATCH_CUSTOMIZED_NAME,)),
     ((_option(tags.AUTOMATIC_CREATION, "process-time", "batch"),), (tags.PROCESS_TIME_ZONE,)),
     ((_option(tags.AUTOMATIC_CREATION, "watermark"),), (tags.WATERMARK_TIME_ZONE,)),
+    ((_option(kind.TYPE, kind.MATERIALIZED_TABLE),), materialized.OF_THE_QUERY),
 )
 """What options need, all of it at once."""
 

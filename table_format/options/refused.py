@@ -86,7 +86,6 @@ _TABLES: _Options = (
     ),
     OptionPattern("vector<setting>", text, "Columns of type VECTOR.", supported=False),
     OptionPattern("format-table.<setting>", text, "Format tables.", supported=False),
-    OptionPattern("materialized-table.<setting>", text, "Materialized tables.", supported=False),
     unsupported("field-delimiter", optional(text), None, "Separator of CSV files."),
     unsupported("query-auth.enabled", boolean, False, "Authorization rules of a catalog server.", Operation.READ),
     OptionPattern("visibility-callback.<setting>", text, "Wait until a commit is visible.", supported=False),

@@ -20,6 +20,7 @@ from table_format.options.hints import HINTS
 from table_format.options.identity import PARTITION, PATH, PRIMARY_KEY
 from table_format.options.kind import KindOptions
 from table_format.options.manifest import ManifestOptions
+from table_format.options.materialized import MaterializedTableOptions
 from table_format.options.merge import MergeOptions
 from table_format.options.partitions import PartitionOptions
 from table_format.options.postpone import PostponeOptions
@@ -53,6 +54,7 @@ GROUPS: Final[tuple[type[object], ...]] = (
     ChangelogOptions,
     TagOptions,
     AlterOptions,
+    MaterializedTableOptions,
 )
 
 

@@ -16,6 +16,8 @@ from table_format.errors import InvalidInputError, UnsupportedFeature
 from table_format.format_table.table import FormatTable, no_format_table, refuse_arguments
 from table_format.kernels.sort_keys import OrderStrategy
 from table_format.limits import MAX_INT
+from table_format.materialized.report import RefreshReport
+from table_format.materialized.table import MaterializedTable, materialized_tables
 from table_format.model.arguments import optional_whole_number
 from table_format.model.condition import Condition, Filter
 from table_format.model.row_order import RowLimit
@@ -39,6 +41,7 @@ from table_format.spark.read.table_frames import planned_frame, table_frame, wit
 from table_format.spark.sessions import prepare_session
 from table_format.spark.source.known_stores import remember_store
 from table_format.spark.sql.attached_tables import attach
+from table_format.spark.sql.refresh import refresh
 from table_format.spark.sql.run import run_script
 from table_format.spark.sql.session import SqlSession, SqlState
 from table_format.spark.stream.frames import OutputMode, require_same_target, start_query, streaming_frame
@@ -259,7 +262,7 @@ class Lake:
             table = self._holding(name, table, frame.schema)
             frame = with_all_columns(frame, table.schema)
         facts = table.facts
-        facts.require_writable()
+        facts.require_changeable()
         commit = BatchCommit(facts, commit_user)
         if identifier is not None and commit.is_committed(identifier):
             return ()
@@ -480,6 +483,46 @@ class Lake:
             source_alias=source_alias,
             commit_as=StatementCommit("MERGE", commit_user, identifier, properties),
         )
+
+    def refresh(
+        self,
+        name: str,
+        *,
+        partition: Mapping[str, object] | None = None,
+        if_stale: bool = False,
+        force: bool = False,
+        properties: Mapping[str, str] | None = None,
+    ) -> RefreshReport:
+        """Replace the rows of a materialized table, or of a partition of it, by those of its query, in one commit.
+
+        The query reads one snapshot of each source. If no source has changed since the last refresh, nothing is run,
+        and the rows count as fresh. With ``if_stale``, nothing is run either while the rows are younger than the
+        freshness, or the table is suspended. With ``force``, the query always runs: after a change of a setting of the
+        session that its result depends on. ``partition`` maps some or all partition columns to values. ``properties``
+        are more properties of the snapshot.
+
+        >>> lake.refresh("shop.totals", if_stale=True).skipped  # doctest: +SKIP
+        'no source has changed since the last refresh'
+
+        Raises:
+            InvalidInputError: it is not a materialized table, or its query no longer fits its sources or its columns.
+            NotFoundError: the table, or a table that its query reads, does not exist.
+            ConflictError: another refresh of the whole table was committed in the meantime. Nothing was committed.
+            UnsupportedFeature: Flink refreshes the table.
+        """
+        session = SqlSession(self, self.sql_state)
+        return refresh(session, name, partition=partition, if_stale=if_stale, force=force, properties=properties)
+
+    def materialized_tables(self, database: str | None = None) -> tuple[MaterializedTable, ...]:
+        """Return the materialized tables of a database, or of all; see ``table_format.materialized_tables``.
+
+        >>> [table.name for table in lake.materialized_tables() if table.is_suspended]  # doctest: +SKIP
+        ['shop.totals']
+
+        Raises:
+            DatabaseNotFound: the database does not exist.
+        """
+        return materialized_tables(self.catalog, database)
 
     def compact(
         self,

@@ -22,6 +22,14 @@ from table_format.model.types import (
     VarCharType,
 )
 from table_format.model.view import View
+from table_format.options.kind import TYPE, is_materialized_table
+from table_format.options.materialized import (
+    AUTOMATIC,
+    DEFINITION_QUERY,
+    LOGICAL_REFRESH_MODE,
+    OF_THE_QUERY,
+    freshness_text,
+)
 from table_format.secrets import shown_options
 from table_format.sql.default_values import default_sql
 from table_format.sql.splices import quoted, text_literal
@@ -32,7 +40,9 @@ _PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def create_table_sql(name: str, schema: TableSchema) -> str:
-    """Return the CREATE TABLE statement of a table, ``database.table``."""
+    """Return the CREATE TABLE statement of a table ``database.table``, or CREATE MATERIALIZED TABLE."""
+    if is_materialized_table(schema.options):
+        return _create_materialized_table_sql(name, schema)
     columns = ",\n  ".join(_column(field) for field in schema.fields)
     shown = ".".join(map(_shown_name, name.split(".")))
     parts = [f"CREATE TABLE {shown} (\n  {columns})", "USING paimon"]
@@ -47,6 +57,26 @@ def create_table_sql(name: str, schema: TableSchema) -> str:
         pairs = (f"{text_literal(key)} = {text_literal(value)}" for key, value in sorted(options.items()))
         parts.append("TBLPROPERTIES (\n  " + ",\n  ".join(pairs) + ")")
     return "\n".join(parts) + "\n"
+
+
+def _create_materialized_table_sql(name: str, schema: TableSchema) -> str:
+    parts = [f"CREATE MATERIALIZED TABLE {'.'.join(map(_shown_name, name.split('.')))}"]
+    if schema.primary_keys:
+        parts[0] += f" (PRIMARY KEY ({', '.join(map(quoted, schema.primary_keys))}) NOT ENFORCED)"
+    if schema.comment is not None:
+        parts.append(f"COMMENT {text_literal(schema.comment)}")
+    if schema.partition_keys:
+        parts.append(f"PARTITIONED BY ({', '.join(map(quoted, schema.partition_keys))})")
+    shown = shown_options(schema.options)
+    own = {option.key for option in (TYPE, *OF_THE_QUERY)}
+    if pairs := [(key, value) for key, value in sorted(shown.items()) if key not in own]:
+        listed = ",\n  ".join(f"{text_literal(key)} = {text_literal(value)}" for key, value in pairs)
+        parts.append(f"TBLPROPERTIES (\n  {listed})")
+    parts.append(f"FRESHNESS = {freshness_text(schema.options)}")
+    mode = LOGICAL_REFRESH_MODE.read(schema.options) or AUTOMATIC
+    if mode != AUTOMATIC:
+        parts.append(f"REFRESH_MODE = {mode.upper()}")
+    return "\n".join([*parts, "AS", shown.get(DEFINITION_QUERY.key, "")]) + "\n"
 
 
 def create_view_sql(view: View, text: str) -> str:

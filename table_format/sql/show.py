@@ -66,6 +66,14 @@ class ShowViews:
 
 
 @dataclass(frozen=True, slots=True)
+class ShowMaterializedTables:
+    """``SHOW MATERIALIZED TABLES [IN database] [LIKE 'pattern']``."""
+
+    database: SqlName | None = None
+    pattern: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class DescribeQuery:
     """``DESCRIBE [QUERY] SELECT ...``; ``query`` is the text of the query."""
 
@@ -79,6 +87,7 @@ ShowStatement: TypeAlias = (
     | ShowOptions
     | ShowCurrentDatabase
     | ShowViews
+    | ShowMaterializedTables
     | DescribeTable
     | DescribeQuery
 )
@@ -111,6 +120,9 @@ def _show(reader: Reader) -> ShowStatement:
     if kind := reader.take_any("TABLES", "VIEWS"):
         database = reader.qualified_name("a database") if reader.take_any("IN", "FROM") else None
         return (ShowTables if kind == "TABLES" else ShowViews)(database, _pattern(reader))
+    if reader.take("MATERIALIZED", "TABLES"):
+        database = reader.qualified_name("a database") if reader.take_any("IN", "FROM") else None
+        return ShowMaterializedTables(database, _pattern(reader))
     if reader.sees("TABLE", "EXTENDED"):
         reader.refuse("SHOW TABLE EXTENDED", "use DESCRIBE EXTENDED, or read sys.tables and sys.partitions")
     return _show_of_table(reader)
@@ -120,7 +132,7 @@ def _show_of_table(reader: Reader) -> ShowStatement:
     if reader.take("TBLPROPERTIES"):
         name = reader.qualified_name()
         return ShowOptions(name, reader.in_parentheses(reader.option_key)[0] if reader.sees("(") else None)
-    if reader.take("CREATE", "TABLE"):
+    if reader.take("CREATE", "TABLE") or reader.take("CREATE", "MATERIALIZED", "TABLE"):
         name = reader.qualified_name()
         if reader.sees("AS", "SERDE"):
             reader.refuse("SHOW CREATE TABLE ... AS SERDE", "leave AS SERDE out")
@@ -181,7 +193,9 @@ GRAMMAR: Final = Grammar(
                     "TABLES",
                     "TBLPROPERTIES",
                     "CREATE TABLE",
+                    "CREATE MATERIALIZED TABLE",
                     "CREATE VIEW",
+                    "MATERIALIZED TABLES",
                     "COLUMNS",
                 ),
                 *("PARTITIONS", "TAGS", "BRANCHES", "CURRENT", "TABLE EXTENDED", "VIEWS"),

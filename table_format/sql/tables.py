@@ -176,7 +176,6 @@ def _create(reader: Reader) -> CreateTable:
     for kind, advice in (
         ("TEMPORARY", "CREATE TEMPORARY VIEW ... AS SELECT, or spark.createDataFrame"),
         ("EXTERNAL", "tables are stored in the warehouse of the catalog"),
-        ("MATERIALIZED", "create a table, and fill it with a job"),
     ):
         if reader.sees(kind):
             reader.refuse(f"CREATE {kind} TABLE", advice)
@@ -281,7 +280,7 @@ GRAMMAR: Final = Grammar(
             f"{verb} TABLE"
             for verb in (
                 *("CREATE", "CREATE OR REPLACE", "REPLACE", "DROP", "TRUNCATE", "ANALYZE", "REFRESH"),
-                *("CREATE TEMPORARY", "CREATE EXTERNAL", "CREATE MATERIALIZED"),
+                *("CREATE TEMPORARY", "CREATE EXTERNAL"),
             )
         ),
         "REFRESH",

@@ -33,7 +33,7 @@ from table_format.model.split import DeletionFile
 from table_format.options.bucket_mode import BucketMode, bucket_mode
 from table_format.options.check import require
 from table_format.options.declare import Operation
-from table_format.options.kind import refuse_rows
+from table_format.options.kind import refuse_direct_changes, without_kind
 from table_format.options.table_options import TableOptions
 
 
@@ -236,14 +236,6 @@ class TableFacts:
             )
             raise SchemaChanged(message) from error
 
-    def require_writable(self) -> None:
-        """Refuse to write or delete rows that a caller gives, if the rows of the table come from elsewhere.
-
-        Raises:
-            UnsupportedFeature: it is an object table, whose rows only a refresh changes.
-        """
-        refuse_rows(self.name, self.options.raw)
-
     def require(self, operation: Operation) -> None:
         """Refuse an operation whose result would be wrong.
 
@@ -251,6 +243,19 @@ class TableFacts:
             UnsupportedFeature: names the option and its value.
         """
         require(self.schema, self.options, operation)
+
+    def require_changeable(self) -> None:
+        """Refuse to change rows that only a refresh of the table may change.
+
+        Raises:
+            UnsupportedFeature: it is an object table or a materialized table, and this is not its refresh.
+        """
+        refuse_direct_changes(self.name, self.options.raw)
+
+    @property
+    def as_refresh(self) -> TableFacts:
+        """The same table for its refresh, which may replace its rows."""
+        return replace(self, options=TableOptions.parse(without_kind(self.options.raw)))
 
 
 class HasFacts(Protocol):

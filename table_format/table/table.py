@@ -384,7 +384,7 @@ primary key: id, day; partitioned by: day; dynamic options: scan.snapshot-id=1)
         """
         facts = self.current_facts
         facts.require(Operation.WRITE)
-        facts.require_writable()
+        facts.require_changeable()
         snapshots = facts.committer(fresh_user(facts)).truncate()
         expire_after_commit(facts)
         return snapshots
@@ -401,7 +401,7 @@ primary key: id, day; partitioned by: day; dynamic options: scan.snapshot-id=1)
         """
         facts = self.current_facts
         facts.require(Operation.WRITE)
-        facts.require_writable()
+        facts.require_changeable()
         specs = [partition_spec(facts.schema, partition) for partition in mappings(partitions, "partitions")]
         snapshots = facts.committer(fresh_user(facts)).drop_partitions(specs)
         expire_after_commit(facts)
@@ -429,7 +429,7 @@ primary key: id, day; partitioned by: day; dynamic options: scan.snapshot-id=1)
         False
         """
         facts = self.current_facts
-        facts.require_writable()
+        facts.require_changeable()
         return BatchCommit(facts, commit_user)
 
 

@@ -46,7 +46,18 @@ from table_format.model.types import (
     VarBinaryType,
     VarCharType,
 )
-from table_format.options import bucket, changelog, commit, deletion_vectors, files, identity, merge, stream, tags
+from table_format.options import (
+    bucket,
+    changelog,
+    commit,
+    deletion_vectors,
+    files,
+    identity,
+    materialized,
+    merge,
+    stream,
+    tags,
+)
 from table_format.options.declare import AnyOption, Option, OptionPattern
 from table_format.options.file_formats import FILE_FORMATS
 from table_format.options.refused import REFUSED
@@ -69,6 +80,8 @@ _HISTORY: Final = (
 _LEFT_OUT: Final = frozenset(
     o.key
     for o in (
+        # A materialized table is filled by its query only.
+        *(materialized.TYPE, *materialized.OF_THE_QUERY),
         *(*REFUSED, *_HISTORY, identity.PRIMARY_KEY, identity.PARTITION, identity.PATH),
         # Directories outside the table; tests/table/test_external_paths.py has them.
         files.EXTERNAL_PATHS,

@@ -83,6 +83,18 @@ _TABLES = {
     ),
     "append, indexed": replace(_APPEND, options={"file-index.bitmap.columns": "a"}),
     "append, changelogs": replace(_APPEND, options={"changelog.time-retained": "30 d"}),
+    "append, materialized": replace(
+        _APPEND,
+        options={
+            "type": "materialized-table",
+            "materialized-table.definition-query": "SELECT 1",
+            "materialized-table.interval-freshness": "30",
+            "materialized-table.interval-freshness.time-unit": "SECOND",
+            "materialized-table.logical-refresh-mode": "FULL",
+            "materialized-table.refresh-mode": "FULL",
+            "materialized-table.refresh-status": "ACTIVATED",
+        },
+    ),
     "key": _PRIMARY_KEY,
     **{
         f"key, {name}": replace(_PRIMARY_KEY, options={"bucket": "1", **options})
@@ -195,6 +207,11 @@ def test_a_foreign_table_with_an_idle_option_can_be_altered() -> None:
     check_alterable(before, replace(before, id=1, options={"num-levels": "4", "write-only": "true"}))
     with pytest.raises(InvalidOption, match=r"'num-levels': would have no effect: it needs a primary key"):
         check_alterable(before, replace(before, id=1, options={"num-levels": "5"}))
+
+
+def test_one_call_may_not_change_what_fills_a_materialized_table() -> None:
+    with pytest.raises(InvalidOption, match=r"time-unit': says what fills a materialized table, which one call cannot"):
+        check_dynamic(_TABLES["append, materialized"], {"materialized-table.interval-freshness.time-unit": "DAY"})
 
 
 def test_one_call_may_not_give_an_option_without_effect() -> None:

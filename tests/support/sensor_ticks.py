@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import dagster as dg
@@ -25,6 +25,8 @@ class Ticks:
     assets: Sequence[Any] = ()
     jobs: Sequence[Any] = ()
     cursor: str | None = None
+    resources: Mapping[str, Any] = field(default_factory=dict)
+    """More resources, which assets need."""
 
     def tick(self) -> Any:
         """The data of one evaluation."""
@@ -32,7 +34,7 @@ class Ticks:
             assets=self.assets,
             jobs=self.jobs,
             sensors=[self.sensor],
-            resources={"lakehouse": self.lakehouse, "paimon_io": dg.mem_io_manager},
+            resources={"lakehouse": self.lakehouse, "paimon_io": dg.mem_io_manager, **self.resources},
         )
         context = dg.build_sensor_context(
             instance=self.instance,

@@ -72,6 +72,7 @@ def delete_on_spark(
 ) -> RowChanges:
     """Delete the rows that match a condition (see ``condition_column``), or all rows."""
     facts = table.current_facts
+    facts.require_changeable()
     with facts.blaming_old_columns():
         if facts.schema.is_primary_key_table:
             check_deletable(facts, "delete")
@@ -89,6 +90,7 @@ def update_on_spark(
 ) -> RowChanges:
     """Update the rows that match a condition (see ``condition_column``), or all rows."""
     facts = table.current_facts
+    facts.require_changeable()
     with facts.blaming_old_columns():
         values = bound_values(set_, facts.schema, Names.of(spark), alias or _own_name(facts))
         if not values:
@@ -159,6 +161,7 @@ def merge_on_spark(
 ) -> RowChanges:
     """Merge the rows of a DataFrame into a table."""
     facts = table.current_facts
+    facts.require_changeable()
     clauses = {
         "when_matched": listed_clauses(when_matched, "when_matched", Update, Delete),
         "when_not_matched": listed_clauses(when_not_matched, "when_not_matched", Insert),

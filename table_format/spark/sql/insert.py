@@ -48,6 +48,7 @@ def run_insert(session: SqlSession, statement: Insert) -> DataFrame:
     if isinstance(opened, FormatTable):
         return _insert_files(session, opened, statement)
     table = session.data_table(name).for_reader(Reader.WRITE, options)
+    table.facts.require_changeable()
     schema = table.schema
     given, named = _partition(schema, statement)
     rows = _rows(session, name, schema, statement, given, merges_schema=table.options.write.merge_schema)

@@ -11,13 +11,25 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from table_format.registry import Registry
-from table_format.spark.sql import alter, calls, changes, databases, insert, queries, show, tables, views
+from table_format.spark.sql import (
+    alter,
+    calls,
+    changes,
+    databases,
+    insert,
+    materialized_tables,
+    queries,
+    show,
+    tables,
+    views,
+)
 from table_format.spark.sql.session import SqlSession
 from table_format.sql import alter as alter_grammar
 from table_format.sql import calls as call_grammar
 from table_format.sql import changes as change_grammar
 from table_format.sql import databases as database_grammar
 from table_format.sql import insert as insert_grammar
+from table_format.sql import materialized_tables as materialized_grammar
 from table_format.sql import queries as query_grammar
 from table_format.sql import show as show_grammar
 from table_format.sql import tables as table_grammar
@@ -43,6 +55,9 @@ STATEMENTS: Final = Registry(
         StatementKind("query", query_grammar.GRAMMAR, queries.run_query),
         StatementKind("database", database_grammar.GRAMMAR, databases.run_database_statement),
         StatementKind("table", table_grammar.GRAMMAR, tables.run_table_statement),
+        StatementKind(
+            "materialized table", materialized_grammar.GRAMMAR, materialized_tables.run_materialized_table_statement
+        ),
         StatementKind("alter", alter_grammar.GRAMMAR, alter.run_alter_statement),
         StatementKind("show", show_grammar.GRAMMAR, show.run_show_statement),
         StatementKind("view", view_grammar.GRAMMAR, views.run_view_statement),

@@ -9,9 +9,13 @@ from typing import TYPE_CHECKING
 from table_format.catalog.views import require_views, text_for, views_in
 from table_format.errors import ColumnNotFound, UnsupportedFeature
 from table_format.format_table.table import FormatTable
+from table_format.materialized.table import MaterializedTable, materialized_table, materialized_tables
 from table_format.model.column_names import no_such_column
+from table_format.model.snapshot import shown_time
 from table_format.model.types import DataField
 from table_format.model.view import SPARK_DIALECT, View
+from table_format.options.kind import is_materialized_table
+from table_format.options.materialized import freshness_text
 from table_format.secrets import shown_options
 from table_format.spark.names import quoted
 from table_format.spark.sql.databases import require_database
@@ -27,6 +31,7 @@ from table_format.sql.show import (
     DescribeTable,
     ShowCurrentDatabase,
     ShowDatabases,
+    ShowMaterializedTables,
     ShowOfTable,
     ShowOptions,
     ShowStatement,
@@ -59,6 +64,8 @@ def run_show_statement(session: SqlSession, statement: ShowStatement) -> DataFra
             return _options(session, _described_table(session, session.table_name(name)), key)
         case ShowViews():
             return _views(session, statement)
+        case ShowMaterializedTables():
+            return _materialized_tables(session, statement)
         case DescribeQuery(query):
             return _described_frame(session, frame_of_query(session, query))
         case DescribeTable():
@@ -94,6 +101,54 @@ def _views(session: SqlSession, statement: ShowViews) -> DataFrame:
     found = [(database, name, False) for name in _fitting(stored, statement.pattern)]
     found += [("", name, True) for name in _fitting(sorted(known | session.state.views.keys()), statement.pattern)]
     return rows_of(session.spark, "namespace string, viewName string, isTemporary boolean", found)
+
+
+def _materialized_tables(session: SqlSession, statement: ShowMaterializedTables) -> DataFrame:
+    database = session.state.database if statement.database is None else session.database_name(statement.database)
+    require_database(session, database)
+    known = materialized_tables(session.catalog, database) if session.has_database(database) else ()
+    names = frozenset(_fitting([_table_of(table) for table in known], statement.pattern))
+    rows = [
+        (
+            database,
+            _table_of(table),
+            freshness_text(session.data_table(table.name).schema.options),
+            _status(table),
+            None if table.refresh is None else shown_time(table.refresh.time_ms),
+            table.is_stale(_now_ms(session, table)),
+        )
+        for table in known
+        if _table_of(table) in names
+    ]
+    columns = "namespace string, tableName string, freshness string, status string, lastRefresh string, isStale boolean"
+    return rows_of(session.spark, columns, rows)
+
+
+def _table_of(table: MaterializedTable) -> str:
+    return table.name.partition(".")[2]
+
+
+def _status(table: MaterializedTable) -> str:
+    return "SUSPENDED" if table.is_suspended else "ACTIVATED"
+
+
+def _now_ms(session: SqlSession, table: MaterializedTable) -> int:
+    return session.data_table(table.name).store.runtime.clock.now_ms()
+
+
+def _materialized_details(session: SqlSession, name: str) -> Iterator[tuple[str, str, str | None]]:
+    table = materialized_table(session.catalog, name)
+    yield "", "", ""
+    yield "# Materialized Table", "", ""
+    yield "Query", table.query, ""
+    yield "Freshness", freshness_text(session.data_table(name).schema.options), ""
+    yield "Status", _status(table), ""
+    yield "Reads", ", ".join(table.sources), ""
+    if table.problem is not None:
+        yield "Problem", table.problem, ""
+    yield "Last Refresh", "" if table.refresh is None else shown_time(table.refresh.time_ms), ""
+    yield "Changed Since", ", ".join(table.changed_sources), ""
+    yield "Is Stale", str(table.is_stale(_now_ms(session, table))).lower(), ""
 
 
 def _options(session: SqlSession, table: Table | FormatTable, key: str | None) -> DataFrame:
@@ -184,6 +239,8 @@ def _described(session: SqlSession, statement: DescribeTable) -> DataFrame:
     opened = session.catalog.load_any(name) if stored is None else None
     if isinstance(opened, Table | FormatTable):
         rows += _details(opened, extended=statement.extended)
+        if statement.extended and isinstance(opened, Table) and is_materialized_table(opened.schema.options):
+            rows += _materialized_details(session, name)
     if stored is not None and statement.extended:
         rows += _view_details(stored)
     return rows_of(session.spark, _COLUMNS, rows)
@@ -230,7 +287,9 @@ def _details(table: Table | FormatTable, *, extended: bool) -> Iterator[tuple[st
     yield "", "", ""
     yield "# Detailed Table Information", "", ""
     yield "Name", f"paimon.{table.identifier}", ""
-    yield "Type", "FORMAT" if isinstance(table, FormatTable) else "MANAGED", ""
+    is_materialized = is_materialized_table(schema.options)
+    kind = "FORMAT" if isinstance(table, FormatTable) else "MATERIALIZED" if is_materialized else "MANAGED"
+    yield "Type", kind, ""
     if schema.comment is not None:
         yield "Comment", schema.comment, ""
     yield "Location", table.location, ""

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from table_format.errors import AlreadyExistsError, InvalidOption, TableNotFound, UnsupportedFeature
+from table_format.errors import (
+    AlreadyExistsError,
+    InvalidInputError,
+    InvalidOption,
+    TableFormatError,
+    TableNotFound,
+    UnsupportedFeature,
+)
 from table_format.format_table.table import no_format_table
 from table_format.model.schema import Schema, TableSchema
 from table_format.model.types import DataField
 from table_format.options.format_table import is_format_table
-from table_format.options.kind import is_object_table
+from table_format.options.kind import TYPE, is_materialized_table, is_object_table
+from table_format.options.materialized import OF_THE_QUERY
 from table_format.spark.names import Names
 from table_format.spark.sql.queries import frame_of_query
 from table_format.spark.sql.results import nothing
@@ -25,6 +34,7 @@ from table_format.sql.tables import (
     TableStatement,
     TruncateTable,
 )
+from table_format.table.table import Table
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -90,6 +100,12 @@ def spelled_partition(schema: TableSchema, partition: Mapping[str, object]) -> d
 def _drop(session: SqlSession, name: str, *, if_exists: bool) -> None:
     if if_exists and not session.has_database(name.partition(".")[0]):
         return
+    is_materialized = False
+    with suppress(TableFormatError, OSError):  # a table that cannot be opened can be dropped
+        is_materialized = _is_materialized(session, name)
+    if is_materialized:
+        message = f"'{name}' is a materialized table; use DROP MATERIALIZED TABLE"
+        raise InvalidInputError(message)
     session.catalog.drop_table(name, ignore_if_not_exists=if_exists)
 
 
@@ -115,13 +131,28 @@ def _create(session: SqlSession, name: str, statement: CreateTable) -> None:
         if rows is not None:
             session.tables.write(rows, place, "append")
 
+    if is_materialized_table(schema.options):
+        feature = "CREATE TABLE with 'type' = 'materialized-table'"
+        raise UnsupportedFeature(feature, f"{feature} is not supported; use CREATE MATERIALIZED TABLE")
     if exists:
+        _refuse_replacing(session, name)
         no_format_table(session.catalog.load_any(name), "CREATE OR REPLACE (drop it first)")
         if is_format_table(schema.options):
             feature = "CREATE OR REPLACE TABLE of a format table"
             raise UnsupportedFeature(feature)
     make = replace_table if exists else create_filled
     make(session.catalog, name, schema, fill)
+
+
+def _is_materialized(session: SqlSession, name: str) -> bool:
+    opened = session.catalog.load_any(name)
+    return isinstance(opened, Table) and is_materialized_table(opened.schema.options)
+
+
+def _refuse_replacing(session: SqlSession, name: str) -> None:
+    if _is_materialized(session, name):
+        feature = "CREATE OR REPLACE TABLE of a materialized table"
+        raise UnsupportedFeature(feature, f"{feature} is not supported; drop it first with DROP MATERIALIZED TABLE")
 
 
 def _check_provider(statement: CreateTable) -> None:
@@ -139,6 +170,12 @@ def _check_provider(statement: CreateTable) -> None:
         raise InvalidOption(key, "tables are stored in the warehouse of the catalog; leave this option out")
 
 
+def _options_to_copy(options: Mapping[str, str]) -> dict[str, str]:
+    """Return the options for a table LIKE another one. A copy of a materialized table is an ordinary table."""
+    left_out = {option.key for option in (TYPE, *OF_THE_QUERY)} if is_materialized_table(options) else frozenset()
+    return {key: value for key, value in options.items() if key not in left_out}
+
+
 def _schema(session: SqlSession, statement: CreateTable, rows: DataFrame | None) -> Schema:
     options = {key: value for key, value in statement.options.items() if key not in (_CONNECTOR, _COMMENT)}
     comment = statement.comment if statement.comment is not None else statement.options.get(_COMMENT)
@@ -148,7 +185,7 @@ def _schema(session: SqlSession, statement: CreateTable, rows: DataFrame | None)
             source.fields,
             source.partition_keys,
             source.primary_keys,
-            {**source.options, **options},
+            {**_options_to_copy(source.options), **options},
             source.comment if comment is None else comment,
         )
     if rows is not None:

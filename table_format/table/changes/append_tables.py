@@ -42,6 +42,7 @@ class AppendTableChanges:
 
     def __init__(self, facts: TableFacts, plan: Plan, statement: RowStatement) -> None:
         facts.require(Operation.WRITE)
+        facts.require_changeable()
         self._facts = facts
         self._plan = plan
         self._statement = statement

@@ -75,6 +75,7 @@ def delete(
     if runner is not None:
         return runner.delete(table, where, commit_as)
     facts = table.current_facts
+    facts.require_changeable()
     with facts.blaming_old_columns():
         if facts.schema.is_primary_key_table:
             check_deletable(facts, "delete")
@@ -99,6 +100,7 @@ def update(
     if runner is not None:
         return runner.update(table, set_, where, commit_as)
     facts = table.current_facts
+    facts.require_changeable()
     with facts.blaming_old_columns():
         if not set_:
             message = f"update of {facts.name}: no column is given"
@@ -136,6 +138,7 @@ def merge(
             commit_as=commit_as,
         )
     facts = table.current_facts
+    facts.require_changeable()
     matched = listed_clauses(when_matched, "when_matched", Update, Delete)
     inserted = listed_clauses(when_not_matched, "when_not_matched", Insert)
     left_over = listed_clauses(when_not_matched_by_source, "when_not_matched_by_source", Update, Delete)
@@ -224,7 +227,7 @@ def commit_statement(
         CommitOutcomeUnknown: the commit may have succeeded; repeat it with the same user and identifier.
     """
     CommitArguments.of(commit_as.identifier, properties=commit_as.properties)
-    facts.require_writable()
+    facts.require_changeable()
     commit = BatchCommit(facts, commit_as.commit_user)
     if commit_as.identifier is not None and commit.is_committed(commit_as.identifier):
         return RowChanges()

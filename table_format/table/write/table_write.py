@@ -61,8 +61,8 @@ class TableWrite:
         if commit_user is not None:
             commit_user = arguments.commit_user(commit_user)
         facts.require(Operation.WRITE)
-        if stored is None:
-            facts.require_writable()
+        if stored is None:  # rows of the table itself stay the same rows
+            facts.require_changeable()
         check_defaults(facts.schema, facts.schema.bucket_keys)
         self._facts = facts
         self._rules = RowRules(facts.schema, facts.options.merge)

@@ -13,8 +13,8 @@ import pytest
 from dagster_paimon import table_checks
 from dagster_paimon.checks.tables import TableCheck
 from dagster_paimon.checks.upkeep import MOST_SNAPSHOTS
-from dagster_paimon.reporting.consumed import Consumed
 from table_format import Table
+from table_format.engine.support import Consumed
 from table_format.errors import InvalidInputError
 from table_format.model.schema_change import AddColumn, SetOption
 from table_format.model.types import IntType

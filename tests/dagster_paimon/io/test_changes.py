@@ -8,9 +8,9 @@ import pyarrow.compute as pc
 import pytest
 
 from dagster_paimon import changes_since_last_run
-from dagster_paimon.reporting.metadata import snapshot_fingerprint
 from dagster_paimon.resources.lakehouse import LakehouseCatalog
 from table_format import StreamScan, Table
+from table_format.engine.support import snapshot_fingerprint
 from table_format.model.schema import Schema
 from tests.support.dagster_project import Project
 

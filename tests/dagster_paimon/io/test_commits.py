@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 from dagster_paimon.io.commits import committer, first_run_id
-from dagster_paimon.reporting.consumed import Consumed
+from table_format.engine.support import Consumed
 
 
 @dataclass(frozen=True)

@@ -8,14 +8,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from dagster_paimon.reporting.metadata import snapshot_fingerprint
-from table_format import Snapshot
+from table_format.model.snapshot import Snapshot
 
 _ID: Final = "consumed."
 _STATE: Final = "consumed-state."
 
 
-class Snapshots(Protocol):
+def snapshot_fingerprint(snapshot: Snapshot) -> str:
+    """Return a text that distinguishes snapshots with the same id: the uuid, or the name of the delta manifest list.
+
+    Snapshots of older writers have no uuid. The name of a manifest list contains a UUID; a time would repeat if two
+    commits happened in the same millisecond.
+    """
+    return snapshot.uuid or snapshot.delta_manifest_list
+
+
+class SnapshotsById(Protocol):
     """The required interface of the snapshots of a table."""
 
     def latest_id(self) -> int | None:
@@ -39,7 +47,7 @@ class Consumed:
         """Return what to record of a snapshot that was read."""
         return cls(snapshot.id, snapshot_fingerprint(snapshot))
 
-    def is_replaced(self, snapshots: Snapshots) -> bool:
+    def is_replaced(self, snapshots: SnapshotsById) -> bool:
         """Return whether a rollback removed the snapshot. It may have expired."""
         found = snapshots.find(self.id)
         if found is None:

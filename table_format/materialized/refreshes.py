@@ -1,0 +1,110 @@
+"""What a refresh records in the properties of its snapshot, and which refresh the rows of a table come from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import Final
+
+from table_format.model.consumed import Consumed, consumed_by
+from table_format.model.snapshot import CommitKind, Snapshot
+
+_TIME: Final = "materialized-table.refreshed-ms"
+_QUERY: Final = "materialized-table.refreshed-query"
+_PARTITION: Final = "materialized-table.refreshed-partition"
+_SCHEMA: Final = "materialized-table.refreshed-schema."
+_DIGEST_BYTES: Final = 8
+SAME_ROWS: Final = (CommitKind.COMPACT, CommitKind.ANALYZE)
+"""The kinds of commits that do not change rows. A compaction may make rows visible, though."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refresh:
+    """A refresh: when it determined the states of its sources, and which.
+
+    ``time_ms`` is in epoch milliseconds. ``consumed`` has the snapshot that was read of each source; of a source
+    without snapshots, its id is 0. ``schemas`` has the schema ids with which they were read. ``partition`` is a text
+    such as ``ds=2026-01-01``; ``None`` for the whole table. ``snapshot_id`` and ``row_count`` are those of the snapshot
+    with the new rows.
+    """
+
+    time_ms: int
+    query_digest: str
+    consumed: Mapping[str, Consumed] = field(default_factory=dict)
+    schemas: Mapping[str, int] = field(default_factory=dict)
+    partition: str | None = None
+    snapshot_id: int = 0
+    row_count: int = 0
+
+    @classmethod
+    def of(cls, snapshot: Snapshot) -> Refresh | None:
+        """Return the refresh that has committed a snapshot; ``None`` if it was another program."""
+        time, digest = snapshot.properties.get(_TIME, ""), snapshot.properties.get(_QUERY)
+        if digest is None or not (time.isascii() and time.isdigit()):
+            return None
+        return cls(
+            int(time),
+            digest,
+            consumed_by(snapshot),
+            {
+                key.removeprefix(_SCHEMA): int(text)
+                for key, text in snapshot.properties.items()
+                if key.startswith(_SCHEMA) and text.isascii() and text.isdigit()
+            },
+            snapshot.properties.get(_PARTITION),
+            snapshot.id,
+            snapshot.total_record_count or 0,
+        )
+
+    @property
+    def properties(self) -> dict[str, str]:
+        """The properties of the snapshot that the refresh commits.
+
+        >>> Refresh(5, "d", {"shop.orders": Consumed(7, "u")}).properties["consumed.shop.orders"]
+        '7'
+        """
+        found = {_TIME: str(self.time_ms), _QUERY: self.query_digest}
+        for source, state in self.consumed.items():
+            found.update(state.properties(source))
+        found.update({f"{_SCHEMA}{source}": str(number) for source, number in self.schemas.items()})
+        return found if self.partition is None else {**found, _PARTITION: self.partition}
+
+
+@dataclass(frozen=True, slots=True)
+class Refreshes:
+    """The refreshes that the rows of a table come from: the last one of the whole table, and later ones of partitions.
+
+    ``whole`` is ``None`` if there was none, if its snapshot has expired, or if another program has changed rows since.
+    """
+
+    whole: Refresh | None = None
+    partitions: tuple[Refresh, ...] = ()
+
+    @property
+    def all(self) -> tuple[Refresh, ...]:
+        """All of them; none without one of the whole table."""
+        return () if self.whole is None else (self.whole, *self.partitions)
+
+
+def refreshes_of(newest_first: Iterable[Snapshot]) -> Refreshes:
+    """Return the refreshes of the rows, from the snapshots of a table.
+
+    Compactions and statistics do not change rows. Any other commit that is no refresh does.
+    """
+    partitions: list[Refresh] = []
+    for snapshot in newest_first:
+        refresh = Refresh.of(snapshot)
+        if refresh is None:
+            if snapshot.commit_kind in SAME_ROWS:
+                continue
+            break
+        if refresh.partition is None:
+            return Refreshes(refresh, tuple(partitions))
+        partitions.append(refresh)
+    return Refreshes()
+
+
+def digest_of(query: str) -> str:
+    """Return a short text that differs between queries."""
+    return blake2b(query.encode(), digest_size=_DIGEST_BYTES).hexdigest()

@@ -1,0 +1,272 @@
+"""Refreshes a materialized table: its query reads one snapshot of each source, and one commit replaces the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from pyspark.errors import AnalysisException
+
+from table_format.catalog.protocol import Catalog
+from table_format.counted import counted
+from table_format.errors import ConflictError, InvalidInputError, NotFoundError, UnsupportedFeature
+from table_format.materialized.refreshes import Refresh, digest_of
+from table_format.materialized.report import RefreshReport
+from table_format.materialized.sources import SourceState, explained, source_states
+from table_format.materialized.table import MaterializedTable, materialized_table
+from table_format.model.schema import TableSchema
+from table_format.model.snapshot import Snapshot
+from table_format.model.type_changes import can_widen
+from table_format.options.commit import DYNAMIC_PARTITION_OVERWRITE
+from table_format.options.scan import MODE, STARTING_POINTS
+from table_format.spark.names import column
+from table_format.spark.read.conditions import literal
+from table_format.spark.sql.queries import frame_of_query
+from table_format.spark.sql.session import SqlSession, SqlState, Tables
+from table_format.spark.sql.stored_types import stored
+from table_format.spark.sql.tables import spelled_partition
+from table_format.spark.types import fields_of_spark, spark_type
+from table_format.spark.write.frames import write_frame
+from table_format.table.facts import TableFacts
+from table_format.table.rows.partition_values import partition_spec
+from table_format.table.write.batch_commit import BatchCommit, CommitArguments
+from table_format.table.write.commit_retries import Messages, write_and_commit
+from table_format.table.write.turns import WriterTurns
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql import DataFrame, SparkSession
+
+_STATES: Final = frozenset(key for option in (MODE, *STARTING_POINTS) for key in option.keys)
+"""Options with which a query names a state of a table."""
+
+_ATTEMPTS: Final = 5
+
+UNCHANGED: Final = "no source has changed since the last refresh"
+
+
+def refresh(
+    session: SqlSession,
+    name: str,
+    *,
+    partition: Mapping[str, object] | None = None,
+    if_stale: bool = False,
+    force: bool = False,
+    properties: Mapping[str, str] | None = None,
+) -> RefreshReport:
+    """Refresh a materialized table ``database.table``, or a partition of it; see ``Lake.refresh``."""
+    given = CommitArguments.of(None, properties=properties).properties
+    table = session.data_table(name)
+    found = materialized_table(session.catalog, name)
+    if found.problem is not None:
+        feature = f"refreshing '{name}'"
+        message = f"materialized table '{name}' cannot be refreshed here: {found.problem}"
+        raise UnsupportedFeature(feature, message)
+    now_ms = table.store.runtime.clock.now_ms()
+    skipped = _why_skipped(found, now_ms, if_stale=if_stale, force=force)
+    if skipped is not None:
+        return RefreshReport(name, skipped=skipped)
+    return _Run(session, found, table.current_facts, now_ms, partition, given).run()
+
+
+def _why_skipped(found: MaterializedTable, now_ms: int, *, if_stale: bool, force: bool) -> str | None:
+    if force:
+        return None
+    if if_stale and found.is_suspended:
+        return "it is suspended"
+    if found.is_current:
+        return UNCHANGED
+    if if_stale and not found.is_stale(now_ms):
+        return f"its rows are not older than {found.freshness}"
+    return None
+
+
+@dataclass(frozen=True)
+class _Run:
+    """One refresh. ``facts`` are those of the table, ``now_ms`` is when it began."""
+
+    session: SqlSession
+    found: MaterializedTable
+    facts: TableFacts
+    now_ms: int
+    partition: Mapping[str, object] | None
+    properties: Mapping[str, str]
+
+    def run(self) -> RefreshReport:
+        """Run the query and commit its rows. If this fails, the table has its rows from before.
+
+        Raises:
+            NotFoundError, InvalidInputError: a source is gone, or the query no longer fits its sources or the table.
+            ConflictError: another refresh of the whole table was committed in the meantime.
+        """
+        name, schema = self.found.name, self.facts.schema
+        spec = None if self.partition is None else partition_spec(schema, spelled_partition(schema, self.partition))
+        with self._explaining():
+            states, rows = self._pinned()
+            rows = _fitting(rows, schema, self.found.sources)
+        if spec is not None:
+            for key, value in spec.items():
+                rows = rows.where(column(key).eqNullSafe(literal(value, schema.field(key).type)))
+        facts = replace(
+            self.facts.as_refresh,
+            options=self.facts.as_refresh.options.with_options({DYNAMIC_PARTITION_OVERWRITE.key: "false"}),
+        )
+        consumed = {source: state.consumed for source, state in states.items()}
+        shown = None if spec is None else _shown(self.partition or {})
+        schemas = {source: state.schema_id for source, state in states.items()}
+        record = Refresh(self.now_ms, digest_of(self.found.query), consumed, schemas, shown)
+        commit = BatchCommit(facts)
+
+        def publish(messages: Messages) -> tuple[Snapshot, ...]:
+            self._require_last()
+            return commit.overwrite(messages, partition=spec, properties={**self.properties, **record.properties})
+
+        snapshots = write_and_commit(
+            facts.store,
+            commit,
+            write=lambda: write_frame(rows, facts, replacing=True, commit_user=commit.commit_user),
+            publish=publish,
+            is_repeatable=True,
+            turns=WriterTurns.of(facts),
+        )
+        return RefreshReport(name, snapshots, consumed)
+
+    def _pinned(self) -> tuple[Mapping[str, SourceState], DataFrame]:
+        """Return the states of the sources, and the rows of the query at these states.
+
+        A source whose columns have changed since its last commit is read at its latest snapshot, which must still be
+        the same when the query is bound.
+        """
+        catalog, sources = self.session.catalog, self.found.sources
+        states = source_states(catalog, sources)
+        for _ in range(_ATTEMPTS):
+            rows = query_rows(self.session, self.found.name, self.found.query, states)
+            before, states = states, source_states(catalog, sources)
+            if all(states[source] == state for source, state in before.items() if state.is_altered):
+                return before, rows
+        message = (
+            f"materialized table '{self.found.name}' cannot be refreshed: the columns of its sources keep changing; "
+            "refresh it again"
+        )
+        raise ConflictError(message)
+
+    def _require_last(self) -> None:
+        """Refuse to replace the rows of a refresh that began later, or read later states."""
+        now = materialized_table(self.session.catalog, self.found.name)
+        before = None if self.found.refresh is None else self.found.refresh.snapshot_id
+        if now.refresh is not None and now.refresh.snapshot_id != before:
+            message = (
+                f"materialized table '{self.found.name}' was refreshed by another process in the meantime, in snapshot "
+                f"{now.refresh.snapshot_id}; nothing was written. Refresh it again if its sources have changed since"
+            )
+            raise ConflictError(message)
+
+    @contextmanager
+    def _explaining(self) -> Iterator[None]:
+        name, sources = self.found.name, ", ".join(self.found.sources) or "no table"
+        try:
+            yield
+        except (NotFoundError, InvalidInputError) as error:
+            raise explained(name, error) from error
+        except AnalysisException as error:
+            reason = str(error).partition("\n")[0]
+            message = (
+                f"materialized table '{name}' cannot be refreshed: its query no longer fits {sources}, which it reads: "
+                f"{reason}"
+            )
+            raise InvalidInputError(message) from error
+
+
+def query_rows(session: SqlSession, name: str, query: str, states: Mapping[str, SourceState]) -> DataFrame:
+    """Return the rows of a query of the materialized table ``name`` at these states of its sources.
+
+    Names without a database, which only views have, are those of the database of the table. Neither temporary views
+    nor parameters of the session are visible.
+    """
+    state = SqlState(database=name.partition(".")[0])
+    pinned = PinnedTables(session.tables, states)
+    return frame_of_query(replace(session, tables=pinned, state=state, parameters={}), query)
+
+
+@dataclass(frozen=True)
+class PinnedTables:
+    """Reads each source of a query at one state, which is determined before."""
+
+    tables: Tables
+    states: Mapping[str, SourceState]
+
+    @property
+    def spark(self) -> SparkSession:
+        """The session."""
+        return self.tables.spark
+
+    @property
+    def catalog(self) -> Catalog:
+        """The catalog."""
+        return self.tables.catalog
+
+    @property
+    def table(self) -> Callable[..., DataFrame]:
+        """``Lake.table`` at the state of the table, unless the query names another one."""
+        return self._table
+
+    def _table(self, name: str, **arguments: object) -> DataFrame:
+        state = self.states.get(name)
+        if state is None or not state.can_be_named or not _STATES.isdisjoint(arguments):
+            return self.tables.table(name, **arguments)
+        if state.snapshot is None:
+            return self.tables.table(name, **arguments).limit(0)  # a first commit may come in the meantime
+        return self.tables.table(name, **arguments, **{"scan.snapshot-id": str(state.snapshot.id)})
+
+    @property
+    def write(self) -> Callable[..., object]:
+        """``Lake.write``."""
+        return self.tables.write
+
+    @property
+    def update(self) -> Callable[..., object]:
+        """``Lake.update``."""
+        return self.tables.update
+
+    @property
+    def delete(self) -> Callable[..., object]:
+        """``Lake.delete``."""
+        return self.tables.delete
+
+    @property
+    def merge(self) -> Callable[..., object]:
+        """``Lake.merge``."""
+        return self.tables.merge
+
+
+def _fitting(rows: DataFrame, schema: TableSchema, sources: Sequence[str]) -> DataFrame:
+    """Return the rows with the columns of the table. A type may be narrower than that of the table.
+
+    Raises:
+        InvalidInputError: the query no longer returns the columns of the table.
+    """
+    found = fields_of_spark(rows.schema)
+    reads = ", ".join(sources)
+    advice = "change the query with ALTER MATERIALIZED TABLE ... AS, or create the table again"
+    if tuple(rows.columns) != schema.field_names:
+        message = (
+            f"its query on {reads} now returns {counted(len(found), 'column')} ({', '.join(rows.columns)}), but the "
+            f"table has {counted(len(schema.fields), 'column')} ({', '.join(schema.field_names)}); {advice}"
+        )
+        raise InvalidInputError(message)
+    for field, declared in zip(found, schema.fields, strict=True):
+        is_same = spark_type(field.type).simpleString() == spark_type(declared.type).simpleString()
+        if not (is_same or can_widen(field.type, declared.type)):
+            message = (
+                f"its query on {reads} now returns column '{field.name}' as {field.type}, but the table has "
+                f"{declared.type}; {advice}"
+            )
+            raise InvalidInputError(message)
+    return stored(rows, schema.fields)
+
+
+def _shown(partition: Mapping[str, object]) -> str:
+    return "/".join(f"{key}={value}" for key, value in partition.items())
