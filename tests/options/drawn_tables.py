@@ -53,6 +53,7 @@ from table_format.options import (
     deletion_vectors,
     files,
     identity,
+    kind,
     materialized,
     merge,
     stream,
@@ -80,8 +81,8 @@ _HISTORY: Final = (
 _LEFT_OUT: Final = frozenset(
     o.key
     for o in (
-        # A materialized table is filled by its query only.
-        *(materialized.TYPE, *materialized.OF_THE_QUERY),
+        # Only a refresh fills an object table or a materialized table.
+        *(kind.TYPE, kind.OBJECT_LOCATION, *materialized.OF_THE_QUERY),
         *(*REFUSED, *_HISTORY, identity.PRIMARY_KEY, identity.PARTITION, identity.PATH),
         # Directories outside the table; tests/table/test_external_paths.py has them.
         files.EXTERNAL_PATHS,
