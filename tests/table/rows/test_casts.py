@@ -161,7 +161,7 @@ def test_a_part_that_does_not_fit_is_named_by_its_path() -> None:
     "arrow", [pa.decimal128(5, -2), pa.decimal128(2, 5), pa.decimal256(50, 2), pa.uint8()], ids=str
 )
 def test_a_column_of_a_type_that_the_format_lacks_is_named(arrow: pa.DataType) -> None:
-    with pytest.raises(InvalidSchema, match="column 'c': the Arrow type .* has no counterpart"):
+    with pytest.raises(InvalidSchema, match=r"column 'c': the Arrow type .* has no counterpart"):
         Schema.from_arrow(pa.schema([("c", arrow)]))
 
 
