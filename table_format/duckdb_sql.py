@@ -14,6 +14,8 @@ from table_format.catalog.views import find_view, text_for
 from table_format.counted import counted
 from table_format.errors import InvalidInputError, InvalidSql, NotFoundError, TableNotFound, UnsupportedFeature
 from table_format.extras import require
+from table_format.model.arguments import refuse
+from table_format.model.arguments import text as check_text
 from table_format.model.view import SPARK_DIALECT, View
 from table_format.sql.duckdb_queries import NamedTable, TimeTravel, column_edits, in_double_quotes, named_tables
 from table_format.sql.qualifiers import Relation
@@ -56,6 +58,9 @@ def query(
         InvalidSql: a time travel clause or a hint cannot be parsed.
         NotFoundError: there is no such database, table, snapshot or tag.
     """
+    check_text(text, "text")
+    if parameters is not None and not isinstance(parameters, Mapping):
+        refuse("parameters", "a mapping from the name in $name to its value", parameters)
     if database != _DEFAULT_DATABASE and not catalog.database_exists(database):
         catalog.list_tables(database)  # raises the error, with the nearest names
     _check_parameters(text, parameters or {})

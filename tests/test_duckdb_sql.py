@@ -171,6 +171,13 @@ def test_a_parameter_that_the_query_does_not_name_is_refused(warehouse: Warehous
         query(warehouse.catalog, "SELECT id FROM db.t WHERE id = $i", {"i": 1, "ii": 2})
 
 
+def test_arguments_of_another_kind_are_named(warehouse: Warehouse) -> None:
+    with pytest.raises(InvalidInputError, match="text: expected a text, found None"):
+        query(warehouse.catalog, None)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInputError, match=r"parameters: expected a mapping .*, found list \[1\]"):
+        query(warehouse.catalog, "SELECT id FROM db.t WHERE id = ?", [1])  # type: ignore[arg-type]
+
+
 def test_a_missing_package_is_named(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "duckdb", None)
     monkeypatch.setitem(__import__("sys").modules, "polars", None)

@@ -121,8 +121,19 @@ def first_line(error: Exception) -> str:
 
 
 def _with_advice(error: click.UsageError) -> str:
+    if isinstance(error, click.NoSuchOption):
+        error.possibilities = _similar_options(error)
     message = error.format_message()
     if error.ctx is None:
         return message
     stop = "" if message.endswith((".", "?")) else "."
     return f"{message}{stop} See '{error.ctx.command_path} --help'."
+
+
+def _similar_options(error: click.NoSuchOption) -> list[str]:
+    """Return the options that a misspelt one may mean. SQL calls a filter WHERE."""
+    known = {name for option in error.ctx.command.params for name in option.opts} if error.ctx is not None else set()
+    if error.option_name == "--where" and "--filter" in known:
+        return ["--filter"]
+    is_help = error.option_name.startswith("--h")
+    return [name for name in error.possibilities or () if is_help or name != "--help"]

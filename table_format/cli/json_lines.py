@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal, InvalidOperation
 from itertools import accumulate
@@ -22,6 +23,7 @@ from table_format.cli.from_text import column_from_text
 from table_format.cli.values import is_bytes
 from table_format.types import type_from_arrow
 
+_ROW: Final = re.compile(r"(?:JSON parse error: )?(.*) in row (\d+)")
 _BLOCK_BYTES: Final = 4 << 20
 _SPECIAL_NUMBERS: Final = frozenset({"NaN", "Infinity", "-Infinity"})
 _LISTS: Final[Any] = pa.ListArray
@@ -71,10 +73,19 @@ def _block(block: bytes, line: int, schema: pa.Schema, *, is_first: bool) -> pa.
     if not any(_needs_python(field.type) for field in schema):
         try:
             return _read_with_arrow(block, schema, is_first=is_first)
-        except (pa.ArrowInvalid, click.ClickException):
+        except (pa.ArrowInvalid, click.ClickException) as error:
             if not len(schema):
-                raise
+                raise _with_line(error, block, line) from error
     return _read_with_python(block, line, schema, is_first=is_first)
+
+
+def _with_line(error: Exception, block: bytes, first_line: int) -> Exception:
+    """Return an error of Arrow, which counts rows from 0, with the line instead."""
+    found = _ROW.search(str(error))
+    numbers = [number for number, _ in _lines(block, first_line)]
+    if found is None or int(found[2]) >= len(numbers):
+        return error
+    return click.ClickException(f"line {numbers[int(found[2])]}: {found[1].rstrip('. ')}")
 
 
 def _read_with_arrow(block: bytes, schema: pa.Schema, *, is_first: bool) -> pa.Table:

@@ -13,6 +13,16 @@ from click.shell_completion import CompletionItem
 from table_format.cli.commands import COMMANDS, CommandPlace
 
 _PACKAGE: Final = "table_format.cli.commands"
+_OTHER_NAMES: Final = {
+    "create-database": "init",
+    "insert": "load",
+    "query": "sql",
+    "read": "scan",
+    "schema": "describe",
+    "verify": "doctor",
+    "write": "load",
+}
+"""What other programs call our commands."""
 _PLACES: Final[Mapping[str, CommandPlace]] = {place.name: place for group in COMMANDS.values() for place in group}
 
 
@@ -43,7 +53,9 @@ class LateCommands(click.Group):
         """
         name = args[0]
         if name not in _PLACES and not name.startswith("-") and not ctx.resilient_parsing:
-            close = get_close_matches(name, _PLACES)
+            # Only a name like "drop" may lead to a command that drops.
+            harmless = [place for place in _PLACES if not place.startswith("drop") or name.startswith("d")]
+            close = [_OTHER_NAMES[name]] if name in _OTHER_NAMES else get_close_matches(name, harmless)
             advice = f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
             message = f"No such command {name!r}.{advice}"
             raise click.UsageError(message, ctx)

@@ -15,6 +15,7 @@ from table_format.cli.errors import first_line
 from table_format.cli.output import Target, write_batches
 from table_format.cli.progress import spinner
 from table_format.cli.session import Session
+from table_format.errors import PackageMissing
 from table_format.extras import require
 from table_format.java import default_launchers, find_java
 
@@ -32,7 +33,11 @@ def run_on_spark(session: Session, statements: str, *, limit: int | None, target
         TableFormatError: a statement cannot be read or fails.
     """
     _ = session.catalog  # report an error in the settings before Spark starts
-    require("pyspark")
+    try:
+        require("pyspark")
+    except PackageMissing as error:
+        message = f"{error}. For a query without Spark, add --engine duckdb"
+        raise PackageMissing(message) from error
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 

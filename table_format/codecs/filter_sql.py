@@ -170,9 +170,16 @@ class _Binder:
         left, right = _bare(node.this), _bare(node.expression)
         if isinstance(right, exp.Column) and is_literal(left):
             left, right, op = right, left, _MIRRORED.get(op, op)
-        if not is_literal(right):
-            raise _unsupported(node)
+        self._check_literals(node, right)
         return self._compare(self._field(left), op, right)
+
+    def _check_literals(self, node: exp.Expr, *values: exp.Expr) -> None:
+        for value in values:
+            if isinstance(value, exp.Column) and value.name not in self._fields:
+                shown = value.sql(dialect=FilterDialect)
+                raise _error(value, f"{shown} is not a column of the table, and text is in single quotes")
+            if not is_literal(value):
+                raise _unsupported(node)
 
     def _compare(self, field: DataField, op: CompareOp, literal: exp.Expr) -> Predicate:
         if isinstance(literal, exp.Null):
@@ -190,8 +197,7 @@ class _Binder:
         _check_arguments(node, "this", "expressions")
         field = self._field(node.this)
         literals = [_bare(item) for item in node.expressions]
-        if not all(map(is_literal, literals)):
-            raise _unsupported(node)
+        self._check_literals(node, *literals)
         known = [self._compare(field, CompareOp.EQ, item) for item in literals if not isinstance(item, exp.Null)]
         values = tuple(p.value for p in known if isinstance(p, Compare))
         test: Predicate = In(field.name, values) if values else _where_known(field, answer=False)
@@ -201,8 +207,7 @@ class _Binder:
         _check_arguments(node, "this", "low", "high")
         field = self._field(node.this)
         low, high = _bare(node.args["low"]), _bare(node.args["high"])
-        if not (is_literal(low) and is_literal(high)):
-            raise _unsupported(node)
+        self._check_literals(node, low, high)
         return And((self._compare(field, CompareOp.GE, low), self._compare(field, CompareOp.LE, high)))
 
     def _is(self, node: exp.Expr) -> Predicate:

@@ -200,7 +200,7 @@ def _scalar_from_arrow(arrow: pa.DataType, nullable: bool) -> DataType | None:  
     for candidate, kind in _SIMPLE:
         if arrow.equals(candidate):
             return kind(nullable=nullable)
-    if pa.types.is_decimal128(arrow):
+    if pa.types.is_decimal128(arrow) and 0 <= arrow.scale <= arrow.precision:
         return DecimalType(precision=arrow.precision, scale=arrow.scale, nullable=nullable)
     if pa.types.is_string(arrow) or pa.types.is_large_string(arrow) or pa.types.is_string_view(arrow):
         return VarCharType(length=MAX_LENGTH, nullable=nullable)

@@ -25,6 +25,7 @@ from table_format.model.snapshot import Snapshot
 from table_format.options.commit import DYNAMIC_PARTITION_OVERWRITE
 from table_format.options.unread import Reader
 from table_format.secrets import Secret
+from table_format.spark.arguments import spark_frame, spark_session
 from table_format.spark.dml.chosen_partitions import ChosenPartitions
 from table_format.spark.dml.matching import MatchOn
 from table_format.spark.dml.merged_schema import columns_to_hold
@@ -84,8 +85,10 @@ def paimon(spark: SparkSession, options: Mapping[str, str | Secret]) -> Lake:
 
     Raises:
         InvalidOption: an option of the catalog is unknown or malformed.
+        InvalidInputError: ``spark`` is not a session.
     """
     catalog = load_catalog(options)
+    spark_session(spark, "spark")
     if isinstance(catalog, NamedCatalog):
         remember_store(catalog.io, catalog.warehouse)
     prepare_session(spark)
@@ -252,7 +255,7 @@ class Lake:
                 "options": options or None,
             }
             refuse_arguments(opened, of_commits)
-            write_format_frame(frame, opened, overwrite=mode == "overwrite", partition=partition)
+            write_format_frame(spark_frame(frame, "frame"), opened, overwrite=mode == "overwrite", partition=partition)
             return ()
         parallelism = optional_whole_number(parallelism, "parallelism", minimum=1, maximum=MAX_INT)
         table = self._data_table(name).for_reader(Reader.WRITE, options or {})
@@ -366,7 +369,7 @@ class Lake:
 
         >>> lake.write_to(frame, "shop.orders").table_property("primary-key", "id").create()  # doctest: +SKIP
         """
-        return TableWriter(self, frame, name, SqlSession(self, self.sql_state).keep_attached)
+        return TableWriter(self, spark_frame(frame, "frame"), name, SqlSession(self, self.sql_state).keep_attached)
 
     def explain_write(self, frame: DataFrame, name: str, *, parallelism: int | None = None) -> str:
         """Return how ``write`` would distribute the rows of a DataFrame to the files of a table, and why. Nothing is
@@ -466,6 +469,7 @@ class Lake:
             UnsupportedFeature: as for ``update`` and ``delete``.
             ConflictError, CommitOutcomeUnknown: as for ``delete``.
         """
+        spark_frame(source, "source")
         table = self._data_table(name).for_reader(Reader.WRITE, options or {})
         if table.options.write.merge_schema:
             names = Names.of(self.spark)

@@ -31,6 +31,13 @@ def test_a_query_is_read_from_a_file_and_its_rows_are_written_to_one(
     assert (tmp_path / "ids.csv").read_text().splitlines() == ['"id"', "2", "1"]
 
 
+def test_a_query_comes_through_a_pipe(shell: Shell, orders: Callable[..., Table]) -> None:
+    orders(3)
+    assert (
+        shell(*sql("--file", "-", "--format", "jsonl"), input="SELECT count(*) AS n FROM shop.orders") == '{"n": 3}\n'
+    )
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

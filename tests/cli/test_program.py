@@ -163,6 +163,24 @@ def test_wrong_use_is_an_error_of_one_line_with_exit_code_2(shell: Shell) -> Non
     assert "--limt" in shell.error("scan", "shop.orders", "--limt", "1", code=2)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "advice"),
+    [
+        (["create-database", "x"], "Did you mean 'init'?"),
+        (["insert"], "Did you mean 'load'?"),
+        (["drp", "shop.t"], "Did you mean 'drop'?"),
+        (["scan", "shop.t", "--where", "id = 1"], "Did you mean '--filter'?"),
+        (["files", "shop.t", "--hlp"], "Did you mean '--help'?"),
+        (["snapshots", "shop.t", "--where", "id = 1"], "No such option '--where'."),
+    ],
+    ids=" ".join,
+)
+def test_the_advice_for_a_wrong_word_does_what_is_wanted_and_never_more(
+    shell: Shell, arguments: list[str], advice: str
+) -> None:
+    assert f"{advice} See '" in shell.error(*arguments, code=2)
+
+
 @pytest.mark.parametrize("arguments", [[], ["tags"], ["branches"]])
 def test_a_group_without_a_command_shows_its_help(arguments: list[str]) -> None:
     result = run(*arguments)
@@ -248,7 +266,10 @@ def test_sql_without_pyspark_or_grpc_is_an_error_of_one_line_that_names_the_extr
     assert line == "error: grpc is not installed: pip install 'paimon-lakehouse[connect]'"
     monkeypatch.setitem(sys.modules, "pyspark", None)
     line = shell.error("sql", "SELECT 1")
-    assert line == "error: pyspark is not installed: pip install 'paimon-lakehouse[spark]'"
+    assert line == (
+        "error: pyspark is not installed: pip install 'paimon-lakehouse[spark]'. "
+        "For a query without Spark, add --engine duckdb"
+    )
 
 
 def test_sql_takes_one_argument(shell: Shell) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import click
@@ -14,7 +15,12 @@ from table_format.cli.spark import run_on_spark
 
 @click.command()
 @click.argument("text", metavar="[SQL]", required=False)
-@click.option("--file", metavar="FILE", type=click.Path(path_type=Path), help="Read the statements from a file.")
+@click.option(
+    "--file",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Read the statements from a file; - is standard input.",
+)
 @click.option(
     "--engine",
     type=click.Choice(["spark", "duckdb"]),
@@ -44,6 +50,11 @@ def sql(
         message = "give the statements as one argument or in --file."
         raise click.UsageError(message)
     target = Target.of(format, output)
-    statements = file.read_text(encoding="utf-8") if file is not None else str(text)
+    statements = str(text) if file is None else _statements(file)
     run = run_on_duckdb if engine == "duckdb" else run_on_spark
     run(session, statements, limit=limit, target=target)
+
+
+def _statements(file: Path) -> str:
+    data = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
+    return data.decode()

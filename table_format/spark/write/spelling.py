@@ -9,6 +9,7 @@ import pyarrow as pa
 from pyspark.sql.types import StructField, StructType
 
 from table_format.model.row_kind import ROW_KIND_COLUMN
+from table_format.spark.arguments import spark_frame
 from table_format.spark.names import Names
 from table_format.table.facts import TableFacts
 
@@ -20,7 +21,12 @@ _WITHOUT_SESSION: Final = Names(is_case_sensitive=False)
 
 
 def with_names_of_table(rows: DataFrame, facts: TableFacts) -> DataFrame:
-    """Return the rows with the column names of the table, if the session ignores case."""
+    """Return the rows with the column names of the table, if the session ignores case.
+
+    Raises:
+        InvalidInputError: the rows are not a DataFrame of Spark.
+    """
+    rows = spark_frame(rows, "frame")
     names = Names.of(rows.sparkSession).spelled(rows.columns, _known(facts))
     return rows if names == rows.columns else rows.toDF(*names)
 

@@ -56,6 +56,14 @@ def test_a_column_without_values_needs_a_type(shell: Shell, tmp_path: Path) -> N
     assert shell.table("shop.a").schema.field_names == ("id", "note")
 
 
+def test_a_line_from_which_no_columns_can_be_inferred_is_named(shell: Shell, tmp_path: Path) -> None:
+    file = tmp_path / "a.jsonl"
+    file.write_text('{"id": 1}\n\n{"id": "x"}\n')
+    assert "a.jsonl: line 3: Column(/id) changed from number to string" in shell.error(
+        "create", "shop.a", "--from", str(file)
+    )
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [

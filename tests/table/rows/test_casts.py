@@ -9,7 +9,8 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 
-from table_format.errors import InvalidData
+from table_format import Schema
+from table_format.errors import InvalidData, InvalidSchema
 from table_format.model.arrow_types import arrow_type
 from table_format.model.types import (
     ArrayType,
@@ -154,6 +155,14 @@ def test_a_part_that_does_not_fit_is_named_by_its_path() -> None:
     array = pa.array([[{"x": 2**40, "y": "p"}]])
     with pytest.raises(InvalidData, match=r"column 'c\.element\.x' is INT"):
         cast_column(array, ArrayType(element=ROW), "c")
+
+
+@pytest.mark.parametrize(
+    "arrow", [pa.decimal128(5, -2), pa.decimal128(2, 5), pa.decimal256(50, 2), pa.uint8()], ids=str
+)
+def test_a_column_of_a_type_that_the_format_lacks_is_named(arrow: pa.DataType) -> None:
+    with pytest.raises(InvalidSchema, match=r"column 'c': the Arrow type .* has no counterpart"):
+        Schema.from_arrow(pa.schema([("c", arrow)]))
 
 
 ARROW_TYPES = [
