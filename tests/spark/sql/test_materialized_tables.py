@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -26,6 +27,8 @@ from table_format.spark.sql import refresh as refresh_module
 from table_format.table.write.table_write import TableWrite
 from tests.support.compaction import MovableClock
 from tests.support.jdbc_catalogs import sqlite_options
+
+PAGE = Path(__file__).parents[3] / "docs" / "materialized-tables.md"
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("interpreted")]
 
@@ -419,3 +422,14 @@ def test_a_table_that_flink_refreshes_is_read_and_not_refreshed(lake: Lake) -> N
         ):
             lake.sql(f"ALTER MATERIALIZED TABLE totals {statement}")
     assert rows(lake, "SELECT * FROM totals") == [("a", 1), ("b", 2)]
+
+
+def test_what_the_page_shows_works_as_it_is_written_there(
+    spark: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lake = paimon(spark, {"warehouse": str(tmp_path)})
+    blocks = re.findall(r"```(sql|python|text)\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    (statements, program, printed) = (text for kind, text in blocks[:3])
+    assert rows(lake, statements) == [(1, "2026-01-01", 30, 2), (2, "2026-01-02", 5, 1)]
+    exec(program, {"lake": lake})  # noqa: S102 - the page is ours
+    assert capsys.readouterr().out == printed
