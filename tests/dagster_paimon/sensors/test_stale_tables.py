@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import dagster as dg
 import pytest
 
@@ -13,6 +16,7 @@ from tests.support.dagster_project import Project
 from tests.support.materialized_tables import a_materialized_table, refreshed
 from tests.support.sensor_ticks import ROWS, Ticks, a_table, rows
 
+PAGE = Path(__file__).parents[3] / "docs" / "materialized-tables.md"
 NOW = 1_800_000_000_000
 TOTALS = dg.AssetKey(["shop", "totals"])
 
@@ -149,3 +153,13 @@ def test_assets_depend_on_their_sources_and_have_a_freshness_policy(project: Pro
     assert len(materialized_table_assets(project.lakehouse, "shop.n")) == 1
     with pytest.raises(InvalidInputError, match=r"'shop\.users' is not a materialized table"):
         materialized_table_assets(project.lakehouse, "shop.users")
+
+
+def test_the_example_of_the_page_loads(sensor: Sensor) -> None:
+    (program,) = (text for text in re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL) if "dagster" in text)
+    names = {"warehouse": sensor.lakehouse.warehouse}
+    exec(program, names)  # noqa: S102 - the page is ours
+    defs = names["defs"]
+    assert isinstance(defs, dg.Definitions)
+    assert [spec.key for spec in defs.resolve_all_asset_specs()] == [TOTALS, dg.AssetKey(["shop", "visits"])]
+    dg.Definitions.validate_loadable(defs)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from pyspark.errors import SparkRuntimeException
 
@@ -26,6 +28,8 @@ from table_format.spark.sql import refresh as refresh_module
 from table_format.table.write.table_write import TableWrite
 from tests.support.compaction import MovableClock
 from tests.support.jdbc_catalogs import sqlite_options
+
+PAGE = Path(__file__).parents[3] / "docs" / "materialized-tables.md"
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("interpreted")]
 
@@ -58,8 +62,16 @@ def lake(spark: Any, tmp_path: Path, clock: MovableClock) -> Lake:
     options = {"warehouse": str(tmp_path)}
     paimon(spark, options)  # prepares the session
     found = Lake(spark, load_catalog(options, runtime=Runtime(clock=clock)))
-    found.sql("CREATE DATABASE s; USE s; CREATE TABLE t (k INT, v STRING); INSERT INTO t VALUES (1, 'a'), (2, 'b')")
+    found.sql("CREATE DATABASE s; USE s; CREATE TABLE t (k INT, v STRING)")
+    add(found, "t", (1, "a"), (2, "b"))
     return found
+
+
+def add(lake: Lake, name: str, *values: tuple[object, ...]) -> None:
+    """Append rows to a source in this process, which takes milliseconds."""
+    table = lake.catalog.load_table(f"s.{name}")
+    names = table.schema.field_names
+    table.append(pa.Table.from_pylist([dict(zip(names, row, strict=True)) for row in values], table.arrow_schema))
 
 
 def rows(lake: Lake, text: str, **parameters: object) -> list[tuple[Any, ...]]:
@@ -75,15 +87,13 @@ def options_of(lake: Lake, name: str) -> dict[str, str]:
 
 
 def test_the_example_is_refreshed_once_its_rows_are_older_than_30_seconds(lake: Lake, clock: MovableClock) -> None:
-    lake.sql("""
-        CREATE TABLE json_source (user_id BIGINT, order_created_at STRING, payment_amount_cents BIGINT);
-        INSERT INTO json_source VALUES (1, '2024-06-20', 10), (1, '2024-06-20', 20), (2, '2024-06-21', 5)
-    """)
+    lake.sql("CREATE TABLE json_source (user_id BIGINT, order_created_at STRING, payment_amount_cents BIGINT)")
+    add(lake, "json_source", (1, "2024-06-20", 10), (1, "2024-06-20", 20), (2, "2024-06-21", 5))
     lake.sql(USERS_OF_SHOPS)
     name, query = "s.continuous_users_shops", "TABLE continuous_users_shops"
     first = [(1, "2024-06-20", 30, 2), (2, "2024-06-21", 5, 1)]
     assert rows(lake, query) == first
-    lake.sql("INSERT INTO json_source VALUES (1, '2024-06-20', 100), (7, '2024-06-22', 20)")
+    add(lake, "json_source", (1, "2024-06-20", 100), (7, "2024-06-22", 20))
     clock.sleep_ms(29_000)
     assert not loaded(lake, name).is_stale(clock.now_ms())
     assert lake.refresh(name, if_stale=True).skipped == "its rows are not older than 0:00:30"
@@ -160,7 +170,7 @@ def test_a_query_that_reads_the_clock_is_refreshed_although_no_source_has_change
 def test_an_empty_source_and_an_empty_result_are_states_like_others(lake: Lake) -> None:
     lake.sql("CREATE TABLE e (k INT); CREATE MATERIALIZED TABLE m FRESHNESS = INTERVAL '1' DAY AS SELECT * FROM e")
     assert loaded(lake, "s.m").is_current
-    lake.sql("INSERT INTO e VALUES (1)")
+    add(lake, "e", (1,))
     assert [state.id for state in lake.refresh("s.m").sources.values()] == [1]
     assert rows(lake, "SELECT * FROM m") == [(1,)]
     lake.sql("TRUNCATE TABLE e; ALTER MATERIALIZED TABLE m REFRESH")
@@ -169,10 +179,10 @@ def test_an_empty_source_and_an_empty_result_are_states_like_others(lake: Lake) 
 
 def test_a_refresh_of_a_partition_replaces_only_its_rows_and_does_not_make_the_table_fresh(lake: Lake) -> None:
     lake.sql(
-        "CREATE MATERIALIZED TABLE m PARTITIONED BY (V) FRESHNESS = INTERVAL '1' DAY AS SELECT k + 0 AS k, v FROM t;"
-        "INSERT INTO t VALUES (10, 'a'), (20, 'b'), (30, NULL);"
-        "ALTER MATERIALIZED TABLE m REFRESH PARTITION (v = 'a')"
+        "CREATE MATERIALIZED TABLE m PARTITIONED BY (V) FRESHNESS = INTERVAL '1' DAY AS SELECT k + 0 AS k, v FROM t"
     )
+    add(lake, "t", (10, "a"), (20, "b"), (30, None))
+    lake.sql("ALTER MATERIALIZED TABLE m REFRESH PARTITION (v = 'a')")
     assert rows(lake, "SELECT k FROM m") == [(1,), (10,), (2,)]
     assert loaded(lake, "s.m").changed_sources == ("s.t",)
     lake.refresh("s.m", partition={"v": None})
@@ -186,23 +196,21 @@ def test_a_refresh_of_a_partition_replaces_only_its_rows_and_does_not_make_the_t
     assert rows(lake, "SELECT k FROM m") == [(1,), (2,)]
 
 
-@pytest.mark.parametrize(
-    "statement",
-    [
+def test_statements_that_change_rows_are_refused(lake: Lake) -> None:
+    lake.sql(TOTALS)
+    for statement in (
         "INSERT INTO totals VALUES ('c', 1)",
         "INSERT OVERWRITE totals SELECT * FROM totals",
         "UPDATE totals SET n = 1",
         "DELETE FROM totals WHERE n = 77",
         "MERGE INTO totals USING t ON totals.v = t.v WHEN MATCHED THEN DELETE",
         "TRUNCATE TABLE totals",
-    ],
-)
-def test_statements_that_change_rows_are_refused(lake: Lake, statement: str) -> None:
-    lake.sql(TOTALS)
-    with pytest.raises(
-        UnsupportedFeature, match=r"'s\.totals' is a materialized table: its query fills it, .* REFRESH"
+        "CREATE TABLE copy LIKE totals; INSERT INTO copy TABLE totals; TRUNCATE TABLE copy; DELETE FROM totals",
     ):
-        lake.sql(statement)
+        with pytest.raises(
+            UnsupportedFeature, match=r"'s\.totals' is a materialized table: its query fills it, .* REFRESH"
+        ):
+            lake.sql(statement)
 
 
 def test_other_ways_to_change_rows_or_columns_are_refused(lake: Lake) -> None:
@@ -230,41 +238,38 @@ def test_other_ways_to_change_rows_or_columns_are_refused(lake: Lake) -> None:
     ):
         with pytest.raises((InvalidInputError, TableNotFound), match=message):
             lake.sql(statement)
-    lake.sql("CREATE TABLE copy LIKE totals; INSERT INTO copy SELECT * FROM totals; DROP TABLE copy")
     lake.sql("DROP MATERIALIZED TABLE IF EXISTS nothing; DROP MATERIALIZED TABLE totals")
     assert rows(lake, "SHOW TABLES") == [("s", "t", False)]
 
 
-@pytest.mark.parametrize(
-    ("statement", "error", "message"),
-    [
-        ("m AS SELECT 1 AS a", InvalidSql, "needs FRESHNESS"),
-        ("m FRESHNESS = INTERVAL '0' SECOND AS SELECT 1 AS a", InvalidSql, "above 0"),
-        ("m FRESHNESS = INTERVAL '1' WEEK AS SELECT 1 AS a", InvalidSql, "SECOND, MINUTE, HOUR or DAY"),
-        ("m (a INT) FRESHNESS = INTERVAL '1' DAY AS SELECT 1 AS a", InvalidSql, "the query determines the columns"),
-        (
-            "m FRESHNESS = INTERVAL '1' DAY REFRESH_MODE = CONTINUOUS AS SELECT * FROM t",
-            UnsupportedFeature,
-            "REFRESH_MODE = CONTINUOUS is not supported; .* write REFRESH_MODE = FULL",
-        ),
-        ("m FRESHNESS = INTERVAL '1' DAY AS SELECT * FROM nowhere", InvalidInputError, "'nowhere' is not a table of"),
-        ("m FRESHNESS = INTERVAL '1' DAY AS SELECT * FROM `t$files`", UnsupportedFeature, "no snapshots of its own"),
-        ("m FRESHNESS = INTERVAL '1' DAY AS SELECT sys.max_pt('t') AS a", UnsupportedFeature, "max_pt"),
-        ("t FRESHNESS = INTERVAL '1' DAY AS SELECT * FROM t", AlreadyExistsError, "already exists"),
-        ("m FRESHNESS = INTERVAL '1' DAY AS SELECT * FROM tempo", InvalidInputError, "'tempo' is not a table of"),
-        (
-            "m WITH ('type' = 'table') FRESHNESS = INTERVAL '1' DAY AS SELECT * FROM t",
-            InvalidOption,
-            "set by a clause",
-        ),
-    ],
+REFUSED: tuple[tuple[str, type[Exception], str], ...] = (
+    ("m AS SELECT 1 AS a", InvalidSql, "needs FRESHNESS"),
+    ("m FRESHNESS = INTERVAL '0' SECOND AS SELECT 1 AS a", InvalidSql, "above 0"),
+    ("m FRESHNESS = INTERVAL '1' WEEK AS SELECT 1 AS a", InvalidSql, "SECOND, MINUTE, HOUR or DAY"),
+    ("m (a INT) FRESHNESS = INTERVAL '1' DAY AS SELECT 1 AS a", InvalidSql, "the query determines the columns"),
+    (
+        "m FRESHNESS = INTERVAL '1' DAY REFRESH_MODE = CONTINUOUS AS SELECT * FROM t",
+        UnsupportedFeature,
+        "REFRESH_MODE = CONTINUOUS is not supported; .* write REFRESH_MODE = FULL",
+    ),
+    ("m FRESHNESS = INTERVAL '1' DAY AS SELECT * FROM nowhere", InvalidInputError, "'nowhere' is not a table of"),
+    ("m FRESHNESS = INTERVAL '1' DAY AS SELECT * FROM `t$files`", UnsupportedFeature, "no snapshots of its own"),
+    ("m FRESHNESS = INTERVAL '1' DAY AS SELECT sys.max_pt('t') AS a", UnsupportedFeature, "max_pt"),
+    ("t FRESHNESS = INTERVAL '1' DAY AS SELECT * FROM t", AlreadyExistsError, "already exists"),
+    ("m FRESHNESS = INTERVAL '1' DAY AS SELECT * FROM tempo", InvalidInputError, "'tempo' is not a table of"),
+    (
+        "m WITH ('type' = 'table') FRESHNESS = INTERVAL '1' DAY AS SELECT * FROM t",
+        InvalidOption,
+        "set by a clause",
+    ),
 )
-def test_what_cannot_be_created_is_refused_by_name(
-    lake: Lake, statement: str, error: type[Exception], message: str
-) -> None:
+
+
+def test_what_cannot_be_created_is_refused_by_name(lake: Lake) -> None:
     lake.sql("CREATE OR REPLACE TEMPORARY VIEW tempo AS SELECT * FROM s.t")
-    with pytest.raises(error, match=message):
-        lake.sql(f"CREATE MATERIALIZED TABLE {statement}")
+    for statement, error, message in REFUSED:
+        with pytest.raises(error, match=message):
+            lake.sql(f"CREATE MATERIALIZED TABLE {statement}")
     assert rows(lake, "SHOW MATERIALIZED TABLES") == []
 
 
@@ -276,7 +281,7 @@ def test_a_first_refresh_that_fails_leaves_no_table_and_a_later_one_leaves_the_r
         lake.sql(failing.replace("3", "2") + " FROM t")
     assert not lake.catalog.table_exists("s.m")
     lake.sql(failing + " FROM t")
-    lake.sql("INSERT INTO t VALUES (10, 'c')")
+    add(lake, "t", (10, "c"))
     with pytest.raises(SparkRuntimeException, match="no"):
         lake.sql("ALTER MATERIALIZED TABLE m REFRESH")
     assert rows(lake, "SELECT k FROM m") == [(1,), (2,)]
@@ -300,14 +305,14 @@ def test_a_source_that_is_gone_or_has_other_columns_is_named_with_the_table(lake
 
 def test_two_refreshes_at_once_leave_the_rows_of_one(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     lake.sql(TOTALS)
-    lake.sql("INSERT INTO t VALUES (10, 'a')")
+    add(lake, "t", (10, "a"))
     write: Callable[..., Any] = refresh_module.write_frame
     others: list[int] = []
 
     def another_first(*arguments: Any, **more: Any) -> Any:
         if not others:
             others.append(0)
-            lake.sql("INSERT INTO t VALUES (100, 'a')")
+            add(lake, "t", (100, "a"))
             others[0] = lake.refresh("s.totals").snapshots[-1].id
         return write(*arguments, **more)
 
@@ -324,7 +329,7 @@ def test_a_refresh_reads_the_state_that_it_records_although_a_source_changes_mea
     lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lake.sql(f"CREATE TABLE e (k INT, v STRING); {TOTALS.replace('FROM t', 'FROM (TABLE t UNION ALL TABLE e)')}")
-    lake.sql("INSERT INTO t VALUES (10, 'a')")
+    add(lake, "t", (10, "a"))
     states = refresh_module.source_states
     others: list[int] = []
 
@@ -332,7 +337,8 @@ def test_a_refresh_reads_the_state_that_it_records_although_a_source_changes_mea
         found = states(*arguments)
         if not others:
             others.append(1)
-            lake.sql("INSERT INTO t VALUES (100, 'a'); INSERT INTO e VALUES (1000, 'a')")
+            add(lake, "t", (100, "a"))
+            add(lake, "e", (1000, "a"))
         return found
 
     monkeypatch.setattr(refresh_module, "source_states", then_commits)
@@ -355,11 +361,13 @@ def test_another_program_that_changes_rows_makes_the_table_stale(lake: Lake, clo
 
 def test_a_suspended_table_is_refreshed_only_by_hand(lake: Lake, clock: MovableClock) -> None:
     lake.sql(TOTALS)
-    lake.sql("ALTER MATERIALIZED TABLE totals SUSPEND; INSERT INTO t VALUES (10, 'a')")
+    lake.sql("ALTER MATERIALIZED TABLE totals SUSPEND")
+    add(lake, "t", (10, "a"))
     clock.sleep_ms(60_000)
     assert lake.refresh("s.totals", if_stale=True).skipped == "it is suspended"
     assert [table.is_stale(clock.now_ms()) for table in lake.materialized_tables() if table.is_suspended] == [True]
-    lake.sql("ALTER MATERIALIZED TABLE totals REFRESH; INSERT INTO t VALUES (20, 'a')")
+    lake.sql("ALTER MATERIALIZED TABLE totals REFRESH")
+    add(lake, "t", (20, "a"))
     assert rows(lake, "SELECT * FROM totals") == [("a", 11), ("b", 2)]
     lake.sql(
         "ALTER MATERIALIZED TABLE totals RESUME; ALTER MATERIALIZED TABLE totals SET FRESHNESS = INTERVAL 2 MINUTES"
@@ -390,7 +398,8 @@ def test_views_are_read_through_to_their_tables_and_lists_show_what_a_table_is(
     spark: Any, tmp_path: Path, clock: MovableClock
 ) -> None:
     lake = paimon(spark, sqlite_options(tmp_path))
-    lake.sql("CREATE DATABASE s; USE s; CREATE TABLE t (k INT); INSERT INTO t VALUES (1); CREATE VIEW w AS TABLE t")
+    lake.sql("CREATE DATABASE s; USE s; CREATE TABLE t (k INT); CREATE VIEW w AS TABLE t")
+    add(lake, "t", (1,))
     lake.sql(
         "CREATE DATABASE d; USE d; CREATE MATERIALIZED TABLE s.m FRESHNESS = INTERVAL '1' DAY AS SELECT * FROM s.w"
     )
@@ -399,7 +408,7 @@ def test_views_are_read_through_to_their_tables_and_lists_show_what_a_table_is(
         ("d.n", ("s.m",)),
         ("s.m", ("s.t",)),
     ]
-    lake.sql("INSERT INTO s.t VALUES (2)")
+    add(lake, "t", (2,))
     lake.refresh("s.m")
     lake.refresh("d.n")
     assert rows(lake, "SELECT k FROM d.n") == [(1,), (2,)]
@@ -419,3 +428,14 @@ def test_a_table_that_flink_refreshes_is_read_and_not_refreshed(lake: Lake) -> N
         ):
             lake.sql(f"ALTER MATERIALIZED TABLE totals {statement}")
     assert rows(lake, "SELECT * FROM totals") == [("a", 1), ("b", 2)]
+
+
+def test_what_the_page_shows_works_as_it_is_written_there(
+    spark: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lake = paimon(spark, {"warehouse": str(tmp_path)})
+    blocks = re.findall(r"```(sql|python|text)\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    (statements, program, printed) = (text for kind, text in blocks[:3])
+    assert rows(lake, statements) == [(1, "2026-01-01", 30, 2), (2, "2026-01-02", 5, 1)]
+    exec(program, {"lake": lake})  # noqa: S102 - the page is ours
+    assert capsys.readouterr().out == printed
