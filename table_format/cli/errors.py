@@ -122,7 +122,7 @@ def first_line(error: Exception) -> str:
 
 def _with_advice(error: click.UsageError) -> str:
     if isinstance(error, click.NoSuchOption):
-        error.possibilities = _similar_options(error)
+        error = click.NoSuchOption(error.option_name, possibilities=_similar_options(error), ctx=error.ctx)
     message = error.format_message()
     if error.ctx is None:
         return message
