@@ -122,7 +122,9 @@ def first_line(error: Exception) -> str:
 
 def _with_advice(error: click.UsageError) -> str:
     if isinstance(error, click.NoSuchOption):
-        error.possibilities = _similar_options(error)
+        close = _similar_options(error)
+        advice = f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
+        error = click.UsageError(f"{error.message}{advice}", error.ctx)
     message = error.format_message()
     if error.ctx is None:
         return message

@@ -1,7 +1,7 @@
 """Reads JSON lines: block by block with Arrow, and with Python the blocks that Arrow cannot read.
 
 Arrow reads no maps, no bytes or dates inside of other values, and no NaN. Its errors name no line. Python is slower, so
-it reads only such blocks.
+it reads only such blocks. Arrow would also drop the offset of a time without saying so: such times are read as text.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any, BinaryIO, Final, Literal, TypeVar
 
 import click
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.json as arrow_json
 import pyarrow.types as pt
 
@@ -24,6 +25,7 @@ from table_format.cli.values import is_bytes
 from table_format.types import type_from_arrow
 
 _ROW: Final = re.compile(r"(?:JSON parse error: )?(.*) in row (\d+)")
+_ZONED: Final = r"[ T]\d.*(Z|[+-]\d\d(:?\d\d)?)$"
 _BLOCK_BYTES: Final = 4 << 20
 _SPECIAL_NUMBERS: Final = frozenset({"NaN", "Infinity", "-Infinity"})
 _LISTS: Final[Any] = pa.ListArray
@@ -91,27 +93,86 @@ def _with_line(error: Exception, block: bytes, first_line: int) -> Exception:
 def _read_with_arrow(block: bytes, schema: pa.Schema, *, is_first: bool) -> pa.Table:
     reading = pa.schema([pa.field(f.name, _type_for_arrow(f.type)) for f in schema])
     others: Literal["infer", "error"] = "infer" if is_first else "error"
-    table = arrow_json.read_json(
-        io.BytesIO(block),
-        read_options=arrow_json.ReadOptions(block_size=len(block) + 1),
-        parse_options=arrow_json.ParseOptions(explicit_schema=reading, unexpected_field_behavior=others),
-    )
+    table = _parsed(block, reading, others)
     types = {field.name: field.type for field in schema}
+    if is_first:
+        types |= _inferred_times(block, [field for field in table.schema if field.name not in types])
+        reading = pa.schema([pa.field(f.name, _type_for_arrow(types.get(f.name, f.type))) for f in table.schema])
+        table = table if reading == table.schema else _parsed(block, reading, others)
     for index, field in enumerate(table.schema):
         wanted = pa.field(field.name, types.get(field.name, field.type))
         if field.type != wanted.type:
             column = table.column(index).combine_chunks()
-            table = table.set_column(index, wanted, column_from_text(wanted, column))
+            table = table.set_column(index, wanted, _from_text(wanted, column))
     return table
 
 
+def _parsed(block: bytes, schema: pa.Schema, others: Literal["infer", "error", "ignore"]) -> pa.Table:
+    return arrow_json.read_json(
+        io.BytesIO(block),
+        read_options=arrow_json.ReadOptions(block_size=len(block) + 1),
+        parse_options=arrow_json.ParseOptions(explicit_schema=schema, unexpected_field_behavior=others),
+    )
+
+
+def _inferred_times(block: bytes, fields: Sequence[pa.Field]) -> dict[str, pa.DataType]:
+    """Return the types of columns for which Arrow has inferred times without a zone, although texts may have offsets.
+
+    Times with offsets are instants. If only some have one, or if they are parts of other values, they stay text.
+    """
+    as_text = pa.schema([pa.field(f.name, text) for f in fields if (text := _with_text(f.type)) != f.type])
+    if not len(as_text):
+        return {}
+    read = _parsed(block, as_text, "ignore")
+    found: dict[str, pa.DataType] = {}
+    for field in as_text:
+        (inferred,) = (f.type for f in fields if f.name == field.name)
+        texts = pc.drop_null(_flat_texts(read.column(field.name).combine_chunks()))
+        zoned = pc.match_substring_regex(texts, _ZONED).true_count
+        instants = pa.timestamp(inferred.unit, "UTC") if pt.is_timestamp(inferred) else field.type
+        found[field.name] = inferred if not zoned else instants if zoned == len(texts) else field.type
+    return found
+
+
+def _with_text(data_type: Any) -> pa.DataType:  # noqa: ANN401 - a nested type has more attributes
+    """Return a type that Arrow infers, with text instead of times."""
+    if pt.is_struct(data_type):
+        return pa.struct([pa.field(f.name, _with_text(f.type)) for f in data_type])
+    if pt.is_list(data_type):
+        return pa.list_(_with_text(data_type.value_type))
+    return pa.string() if pt.is_timestamp(data_type) else data_type
+
+
+def _flat_texts(array: Any) -> pa.Array:  # noqa: ANN401 - a nested array has more methods
+    if pt.is_struct(array.type):
+        parts = [_flat_texts(part) for part in array.flatten()]
+        return pa.concat_arrays([pa.array([], pa.string()), *parts])
+    if pt.is_list(array.type):
+        return _flat_texts(array.flatten())
+    return array if pt.is_string(array.type) else pa.array([], pa.string())
+
+
 def _type_for_arrow(data_type: pa.DataType) -> pa.DataType:
+    return pa.string() if _is_read_as_text(data_type) else _fine(data_type)
+
+
+def _fine(data_type: pa.DataType) -> pa.DataType:
+    """Return a type for times whose text has further zeros."""
     if pt.is_timestamp(data_type) and data_type.unit in ("s", "ms"):
-        return pa.timestamp("us", data_type.tz)  # the text may have further zeros
-    return pa.string() if _is_read_as_text(data_type) else data_type
+        return pa.timestamp("us", data_type.tz)
+    return data_type
+
+
+def _from_text(field: pa.Field, column: pa.Array) -> pa.Array:
+    if pt.is_timestamp(field.type):
+        moments: pa.Array = column.cast(_fine(field.type)).cast(field.type)
+        return moments
+    return column_from_text(field, column)
 
 
 def _is_read_as_text(data_type: pa.DataType) -> bool:
+    if pt.is_timestamp(data_type):
+        return data_type.tz is None
     return pt.is_date(data_type) or pt.is_time(data_type) or is_bytes(data_type)
 
 
@@ -262,12 +323,11 @@ def _texts(values: Sequence[Any]) -> pa.Array:
 
 
 def _from_texts(texts: pa.Array, data_type: pa.DataType) -> pa.Array:
-    if pt.is_timestamp(data_type):
-        # The text may have further zeros.
-        moments: pa.Array = texts.cast(_type_for_arrow(data_type)).cast(data_type)
-        return moments
+    if pt.is_timestamp(data_type) and data_type.tz is None and pc.any(pc.match_substring_regex(texts, _ZONED)).as_py():
+        message = "it has an offset, so the column must be TIMESTAMP_LTZ"
+        raise _UnfitError(message)
     try:
-        return column_from_text(pa.field("value", data_type), texts)
+        return _from_text(pa.field("value", data_type), texts)
     except click.ClickException as error:
         message = "bytes are Base64"
         raise _UnfitError(message) from error

@@ -6,6 +6,7 @@ from io import BytesIO
 
 import click
 import pyarrow as pa
+import pyarrow.types as pt
 import pytest
 
 from table_format.cli import json_lines
@@ -71,3 +72,29 @@ def test_any_json_value_is_read_or_refused_with_its_line(data_type: pa.DataType)
             assert "line 2: " in error.message  # noqa: PT017 - either is right
         else:
             assert (column.type, len(column), column[0].is_valid) == (data_type, 2, False)
+
+
+@pytest.mark.parametrize(
+    ("texts", "data_type", "first"),
+    [
+        (["2026-01-01T12:00:00", "2026-01-01"], pa.timestamp("s"), "2026-01-01 12:00:00"),
+        (["2026-01-01T12:00:00+01:00", "2026-01-01 11:00Z"], pa.timestamp("s", "UTC"), "2026-01-01 11:00:00+00:00"),
+        (["2026-01-01T12:00:00+01:00", "2026-01-01T12:00:00"], pa.string(), "2026-01-01T12:00:00+01:00"),
+    ],
+)
+def test_the_offset_of_a_time_counts_where_columns_are_inferred(
+    texts: list[str], data_type: pa.DataType, first: str
+) -> None:
+    rows = "".join(f'{{"at": "{text}", "n": [{{"at": "{text}"}}]}}\n' for text in texts)
+    batch, *_ = read_json_lines(BytesIO(rows.encode()), pa.schema([]))
+    assert (batch.schema.field("at").type, str(batch.column("at")[0])) == (data_type, first)
+    nested = batch.schema.field("n").type.value_type.field("at").type
+    assert nested == (data_type if data_type.equals(pa.timestamp("s")) else pa.string())
+
+
+@pytest.mark.parametrize("data_type", [pa.timestamp("ms"), pa.list_(pa.timestamp("us"))], ids=str)
+def test_a_time_with_an_offset_is_no_value_of_a_column_without_a_zone(data_type: pa.DataType) -> None:
+    text = '"2026-01-01T12:00:00+01:00"'
+    line = '{"at": %s}\n' % (text if pt.is_timestamp(data_type) else f"[{text}]")
+    with pytest.raises(click.ClickException, match=r"line 1: column 'at' is .*: it has an offset, so the column must"):
+        list(read_json_lines(BytesIO(line.encode()), pa.schema([("at", data_type)])))
