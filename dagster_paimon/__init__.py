@@ -33,6 +33,7 @@ from dagster_paimon.components import (
     PaimonChecksComponent,
     PaimonLakehouseComponent,
     PaimonMaintenanceComponent,
+    PaimonMaterializedTablesComponent,
     PaimonSensorsComponent,
 )
 from dagster_paimon.io.changes import Changes, changes_since_last_run
@@ -72,6 +73,7 @@ __all__ = [
     "PaimonIOManager",
     "PaimonLakehouseComponent",
     "PaimonMaintenanceComponent",
+    "PaimonMaterializedTablesComponent",
     "PaimonSensorsComponent",
     "PartitionColumn",
     "RetryUnlessTerminated",

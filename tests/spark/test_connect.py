@@ -63,6 +63,8 @@ SnapshotNotFound
 [(3,)]
 []
 [(11,)]
+[(2,), (3,)]
+[(2,)]
 False
 s.c "v" = 'nothing' AND "k" > 3
 s.t None ['`v` DESC NULLS LAST', '`n` ASC NULLS FIRST'] 2

@@ -11,11 +11,12 @@ from pyspark.errors import AnalysisException
 
 from table_format.catalog.protocol import Catalog
 from table_format.counted import counted
-from table_format.errors import ConflictError, InvalidInputError, NotFoundError, UnsupportedFeature
+from table_format.errors import ConflictError, InvalidInputError, NotFoundError, SnapshotExpired, UnsupportedFeature
 from table_format.materialized.refreshes import Refresh, digest_of
 from table_format.materialized.report import RefreshReport
 from table_format.materialized.sources import SourceState, explained, source_states
 from table_format.materialized.table import MaterializedTable, materialized_table
+from table_format.metastore.manifest.partitions import PartitionSpec
 from table_format.model.schema import TableSchema
 from table_format.model.snapshot import Snapshot
 from table_format.model.type_changes import can_widen
@@ -102,37 +103,42 @@ class _Run:
             NotFoundError, InvalidInputError: a source is gone, or the query no longer fits its sources or the table.
             ConflictError: another refresh of the whole table was committed in the meantime.
         """
-        name, schema = self.found.name, self.facts.schema
-        spec = None if self.partition is None else partition_spec(schema, spelled_partition(schema, self.partition))
-        with self._explaining():
-            states, rows = self._pinned()
-            rows = _fitting(rows, schema, self.found.sources)
-        if spec is not None:
-            for key, value in spec.items():
-                rows = rows.where(column(key).eqNullSafe(literal(value, schema.field(key).type)))
-        facts = replace(
-            self.facts.as_refresh,
-            options=self.facts.as_refresh.options.with_options({DYNAMIC_PARTITION_OVERWRITE.key: "false"}),
-        )
-        consumed = {source: state.consumed for source, state in states.items()}
-        shown = None if spec is None else _shown(self.partition or {})
-        schemas = {source: state.schema_id for source, state in states.items()}
-        record = Refresh(self.now_ms, digest_of(self.found.query), consumed, schemas, shown)
+        schema = self.facts.schema
+        spec = None if self.partition is None else _spec(schema, self.partition)
+        facts = self.facts.as_refresh
+        facts = replace(facts, options=facts.options.with_options({DYNAMIC_PARTITION_OVERWRITE.key: "false"}))
         commit = BatchCommit(facts)
+        read: dict[str, SourceState] = {}
+
+        def write() -> Messages:
+            # An attempt that is repeated, because a snapshot has expired, reads later states.
+            read.clear()
+            with self._explaining():
+                states, rows = self._pinned()
+                rows = _fitting(rows, schema, self.found.sources)
+            read.update(states)
+            for key, value in (spec or {}).items():
+                rows = rows.where(column(key).eqNullSafe(literal(value, schema.field(key).type)))
+            return write_frame(rows, facts, replacing=True, commit_user=commit.commit_user)
 
         def publish(messages: Messages) -> tuple[Snapshot, ...]:
             self._require_last()
-            return commit.overwrite(messages, partition=spec, properties={**self.properties, **record.properties})
+            properties = {**self.properties, **self._record(read).properties}
+            return commit.overwrite(messages, partition=spec, properties=properties)
 
         snapshots = write_and_commit(
-            facts.store,
-            commit,
-            write=lambda: write_frame(rows, facts, replacing=True, commit_user=commit.commit_user),
-            publish=publish,
-            is_repeatable=True,
-            turns=WriterTurns.of(facts),
+            facts.store, commit, write=write, publish=publish, is_repeatable=True, turns=WriterTurns.of(facts)
         )
-        return RefreshReport(name, snapshots, consumed)
+        return RefreshReport(self.found.name, snapshots, self._record(read).consumed)
+
+    def _record(self, read: Mapping[str, SourceState]) -> Refresh:
+        return Refresh(
+            self.now_ms,
+            digest_of(self.found.query),
+            {source: state.consumed for source, state in read.items()},
+            {source: state.schema_id for source, state in read.items()},
+            None if self.partition is None else "/".join(f"{key}={value}" for key, value in self.partition.items()),
+        )
 
     def _pinned(self) -> tuple[Mapping[str, SourceState], DataFrame]:
         """Return the states of the sources, and the rows of the query at these states.
@@ -169,6 +175,8 @@ class _Run:
         name, sources = self.found.name, ", ".join(self.found.sources) or "no table"
         try:
             yield
+        except SnapshotExpired:
+            raise  # the attempt is repeated
         except (NotFoundError, InvalidInputError) as error:
             raise explained(name, error) from error
         except AnalysisException as error:
@@ -268,5 +276,13 @@ def _fitting(rows: DataFrame, schema: TableSchema, sources: Sequence[str]) -> Da
     return stored(rows, schema.fields)
 
 
-def _shown(partition: Mapping[str, object]) -> str:
-    return "/".join(f"{key}={value}" for key, value in partition.items())
+def _spec(schema: TableSchema, partition: Mapping[str, object]) -> PartitionSpec:
+    """Return the internal values of a partition.
+
+    Raises:
+        InvalidInputError: it names no column, or one that is not a partition column.
+    """
+    if not partition:
+        message = "the partition to refresh names no column; name at least one, or refresh the whole table"
+        raise InvalidInputError(message)
+    return partition_spec(schema, spelled_partition(schema, partition))

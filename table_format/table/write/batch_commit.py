@@ -167,6 +167,7 @@ class BatchCommit:
             UnsupportedFeature: the table is a cross-partition table, and not all of it is replaced.
             ConflictError, CommitOutcomeUnknown: as for ``commit``.
         """
+        self._facts.require_changeable()
         given = CommitArguments.of(identifier, watermark, properties)
         if partition is not None and not isinstance(partition, Mapping) and not callable(partition):
             partition = [dict(spec) for spec in arguments.mappings(partition, "partition")]

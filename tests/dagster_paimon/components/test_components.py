@@ -16,12 +16,16 @@ from dagster_paimon import (
     PaimonIOManager,
     PaimonLakehouseComponent,
     PaimonMaintenanceComponent,
+    PaimonMaterializedTablesComponent,
     PaimonSensorsComponent,
     SparkMode,
     maintenance_jobs,
     maintenance_schedules,
     sensors,
 )
+from dagster_paimon.resources.lakehouse import LakehouseCatalog
+from tests.support.materialized_tables import a_materialized_table
+from tests.support.sensor_ticks import ROWS, a_table
 
 pytestmark = [pytest.mark.dagster, pytest.mark.filterwarnings("ignore::dagster.BetaWarning")]
 
@@ -163,7 +167,7 @@ def test_sensors_of_one_asset_a_consumer_or_a_column_are_listed() -> None:
 
 
 def test_every_sensor_of_the_package_has_a_component() -> None:
-    factories = {name for name in sensors.__all__ if name not in ("PartitionColumn",)}
+    factories = {name for name in sensors.__all__ if name not in ("PartitionColumn", "stale_tables_sensor")}
     fields = PaimonSensorsComponent.model_fields.keys() - {"only_dagster_writes"}
     assert {name.removesuffix("_sensor") for name in factories} == {
         {"snapshots": "snapshot"}.get(field, field) for field in fields
@@ -209,3 +213,16 @@ def test_components_work_together_in_one_project(tmp_path: Path) -> None:
         with sandbox.build_all_defs() as defs:
             dg.Definitions.validate_loadable(defs)
             assert defs.resolve_job_def("compact_table")
+
+
+def test_the_component_of_materialized_tables_creates_their_assets_and_their_sensor(tmp_path: Path) -> None:
+    lakehouse = LakehouseCatalog(warehouse=str(tmp_path))
+    attributes = {"lakehouse": {"warehouse": str(tmp_path)}, "assets": {"aviary.birds": "eu/birds"}}
+    assert not made_by(PaimonMaterializedTablesComponent, attributes).sensors
+    a_table(lakehouse, "aviary.birds")
+    a_materialized_table(lakehouse.catalog(), "aviary.counts", "SELECT * FROM aviary.birds", ROWS)
+    made = made_by(PaimonMaterializedTablesComponent, attributes)
+    (asset,) = (asset for asset in made.assets or () if isinstance(asset, dg.AssetsDefinition))
+    spec = asset.get_asset_spec()
+    assert (spec.key.path, [dep.asset_key.path for dep in spec.deps]) == (["aviary", "counts"], [["eu", "birds"]])
+    assert [sensor.name for sensor in made.sensors or ()] == ["stale_tables"]
