@@ -124,7 +124,7 @@ def _with_advice(error: click.UsageError) -> str:
     if isinstance(error, click.NoSuchOption):
         close = _similar_options(error)
         advice = f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
-        error = click.UsageError(f"{error.message}{advice}", error.ctx)
+        error = click.UsageError(f"No such option {error.option_name!r}.{advice}", error.ctx)
     message = error.format_message()
     if error.ctx is None:
         return message
