@@ -382,7 +382,7 @@ class NamedCatalog(ABC):
         name = Identifier(identifier.database, identifier.table, identifier.branch)
         if is_object_table(schema.options):
             refuse_live_table(str(name), schema.options)
-            return ObjectTable(name, opened, schema, locations=self.locations)
+            return ObjectTable(name, opened, schema, _locations=self.locations)
         return Table(name, opened, schema)
 
     def _check_location(self, schema: TableSchema, root: str) -> None:

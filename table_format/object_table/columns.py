@@ -29,6 +29,7 @@ from table_format.options.kind import (
     object_location,
     without_kind,
 )
+from table_format.secrets import redact
 
 PATH: Final = "path"
 _TEXT: Final = VarCharType()
@@ -65,13 +66,14 @@ def object_table_schema(wanted: Schema) -> Schema:
     location, kind = object_location(wanted.options), TYPE.read(wanted.options)
     if not location.startswith(("/", "file:/")) and "://" not in location:
         raise InvalidOption(
-            OBJECT_LOCATION.key, f"'{location}' is not an absolute path or a URI such as 's3://bucket/a'"
+            OBJECT_LOCATION.key, f"'{redact(location)}' is not an absolute path or a URI such as 's3://bucket/a'"
         )
     if TYPE.key in wanted.options and kind != OBJECT_TABLE:
         raise InvalidOption(TYPE.key, f"'{kind}' contradicts '{OBJECT_LOCATION.key}', which makes an object table")
     if wanted.fields and not _has_columns(wanted.fields):
         message = (
-            f"an object table has fixed columns, so leave them out; they are {columns_text(FIELDS)}, and not "
+            f"'{OBJECT_LOCATION.key}' makes an object table, which has fixed columns, so leave them out; they are "
+            f"{columns_text(FIELDS)}, and not "
             f"{columns_text(wanted.fields)}"
         )
         raise InvalidSchema(message)

@@ -35,7 +35,7 @@ class ObjectTable(Table):
     [('a.png', 3)]
     """
 
-    locations: Locations | Location = field(default_factory=Locations)
+    _locations: Locations | Location = field(default_factory=Locations)
 
     def __reduce__(self) -> tuple[object, ...]:
         # Another process gets the opened store, because the options of a catalog may hold secrets.
@@ -91,7 +91,7 @@ class ObjectTable(Table):
 
     @property
     def _location(self) -> Location:
-        return self.locations if isinstance(self.locations, Location) else self.locations.find(self.object_location)
+        return self._locations if isinstance(self._locations, Location) else self._locations.find(self.object_location)
 
 
 def check_apart(location: str, table: str) -> None:

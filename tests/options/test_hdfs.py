@@ -36,7 +36,7 @@ def test_the_uri_or_an_option_names_the_namenodes(options: dict[str, str], namen
         ({"warehouse": "hdfs://nn:8020/w"}, "'dfs.namenode.http-address' is required for 'hdfs://'"),
         ({"warehouse": "webhdfs:///w"}, "names no namenode"),
         ({"warehouse": "webhdfs://ann@nn:9870/w"}, "names a user; give it in the option 'hadoop.username'"),
-        ({"warehouse": "/w", "hadoop.username": "ann"}, "'hadoop.username' is not known"),
+        ({"warehouse": "/w", "hadoop.user": "ann"}, "'hadoop.user' is not known"),
     ],
 )
 def test_what_is_missing_or_wrong_is_refused_by_name(options: dict[str, str], named: str) -> None:

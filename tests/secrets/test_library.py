@@ -18,6 +18,7 @@ from table_format.catalog.load import load_catalog
 from table_format.codecs.schema_json import encode_schema
 from table_format.errors import InvalidInputError, InvalidOption, TableFormatError, UnsupportedFeature
 from table_format.io.memory import MemoryFileIO
+from table_format.io.stores import STORES
 from table_format.model.schema_change import AddColumn, SetColumnComment, SetComment, SetOption
 from table_format.model.types import DataField, IntType, RowType
 from table_format.options import catalog as catalog_options
@@ -30,6 +31,14 @@ from tests.secrets.test_patterns import SECRET_KEYS, TEXTS
 from tests.support.canaries import canary, leaks, leaks_in, pickled, texts_of
 
 CATALOG_OPTIONS: tuple[AnyOption, ...] = (*declared_in(CatalogOptions), *catalog_options.REFUSED)
+OF_STORES = frozenset(
+    key
+    for store in STORES.values()
+    if store.options is not None
+    for option in declared_in(store.options)
+    if isinstance(option, Option)
+    for key in option.keys
+)
 COLUMNS = pa.schema([pa.field("id", pa.int64(), nullable=False), ("v", pa.string())])
 HUSH = canary("hush")
 URI = f"s3://key:{HUSH}@bucket/warehouse"
@@ -93,7 +102,16 @@ def test_no_option_of_a_catalog_takes_or_shows_a_secret(option: AnyOption, tmp_p
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("key", SECRET_KEYS)
+@pytest.mark.parametrize("key", [key for key in SECRET_KEYS if key in OF_STORES])
+def test_a_key_of_a_store_that_only_object_tables_may_use_is_not_shown(key: str, tmp_path: Path) -> None:
+    catalog = load_catalog({"warehouse": str(tmp_path), key: HUSH})
+    options = catalog.load_any("sys.catalog_options").scan().to_arrow().to_pylist()
+    assert {"key": key, "value": MASK} in options
+    assert not leaks(repr(catalog), HUSH)
+    assert not leaks(refusal(lambda: catalog.load_table("s.t")), HUSH)
+
+
+@pytest.mark.parametrize("key", [key for key in SECRET_KEYS if key not in OF_STORES])
 def test_an_option_that_names_a_secret_is_refused_by_its_key_alone(key: str, tmp_path: Path) -> None:
     for value in (HUSH, Secret(HUSH)):
         options = {"warehouse": str(tmp_path), key: value}
@@ -137,6 +155,14 @@ def catalog(tmp_path: Path) -> Any:
     made.create_database("s")
     made.create_table("s.t", Schema.from_arrow(COLUMNS, ["id"], options={"bucket": "1"}))
     return made
+
+
+def test_a_location_of_objects_with_a_secret_enters_no_table(catalog: Any, tmp_path: Path) -> None:
+    schema = Schema((), options={"object-location": URI})
+    shown = refusal(lambda: catalog.create_table("s.u", schema), InvalidInputError)
+    assert "object-location" in shown
+    assert not leaks(shown, HUSH)
+    assert not leaks_in(tmp_path, HUSH)
 
 
 TABLE_SECRETS = [

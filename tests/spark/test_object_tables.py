@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
+import dagster as dg
 import pytest
 
+from dagster_paimon import LakehouseCatalog
 from table_format import ObjectTable
 from table_format.errors import InvalidInputError, UnsupportedFeature
 from tests.spark.lakes import TestLake
+
+PAGE = (Path(__file__).parents[2] / "docs" / "object-tables.md").read_text()
 
 pytestmark = pytest.mark.spark
 
@@ -66,19 +69,29 @@ def test_statements_on_an_object_table(lake: TestLake, files: Path, interpreted:
     assert len(values(lake, "SELECT path FROM s.objects")) == 4
 
 
-def test_tasks_open_the_files_of_their_rows(lake: TestLake, files: Path) -> None:
-    lake.lake.sql(f"CREATE TABLE s.objects TBLPROPERTIES ('object-location' = '{files}')")
-    objects = lake.table("objects")
-    assert isinstance(objects, ObjectTable)
-    objects.refresh()
+def test_the_examples_of_the_page_run(
+    lake: TestLake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    lake.lake.sql("CREATE DATABASE shop")
+    python, printed = (
+        re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL),
+        re.findall(r"```text\n(.*?)```", PAGE, re.DOTALL),
+    )
+    names: dict[str, Any] = {"catalog": lake.lake.catalog, "lake": lake.lake}
+    for block in python:
+        exec(block, names)  # noqa: S102 - a block of the documents
+    assert capsys.readouterr().out == "".join(printed)
+    found = {Path(row.path).name: bytes(row.data) for row in names["frame"].collect()}
+    assert found == {"a.png": b"png of a.png", "b.png": b"png of b.png", "c.png": b"png of 2026/c.png", "d.png": b"new"}
 
-    def contents(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            texts = []
-            for path in batch.column("path").to_pylist():
-                with objects.open(path) as file:
-                    texts.append(file.read().decode())
-            yield pa.RecordBatch.from_pydict({"text": texts})
+    (tmp_path / "images" / "e.png").write_bytes(b"newer")
+    lakehouse = LakehouseCatalog(warehouse=lake.lake.catalog.warehouse)
+    done = dg.materialize([names["refreshed_images"]], resources={"lakehouse": lakehouse})
+    (event,) = done.get_asset_materialization_events()
+    assert event.materialization.metadata["files"].value == 5
 
-    frame = lake.lake.table("s.objects", columns=["path"]).mapInArrow(contents, "text STRING")
-    assert sorted(row.text for row in frame.collect()) == [".hidden.hidden", "a.txta.txt", "sub/b.txtsub/b.txt"]
+    (statements,) = re.findall(r"```sql\n(.*?)```", PAGE, re.DOTALL)
+    lake.lake.sql("DROP TABLE shop.images")
+    shown = lake.lake.run_script(statements.replace("s3://bucket/images", f"{tmp_path}/images"))[-1]
+    assert shown.count() == 5
