@@ -10,6 +10,8 @@ import table_format
 
 ROOT = Path(table_format.__file__).parent
 ONE_PLACE = ROOT / "io/regular_files.py"
+OBJECTS = ROOT / "object_table/table.py"
+"""It opens the files that are rows of an object table, which belong to the user and have any size."""
 STORES = {ROOT / "io/local.py", ROOT / "io/memory.py", ROOT / "io/file_io.py"}
 VERBS = {"open_input", "read", "read_bytes", "OSFile", "memory_map"}
 
@@ -32,7 +34,7 @@ def every_call() -> set[tuple[Path, str, str]]:
 
 
 def test_files_are_opened_in_one_place() -> None:
-    assert {path for path, _ in calls_of("open_input")} == {ONE_PLACE}
+    assert {path for path, _ in calls_of("open_input")} == {ONE_PLACE, OBJECTS}
 
 
 def test_whole_files_are_read_in_one_place() -> None:

@@ -56,5 +56,4 @@ def sql(
 
 
 def _statements(file: Path) -> str:
-    data = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
-    return data.decode()
+    return sys.stdin.buffer.read().decode() if str(file) == "-" else file.read_text(encoding="utf-8")
