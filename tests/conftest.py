@@ -1,8 +1,8 @@
-"""What makes the tests quick: long files come first, so that no worker is left with one at the end; and Spark's JVMs,
-which live for minutes, load their classes from an archive and do not spend half of their time on optimising code. What
-the library keeps on this machine is in a directory of each run of the tests, not in the user's cache, where others
-delete. Nothing waits for the disk. Hypothesis has no deadline. The garbage collector leaves out what stays until the
-end.
+"""What makes the tests quick: long files come first, so that no worker is left with one at the end; one worker has all
+tests on Java; and Spark's JVMs, which live for minutes, load their classes from an archive and do not spend half of
+their time on optimising code. What the library keeps on this machine is in a directory of each run of the tests, not in
+the user's cache, where others delete. Nothing waits for the disk. Hypothesis has no deadline. The garbage collector
+leaves out what stays until the end.
 """
 
 from __future__ import annotations
@@ -23,8 +23,10 @@ from unittest.mock import patch
 
 import pytest
 from hypothesis import settings
+from xdist.remote import Producer
 
 from tests.support.matrix import tries
+from tests.support.one_java import OneJava
 from tests.support.shared_classes import java_options
 
 # Tests count the stages of jobs. Of a thousand stages Spark forgets the skipped ones first, even if they are new. So
@@ -142,6 +144,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if _rank(item.path) < len(LONG):
             item.add_marker(pytest.mark.long)
     items.sort(key=lambda item: _rank(item.path))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> OneJava | None:
+    """Keep the tests on Java together."""
+    return OneJava(config, log) if config.getoption("dist") == "loadfile" else None
 
 
 @pytest.hookimpl(wrapper=True)
