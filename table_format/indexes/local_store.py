@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from contextlib import suppress
 from pathlib import Path
-from threading import Lock
 from typing import Final
 
 import duckdb
@@ -27,8 +26,10 @@ _SETTINGS: Final[dict[str, str | bool | int | float | list[str]]] = {
     "enable_external_access": "false",
 }
 
-_claimed: set[Path] = set()
-_claims: Final = Lock()
+_claimed: Final[dict[str, object]] = {}
+"""The slots that this process uses. One operation of the dictionary claims or releases one, without a lock: the garbage
+collector closes a forgotten index in any thread at any time, so it would wait for the very thread that it runs in.
+"""
 
 
 class LocalStoreError(OSError):
@@ -110,10 +111,8 @@ def discard_closed(directory: Path, name: str) -> None:
 
 def _open_slot(path: Path) -> LocalStore | None:
     """Open a slot; ``None`` if it is in use."""
-    with _claims:
-        if path in _claimed:
-            return None
-        _claimed.add(path)
+    if not _claim(path):
+        return None
     try:
         connection = _connect(path)
     except BaseException:
@@ -142,6 +141,11 @@ def _delete(path: Path) -> None:
         file.unlink(missing_ok=True)
 
 
+def _claim(path: Path) -> bool:
+    """Take a slot for this process, and return whether it was free."""
+    claim = object()
+    return _claimed.setdefault(str(path), claim) is claim
+
+
 def _release(path: Path) -> None:
-    with _claims:
-        _claimed.discard(path)
+    _claimed.pop(str(path), None)
