@@ -18,7 +18,6 @@ from table_format.catalog.load import load_catalog
 from table_format.codecs.schema_json import encode_schema
 from table_format.errors import InvalidInputError, InvalidOption, TableFormatError, UnsupportedFeature
 from table_format.io.memory import MemoryFileIO
-from table_format.io.stores import STORES
 from table_format.model.schema_change import AddColumn, SetColumnComment, SetComment, SetOption
 from table_format.model.types import DataField, IntType, RowType
 from table_format.options import catalog as catalog_options
@@ -29,16 +28,9 @@ from table_format.options.values import optional, secret, text
 from table_format.secrets import MASK, Secret, is_secret_key
 from tests.secrets.test_patterns import SECRET_KEYS, TEXTS
 from tests.support.canaries import canary, leaks, leaks_in, pickled, texts_of
+from tests.support.store_options import OPTIONS_OF_STORES
 
 CATALOG_OPTIONS: tuple[AnyOption, ...] = (*declared_in(CatalogOptions), *catalog_options.REFUSED)
-OF_STORES = frozenset(
-    key
-    for store in STORES.values()
-    if store.options is not None
-    for option in declared_in(store.options)
-    if isinstance(option, Option)
-    for key in option.keys
-)
 COLUMNS = pa.schema([pa.field("id", pa.int64(), nullable=False), ("v", pa.string())])
 HUSH = canary("hush")
 URI = f"s3://key:{HUSH}@bucket/warehouse"
@@ -102,7 +94,7 @@ def test_no_option_of_a_catalog_takes_or_shows_a_secret(option: AnyOption, tmp_p
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("key", [key for key in SECRET_KEYS if key in OF_STORES])
+@pytest.mark.parametrize("key", [key for key in SECRET_KEYS if key in OPTIONS_OF_STORES])
 def test_a_key_of_a_store_that_only_object_tables_may_use_is_not_shown(key: str, tmp_path: Path) -> None:
     catalog = load_catalog({"warehouse": str(tmp_path), key: HUSH})
     options = catalog.load_any("sys.catalog_options").scan().to_arrow().to_pylist()
@@ -111,7 +103,7 @@ def test_a_key_of_a_store_that_only_object_tables_may_use_is_not_shown(key: str,
     assert not leaks(refusal(lambda: catalog.load_table("s.t")), HUSH)
 
 
-@pytest.mark.parametrize("key", [key for key in SECRET_KEYS if key not in OF_STORES])
+@pytest.mark.parametrize("key", [key for key in SECRET_KEYS if key not in OPTIONS_OF_STORES])
 def test_an_option_that_names_a_secret_is_refused_by_its_key_alone(key: str, tmp_path: Path) -> None:
     for value in (HUSH, Secret(HUSH)):
         options = {"warehouse": str(tmp_path), key: value}

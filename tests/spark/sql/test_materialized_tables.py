@@ -25,6 +25,7 @@ from table_format.errors import (
 from table_format.runtime import Runtime
 from table_format.spark import Lake, paimon
 from table_format.spark.sql import refresh as refresh_module
+from table_format.table.write.batch_commit import BatchCommit
 from table_format.table.write.table_write import TableWrite
 from tests.support.compaction import MovableClock
 from tests.support.jdbc_catalogs import sqlite_options
@@ -223,7 +224,8 @@ def test_other_ways_to_change_rows_or_columns_are_refused(lake: Lake) -> None:
         partial(table.append, table.scan().to_arrow()),
         partial(table.delete, "n = 1"),
         table.new_write,
-        partial(table.new_commit().overwrite, []),
+        partial(BatchCommit(table.facts).overwrite, []),
+        table.new_commit,
         partial(lake.write_stream, lake.read_stream("s.t"), "s.totals", checkpoint=f"{table.location}-checkpoint"),
         partial(lake.sql, "ALTER TABLE totals ADD COLUMN c INT"),
     ):
@@ -355,7 +357,7 @@ def test_another_program_that_changes_rows_makes_the_table_stale(lake: Lake, clo
     lake.sql(TOTALS)
     table = lake.catalog.load_table("s.totals")
     facts = table.facts.as_refresh  # other engines know no materialized tables
-    commit = table.new_commit()
+    commit = BatchCommit(facts)
     commit.commit(TableWrite(facts).write(table.scan().to_arrow()))
     assert (loaded(lake).refresh, loaded(lake).is_stale(clock.now_ms())) == (None, True)
     lake.refresh("s.totals", if_stale=True)
