@@ -70,7 +70,7 @@ def job(address: str, directory: Path, bare: Path, empty: Path) -> str:
         check=False,
     )
     said = done.stdout + done.stderr
-    assert done.returncode == 0, said[-6000:]
+    assert done.returncode == 0, said[-40_000:]
     return said
 
 
