@@ -19,14 +19,12 @@ from table_format.model.arguments import text as check_text
 from table_format.model.view import SPARK_DIALECT, View
 from table_format.sql.duckdb_queries import NamedTable, TimeTravel, column_edits, in_double_quotes, named_tables
 from table_format.sql.qualifiers import Relation
+from table_format.sql.reader import CATALOG_NAME
 from table_format.sql.splices import Edit, edited
 from table_format.table.system.table import SystemTable
 
 if TYPE_CHECKING:
     import duckdb
-
-CATALOG_NAME: Final = "paimon"
-"""The first part of a three-part name."""
 
 _DEFAULT_DATABASE: Final = "default"
 

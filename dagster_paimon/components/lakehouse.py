@@ -2,7 +2,7 @@
 # No postponed annotations here: Dagster reads those of a component when the class is created.
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 import dagster as dg
 from pydantic import Field
@@ -11,6 +11,19 @@ from dagster_paimon.components.settings import resolved_to, settings_model
 from dagster_paimon.io.io_manager import PaimonIOManager
 from dagster_paimon.resources.lakehouse import LakehouseCatalog
 from dagster_paimon.resources.spark import SparkResource
+
+CatalogSettings: TypeAlias = Annotated[
+    LakehouseCatalog, resolved_to(LakehouseCatalog, settings_model(LakehouseCatalog))
+]
+"""The catalog of a component, whose YAML has the settings of ``LakehouseCatalog``."""
+
+
+def catalog_field() -> Any:  # noqa: ANN401 - as pydantic.Field, which it calls
+    """Return the field of a component that holds ``CatalogSettings``."""
+    return Field(
+        default_factory=lambda: LakehouseCatalog(warehouse="warehouse"),
+        description="The catalog; by default its warehouse is `warehouse` in the project.",
+    )
 
 
 class PaimonLakehouseComponent(dg.Component, dg.Model, dg.Resolvable):
@@ -26,13 +39,7 @@ class PaimonLakehouseComponent(dg.Component, dg.Model, dg.Resolvable):
             driver_memory: 4g
     """
 
-    lakehouse: Annotated[
-        LakehouseCatalog,
-        resolved_to(LakehouseCatalog, settings_model(LakehouseCatalog)),
-    ] = Field(
-        default_factory=lambda: LakehouseCatalog(warehouse="warehouse"),
-        description="The catalog; by default its warehouse is `warehouse` in the project.",
-    )
+    lakehouse: CatalogSettings = catalog_field()
     spark: Annotated[SparkResource, resolved_to(SparkResource, settings_model(SparkResource))] = Field(
         default_factory=SparkResource, description="The Spark session; it starts when it is first needed."
     )

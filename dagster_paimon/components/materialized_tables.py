@@ -1,15 +1,11 @@
 """Materialized tables as a component: their assets, and the sensor that refreshes them."""
 # No postponed annotations here: Dagster reads those of a component when the class is created.
 
-from typing import Annotated
-
 import dagster as dg
 from pydantic import Field
 
-from dagster_paimon.components.lakehouse import in_project
-from dagster_paimon.components.settings import resolved_to, settings_model
+from dagster_paimon.components.lakehouse import CatalogSettings, catalog_field, in_project
 from dagster_paimon.io.materialized_assets import materialized_table_assets
-from dagster_paimon.resources.lakehouse import LakehouseCatalog
 from dagster_paimon.sensors import stale_tables_sensor
 
 
@@ -30,13 +26,7 @@ class PaimonMaterializedTablesComponent(dg.Component, dg.Model, dg.Resolvable):
             shop.visits: raw/clicks
     """
 
-    lakehouse: Annotated[
-        LakehouseCatalog,
-        resolved_to(LakehouseCatalog, settings_model(LakehouseCatalog)),
-    ] = Field(
-        default_factory=lambda: LakehouseCatalog(warehouse="warehouse"),
-        description="The catalog; by default its warehouse is `warehouse` in the project.",
-    )
+    lakehouse: CatalogSettings = catalog_field()
     tables: str | list[str] = Field(default="*", description="Names and patterns of materialized tables.")
     assets: dict[str, str] = Field(
         default_factory=dict, description="Asset keys of sources whose asset key is not `database/table`."

@@ -22,17 +22,14 @@ from table_format.model.snapshot import CommitKind, Snapshot
 from table_format.model.types import DataType
 from table_format.model.view import SPARK_DIALECT
 from table_format.options.bucket_mode import Postponed
-from table_format.options.scan import FALLBACK_BRANCH, MODE, STARTING_POINTS
+from table_format.options.scan import FALLBACK_BRANCH, STATE_KEYS
 from table_format.sql.nondeterministic import nondeterministic_function
-from table_format.sql.reader import SqlName
+from table_format.sql.reader import CATALOG_NAME, SqlName
 from table_format.sql.references import tables_of
 from table_format.table.table import Table
 
-CATALOG_NAME: Final = "paimon"
-"""The first part of a name with three parts."""
-
 _NO_SNAPSHOT: Final = 0
-_NAME_STATES: Final = frozenset(key for option in (MODE, *STARTING_POINTS, FALLBACK_BRANCH) for key in option.keys)
+_NAME_STATES: Final = STATE_KEYS | frozenset(FALLBACK_BRANCH.keys)
 """Options of a table that say what a read of it shows."""
 
 

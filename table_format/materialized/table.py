@@ -8,12 +8,13 @@ from datetime import timedelta
 
 from table_format.catalog.protocol import Catalog
 from table_format.errors import InvalidInputError, NotFoundError, TableNotFound, UnsupportedFeature
-from table_format.materialized.refreshes import Refresh, digest_of, refreshes_of
+from table_format.materialized.refreshes import Refresh, Refreshes, digest_of, refreshes_of
 from table_format.materialized.sources import changed_sources, sources_of
 from table_format.model.snapshot import Snapshot
 from table_format.options.declare import parse_group
 from table_format.options.kind import is_materialized_table
 from table_format.options.materialized import CONTINUOUS, SUSPENDED, MaterializedTableOptions
+from table_format.table.facts import TableFacts
 from table_format.table.table import Table
 
 
@@ -110,7 +111,7 @@ def _opened(catalog: Catalog, name: str) -> Table | None:
 def _loaded(catalog: Catalog, name: str, table: Table) -> MaterializedTable:
     options = parse_group(MaterializedTableOptions, table.schema.options)
     query = options.query or ""
-    refreshes = refreshes_of(_newest_first(table))
+    refreshes = current_refreshes(table.facts)
     problem = _problem(name, options)
     sources: tuple[str, ...] = ()
     nondeterministic: str | None = None
@@ -148,9 +149,13 @@ def _problem(name: str, options: MaterializedTableOptions) -> str | None:
     return None
 
 
-def _newest_first(table: Table) -> Iterator[Snapshot]:
-    snapshots = table.facts.snapshots
-    found = snapshots.latest()
+def current_refreshes(facts: TableFacts) -> Refreshes:
+    """Return the refreshes that the rows of a table come from now."""
+    return refreshes_of(_newest_first(facts))
+
+
+def _newest_first(facts: TableFacts) -> Iterator[Snapshot]:
+    found = facts.snapshots.latest()
     while found is not None:
         yield found
-        found = snapshots.find(found.id - 1) if found.id > 1 else None
+        found = facts.snapshots.find(found.id - 1) if found.id > 1 else None

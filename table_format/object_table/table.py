@@ -10,12 +10,10 @@ from table_format.errors import InvalidInputError, InvalidOption
 from table_format.io.locations import Location, Locations
 from table_format.io.paths import is_plain_path
 from table_format.object_table.refresh import ObjectRefresh, refresh
-from table_format.options.kind import OBJECT_LOCATION, object_location, without_kind
-from table_format.options.scan import MODE, STARTING_POINTS
+from table_format.options.kind import OBJECT_LOCATION, object_location
+from table_format.options.scan import STATE_KEYS
 from table_format.options.table_options import TableOptions
 from table_format.table.table import Table
-
-_OF_READS = {key for option in (MODE, *STARTING_POINTS) for key in option.keys}
 
 
 @dataclass(frozen=True, repr=False)
@@ -62,10 +60,10 @@ class ObjectTable(Table):
             ConflictError: other commits were faster, several times; nothing was committed.
             CommitOutcomeUnknown: it may have been committed; refresh again.
         """
-        facts = self.current_facts
+        facts = self.current_facts.as_refresh
         location = self._location
         check_apart(location.uri, self.location)
-        kept = {key: value for key, value in without_kind(facts.options.raw).items() if key not in _OF_READS}
+        kept = {key: value for key, value in facts.options.raw.items() if key not in STATE_KEYS}
         return refresh(replace(facts, options=TableOptions.parse(kept)), location)
 
     def open(self, path: str) -> pa.NativeFile:

@@ -13,6 +13,7 @@ from table_format.options.check_secrets import refuse_secret
 from table_format.options.declare import Option, declared_in, parse_group, parse_value, unsupported
 from table_format.options.files import PARTITION_DEFAULT_NAME, PARTITION_LEGACY_NAME, TARGET_FILE_SIZE
 from table_format.options.identity import PATH
+from table_format.options.kind import kind_of
 from table_format.options.values import boolean, choice, optional, text, verbatim, word
 
 FORMAT_TABLE: Final = "format-table"
@@ -195,7 +196,7 @@ def is_format_table(options: Mapping[str, str]) -> bool:
     >>> is_format_table({"type": "format-table"}), is_format_table({})
     (True, False)
     """
-    return str(options.get(TYPE.key, "")).strip().lower().replace("_", "-") == FORMAT_TABLE
+    return kind_of(options) == FORMAT_TABLE
 
 
 def is_known(key: str) -> bool:

@@ -48,7 +48,7 @@ def is_object_table(options: Mapping[str, str]) -> bool:
     >>> is_object_table({"object-location": "/data"}), is_object_table({"type": "object-table"}), is_object_table({})
     (True, True, False)
     """
-    return OBJECT_LOCATION.key in options or _kind(options) == OBJECT_TABLE
+    return OBJECT_LOCATION.key in options or kind_of(options) == OBJECT_TABLE
 
 
 def is_materialized_table(options: Mapping[str, str]) -> bool:
@@ -57,10 +57,15 @@ def is_materialized_table(options: Mapping[str, str]) -> bool:
     >>> is_materialized_table({"type": "materialized-table"}), is_materialized_table({})
     (True, False)
     """
-    return _kind(options) == MATERIALIZED_TABLE
+    return kind_of(options) == MATERIALIZED_TABLE
 
 
-def _kind(options: Mapping[str, str]) -> str:
+def kind_of(options: Mapping[str, str]) -> str:
+    """Return the kind of table that options ask for, which may not be checked yet; empty without the option.
+
+    >>> kind_of({"type": " FORMAT_TABLE"}), kind_of({})
+    ('format-table', '')
+    """
     return str(options.get(TYPE.key, "")).strip().lower().replace("_", "-")
 
 

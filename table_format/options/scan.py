@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from table_format.limits import MIB
 from table_format.options.declare import AnyOption, Operation, Option, unsupported
@@ -162,6 +163,9 @@ STARTING_POINTS: tuple[Option[int | None] | Option[str | None], ...] = (
     INCREMENTAL_BETWEEN_TIMESTAMP,
 )
 """At most one of them may be given."""
+
+STATE_KEYS: Final = frozenset(key for option in (MODE, *STARTING_POINTS) for key in option.keys)
+"""The keys of all options that say which state of a table a scan shows."""
 
 REFUSED: tuple[AnyOption, ...] = (
     *(

@@ -13,6 +13,9 @@ from table_format.sql.words import Word, WordKind, fail_at, place, words_of
 Value = str | int | float | Decimal | bool | None
 """A literal."""
 
+CATALOG_NAME: Final = "paimon"
+"""The first part of a name with three parts."""
+
 _T = TypeVar("_T")
 _OPEN: Final = {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}
 _NOTHING: Final = "the end of the statement"

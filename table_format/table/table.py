@@ -28,7 +28,7 @@ from table_format.model.snapshot import Snapshot
 from table_format.model.types import DataField, DataType
 from table_format.options.check import check_dynamic
 from table_format.options.declare import Operation
-from table_format.options.scan import MODE, STARTING_POINTS
+from table_format.options.scan import STARTING_POINTS, STATE_KEYS
 from table_format.options.table_options import TableOptions
 from table_format.options.unread import Reader, refuse_unread
 from table_format.secrets import shown_options
@@ -116,7 +116,7 @@ primary key: id, day; partitioned by: day; dynamic options: scan.snapshot-id=1)
         stored = dict(self.schema.options)
         if any(key in self.dynamic_options for key in _STARTING_POINTS):
             # A new starting point replaces the old one.
-            stored = {key: value for key, value in stored.items() if key not in (*_STARTING_POINTS, *MODE.keys)}
+            stored = {key: value for key, value in stored.items() if key not in STATE_KEYS}
         return TableOptions.parse({**stored, **self.dynamic_options})
 
     @cached_property
@@ -176,7 +176,7 @@ primary key: id, day; partitioned by: day; dynamic options: scan.snapshot-id=1)
         check_dynamic(self.schema, options)
         kept = dict(self.dynamic_options)
         if any(key in options for key in _STARTING_POINTS):
-            kept = {key: value for key, value in kept.items() if key not in (*_STARTING_POINTS, *MODE.keys)}
+            kept = {key: value for key, value in kept.items() if key not in STATE_KEYS}
         return replace(self, dynamic_options={**kept, **options})
 
     def for_reader(self, reader: Reader, options: Mapping[str, str]) -> Self:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
 
@@ -54,10 +55,17 @@ def _place(opened, kind, server) -> Place:
     return Place(opened(parse_group(kind, server.options)), f"/laws/{next(_NUMBERS)}")
 
 
+@contextmanager
+def _with_bucket(running):
+    """A running server, with the bucket of the places."""
+    with running as server:
+        server.make_bucket("laws")
+        yield server
+
+
 @pytest.fixture(scope="session")
 def s3_server():
-    with running_s3() as server:
-        server.make_bucket("laws")
+    with _with_bucket(running_s3()) as server:
         yield server
 
 
@@ -68,8 +76,7 @@ def s3_place(s3_server) -> Place:
 
 @pytest.fixture(scope="session")
 def gcs_server():
-    with running_gcs() as server:
-        server.make_bucket("laws")
+    with _with_bucket(running_gcs()) as server:
         yield server
 
 
@@ -80,8 +87,7 @@ def gcs_place(gcs_server) -> Place:
 
 @pytest.fixture(scope="session")
 def oss_server():
-    with running_oss() as server:
-        server.make_bucket("laws")
+    with _with_bucket(running_oss()) as server:
         yield server
 
 
@@ -93,8 +99,7 @@ def oss_place(oss_server) -> Place:
 @pytest.fixture(scope="session")
 def gateway(tmp_path_factory):
     skip_without(GATEWAY_PROGRAM)
-    with running_gateway(tmp_path_factory.mktemp("gateway")) as server:
-        server.make_bucket("laws")
+    with _with_bucket(running_gateway(tmp_path_factory.mktemp("gateway"))) as server:
         yield server
 
 

@@ -13,8 +13,9 @@ from table_format.procedures.registry import PROCEDURES
 from table_format.procedures.run import bound_arguments, find_procedure, run_procedure
 from table_format.spark.operations import OnSpark
 from table_format.spark.sql.results import arrow_rows, rows_of
-from table_format.spark.sql.session import CATALOG_NAME, SqlSession
+from table_format.spark.sql.session import SqlSession
 from table_format.sql.calls import CallProcedure
+from table_format.sql.reader import CATALOG_NAME
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -15,7 +15,7 @@ from table_format.spark.names import quoted
 from table_format.spark.sql.expressions import Expressions, expressions_of
 from table_format.spark.sql.queries import frame_of_query
 from table_format.spark.sql.results import nothing
-from table_format.spark.sql.session import CATALOG_NAME, SqlSession
+from table_format.spark.sql.session import SqlSession
 from table_format.spark.sql.tables import spelled
 from table_format.sql.changes import (
     Assignments,
@@ -30,7 +30,7 @@ from table_format.sql.changes import (
 )
 from table_format.sql.definitions import default_literal
 from table_format.sql.qualifiers import Relation
-from table_format.sql.reader import SqlName
+from table_format.sql.reader import CATALOG_NAME, SqlName
 from table_format.sql.references import full_name
 from table_format.sql.values import NO_DEFAULT
 from table_format.table.changes.merge_into import Delete, Insert, MatchedClause, Update

@@ -18,13 +18,14 @@ from table_format.spark.names import column
 from table_format.spark.sql.expressions import expressions_of
 from table_format.spark.sql.queries import frame_of_query
 from table_format.spark.sql.results import nothing
-from table_format.spark.sql.session import CATALOG_NAME, SqlSession
+from table_format.spark.sql.session import SqlSession
 from table_format.spark.sql.stored_types import stored
 from table_format.spark.sql.tables import spelled
 from table_format.spark.types import spark_type
 from table_format.sql.definitions import default_literal
 from table_format.sql.insert import OF_QUERY, Insert
 from table_format.sql.qualifiers import Relation
+from table_format.sql.reader import CATALOG_NAME
 from table_format.sql.references import full_name
 from table_format.sql.values import NO_DEFAULT, without_defaults
 

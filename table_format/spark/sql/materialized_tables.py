@@ -17,7 +17,7 @@ from table_format.options.kind import MATERIALIZED_TABLE, TYPE, is_materialized_
 from table_format.spark.names import Names
 from table_format.spark.sql.refresh import query_rows, refresh
 from table_format.spark.sql.results import nothing
-from table_format.spark.sql.session import CATALOG_NAME, SqlSession
+from table_format.spark.sql.session import SqlSession
 from table_format.spark.sql.tables import spelled
 from table_format.spark.types import fields_of_spark
 from table_format.spark.write.new_tables import create_filled
@@ -32,6 +32,7 @@ from table_format.sql.materialized_tables import (
     SuspendMaterializedTable,
 )
 from table_format.sql.parameters import with_parameters
+from table_format.sql.reader import CATALOG_NAME
 from table_format.sql.references import tables_of
 from table_format.sql.splices import Edit, edited, quoted
 

@@ -15,7 +15,7 @@ from table_format.spark.read.queried_frames import queried
 from table_format.spark.sql.error_places import places_before
 from table_format.spark.sql.max_partition import max_partition
 from table_format.spark.sql.pushed import filter_of, limit_arguments, limit_of
-from table_format.spark.sql.session import CATALOG_NAME, SqlSession
+from table_format.spark.sql.session import SqlSession
 from table_format.spark.sql.stored_views import frame_of_view
 from table_format.sql.conditions import Condition, conditions_of
 from table_format.sql.first_rows import FirstRows, first_rows_of
@@ -23,7 +23,7 @@ from table_format.sql.hidden_columns import hidden_names, star_edits
 from table_format.sql.needs import named_columns
 from table_format.sql.qualifiers import Relation
 from table_format.sql.queries import Explain, OfEngine, Query, QueryStatement
-from table_format.sql.reader import Reader, SqlName
+from table_format.sql.reader import CATALOG_NAME, Reader, SqlName
 from table_format.sql.references import (
     INCREMENTAL_FUNCTIONS,
     MAX_PARTITION,
@@ -300,18 +300,16 @@ class _Splicing:
         pushed: _Pushed,
         hidden: Sequence[str],
     ) -> DataFrame:
-        tables = self.session.tables
+        table = self.session.table
         if not self.session.is_connect:
             # The plan of the query shows what it needs when its rows are needed.
-            return tables.table(name, columns=self._columns(name, options, hidden), **options)
+            return table(name, columns=self._columns(name, options, hidden), **options)
         opened = self.session.catalog.load_any(name)
         if isinstance(opened, SystemTable):
-            return tables.table(name, **options)
+            return table(name, **options)
         if isinstance(opened, FormatTable):
             wanted = _needed(opened.schema.field_names, self.named)
-            return tables.table(
-                name, columns=wanted, filter=filter_of(opened.schema.fields, pushed.conditions), **options
-            )
+            return table(name, columns=wanted, filter=filter_of(opened.schema.fields, pushed.conditions), **options)
         fields = shown_schema(opened.copy(options).facts).fields
         wanted = _needed([*(field.name for field in fields), *hidden], self.named)
         if wanted is None and hidden:
@@ -319,7 +317,7 @@ class _Splicing:
         # The positions of rows are not read with a limit.
         limit = None if pushed.first is None or hidden else limit_of(fields, pushed.first)
         condition = filter_of(fields, pushed.conditions)
-        return tables.table(name, columns=wanted, filter=condition, **limit_arguments(limit), **options)
+        return table(name, columns=wanted, filter=condition, **limit_arguments(limit), **options)
 
     def _columns(self, name: str, options: Mapping[str, str], hidden: Sequence[str]) -> list[str] | None:
         """Return all columns including hidden ones; ``None`` if the query names no hidden column of the table."""

@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from pyspark.errors import AnalysisException
 
-from table_format.catalog.protocol import Catalog
 from table_format.counted import counted
 from table_format.errors import ConflictError, InvalidInputError, NotFoundError, SnapshotExpired, UnsupportedFeature
 from table_format.materialized.refreshes import Refresh, digest_of
 from table_format.materialized.report import RefreshReport
 from table_format.materialized.sources import SourceState, explained, source_states
-from table_format.materialized.table import MaterializedTable, materialized_table
+from table_format.materialized.table import MaterializedTable, current_refreshes, materialized_table
 from table_format.metastore.manifest.partitions import PartitionSpec
 from table_format.model.schema import TableSchema
 from table_format.model.snapshot import Snapshot
 from table_format.model.type_changes import can_widen
 from table_format.options.commit import DYNAMIC_PARTITION_OVERWRITE
-from table_format.options.scan import MODE, STARTING_POINTS
 from table_format.spark.names import column
 from table_format.spark.read.conditions import literal
 from table_format.spark.sql.queries import frame_of_query
-from table_format.spark.sql.session import SqlSession, SqlState, Tables
+from table_format.spark.sql.session import SqlSession, SqlState
 from table_format.spark.sql.stored_types import stored
 from table_format.spark.sql.tables import spelled_partition
 from table_format.spark.types import fields_of_spark, spark_type
@@ -39,10 +37,7 @@ from table_format.table.write.turns import WriterTurns
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pyspark.sql import DataFrame, SparkSession
-
-_STATES: Final = frozenset(key for option in (MODE, *STARTING_POINTS) for key in option.keys)
-"""Options with which a query names a state of a table."""
+    from pyspark.sql import DataFrame
 
 _ATTEMPTS: Final = 5
 
@@ -147,12 +142,12 @@ class _Run:
         the same when the query is bound.
         """
         catalog, sources = self.session.catalog, self.found.sources
-        states = source_states(catalog, sources)
         for _ in range(_ATTEMPTS):
+            states = source_states(catalog, sources)
             rows = query_rows(self.session, self.found.name, self.found.query, states)
-            before, states = states, source_states(catalog, sources)
-            if all(states[source] == state for source, state in before.items() if state.is_altered):
-                return before, rows
+            altered = {source: state for source, state in states.items() if state.is_altered}
+            if source_states(catalog, altered) == altered:
+                return states, rows
         message = (
             f"materialized table '{self.found.name}' cannot be refreshed: the columns of its sources keep changing; "
             "refresh it again"
@@ -161,12 +156,12 @@ class _Run:
 
     def _require_last(self) -> None:
         """Refuse to replace the rows of a refresh that began later, or read later states."""
-        now = materialized_table(self.session.catalog, self.found.name)
+        last = current_refreshes(self.facts).whole
         before = None if self.found.refresh is None else self.found.refresh.snapshot_id
-        if now.refresh is not None and now.refresh.snapshot_id != before:
+        if last is not None and last.snapshot_id != before:
             message = (
                 f"materialized table '{self.found.name}' was refreshed by another process in the meantime, in snapshot "
-                f"{now.refresh.snapshot_id}; nothing was written. Refresh it again if its sources have changed since"
+                f"{last.snapshot_id}; nothing was written. Refresh it again if its sources have changed since"
             )
             raise ConflictError(message)
 
@@ -195,59 +190,7 @@ def query_rows(session: SqlSession, name: str, query: str, states: Mapping[str, 
     nor parameters of the session are visible.
     """
     state = SqlState(database=name.partition(".")[0])
-    pinned = PinnedTables(session.tables, states)
-    return frame_of_query(replace(session, tables=pinned, state=state, parameters={}), query)
-
-
-@dataclass(frozen=True)
-class PinnedTables:
-    """Reads each source of a query at one state, which is determined before."""
-
-    tables: Tables
-    states: Mapping[str, SourceState]
-
-    @property
-    def spark(self) -> SparkSession:
-        """The session."""
-        return self.tables.spark
-
-    @property
-    def catalog(self) -> Catalog:
-        """The catalog."""
-        return self.tables.catalog
-
-    @property
-    def table(self) -> Callable[..., DataFrame]:
-        """``Lake.table`` at the state of the table, unless the query names another one."""
-        return self._table
-
-    def _table(self, name: str, **arguments: object) -> DataFrame:
-        state = self.states.get(name)
-        if state is None or not state.can_be_named or not _STATES.isdisjoint(arguments):
-            return self.tables.table(name, **arguments)
-        if state.snapshot is None:
-            return self.tables.table(name, **arguments).limit(0)  # a first commit may come in the meantime
-        return self.tables.table(name, **arguments, **{"scan.snapshot-id": str(state.snapshot.id)})
-
-    @property
-    def write(self) -> Callable[..., object]:
-        """``Lake.write``."""
-        return self.tables.write
-
-    @property
-    def update(self) -> Callable[..., object]:
-        """``Lake.update``."""
-        return self.tables.update
-
-    @property
-    def delete(self) -> Callable[..., object]:
-        """``Lake.delete``."""
-        return self.tables.delete
-
-    @property
-    def merge(self) -> Callable[..., object]:
-        """``Lake.merge``."""
-        return self.tables.merge
+    return frame_of_query(replace(session, state=state, parameters={}, pinned=states), query)
 
 
 def _fitting(rows: DataFrame, schema: TableSchema, sources: Sequence[str]) -> DataFrame:

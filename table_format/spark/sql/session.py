@@ -10,19 +10,18 @@ from table_format.catalog.protocol import Catalog
 from table_format.catalog.views import find_view
 from table_format.errors import InvalidInputError
 from table_format.format_table.table import no_format_table
+from table_format.materialized.sources import SourceState
 from table_format.model.view import View
+from table_format.options.scan import STATE_KEYS
 from table_format.spark.sql.attached_tables import attach, check_free
 from table_format.spark.tasks.code_shipping import is_connect
-from table_format.sql.reader import SqlName
+from table_format.sql.reader import CATALOG_NAME, SqlName
 from table_format.sql.views import CreateView
 from table_format.table.system.table import SystemTable
 from table_format.table.table import Table
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-CATALOG_NAME: Final = "paimon"
-"""The first part of a name with three parts."""
 
 DEFAULT_DATABASE: Final = "default"
 
@@ -79,11 +78,12 @@ class SqlState:
 
 @dataclass(frozen=True)
 class SqlSession:
-    """One run of a script."""
+    """One run of a script. ``pinned`` has the states at which its queries read some tables."""
 
     tables: Tables
     state: SqlState
     parameters: Mapping[str, object] = field(default_factory=dict)
+    pinned: Mapping[str, SourceState] = field(default_factory=dict)
 
     @property
     def spark(self) -> SparkSession:
@@ -99,6 +99,15 @@ class SqlSession:
     def is_connect(self) -> bool:
         """Whether the session is a Spark Connect session."""
         return is_connect(self.spark)
+
+    def table(self, name: str, **arguments: object) -> DataFrame:
+        """Return the rows of ``Lake.table``, at the pinned state of the table unless the arguments name another one."""
+        state = self.pinned.get(name)
+        if state is None or not state.can_be_named or not STATE_KEYS.isdisjoint(arguments):
+            return self.tables.table(name, **arguments)
+        if state.snapshot is None:
+            return self.tables.table(name, **arguments).limit(0)  # a first commit may come in the meantime
+        return self.tables.table(name, **arguments, **{"scan.snapshot-id": str(state.snapshot.id)})
 
     def within(self, database: str) -> SqlSession:
         """Return the same session with another current database."""

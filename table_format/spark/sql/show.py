@@ -112,13 +112,14 @@ def _materialized_tables(session: SqlSession, statement: ShowMaterializedTables)
         (
             database,
             _table_of(table),
-            freshness_text(session.data_table(table.name).schema.options),
+            freshness_text(opened.schema.options),
             _status(table),
             None if table.refresh is None else shown_time(table.refresh.time_ms),
-            table.is_stale(_now_ms(session, table)),
+            table.is_stale(_now_ms(opened)),
         )
         for table in known
         if _table_of(table) in names
+        for opened in (session.data_table(table.name),)
     ]
     columns = "namespace string, tableName string, freshness string, status string, lastRefresh string, isStale boolean"
     return rows_of(session.spark, columns, rows)
@@ -132,23 +133,23 @@ def _status(table: MaterializedTable) -> str:
     return "SUSPENDED" if table.is_suspended else "ACTIVATED"
 
 
-def _now_ms(session: SqlSession, table: MaterializedTable) -> int:
-    return session.data_table(table.name).store.runtime.clock.now_ms()
+def _now_ms(opened: Table) -> int:
+    return opened.store.runtime.clock.now_ms()
 
 
-def _materialized_details(session: SqlSession, name: str) -> Iterator[tuple[str, str, str | None]]:
+def _materialized_details(session: SqlSession, name: str, opened: Table) -> Iterator[tuple[str, str, str | None]]:
     table = materialized_table(session.catalog, name)
     yield "", "", ""
     yield "# Materialized Table", "", ""
     yield "Query", table.query, ""
-    yield "Freshness", freshness_text(session.data_table(name).schema.options), ""
+    yield "Freshness", freshness_text(opened.schema.options), ""
     yield "Status", _status(table), ""
     yield "Reads", ", ".join(table.sources), ""
     if table.problem is not None:
         yield "Problem", table.problem, ""
     yield "Last Refresh", "" if table.refresh is None else shown_time(table.refresh.time_ms), ""
     yield "Changed Since", ", ".join(table.changed_sources), ""
-    yield "Is Stale", str(table.is_stale(_now_ms(session, table))).lower(), ""
+    yield "Is Stale", str(table.is_stale(_now_ms(opened))).lower(), ""
 
 
 def _options(session: SqlSession, table: Table | FormatTable, key: str | None) -> DataFrame:
@@ -240,7 +241,7 @@ def _described(session: SqlSession, statement: DescribeTable) -> DataFrame:
     if isinstance(opened, Table | FormatTable):
         rows += _details(opened, extended=statement.extended)
         if statement.extended and isinstance(opened, Table) and is_materialized_table(opened.schema.options):
-            rows += _materialized_details(session, name)
+            rows += _materialized_details(session, name, opened)
     if stored is not None and statement.extended:
         rows += _view_details(stored)
     return rows_of(session.spark, _COLUMNS, rows)

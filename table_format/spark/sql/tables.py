@@ -102,7 +102,7 @@ def _drop(session: SqlSession, name: str, *, if_exists: bool) -> None:
         return
     is_materialized = False
     with suppress(TableFormatError, OSError):  # a table that cannot be opened can be dropped
-        is_materialized = _is_materialized(session, name)
+        is_materialized = _is_materialized(session.catalog.load_any(name))
     if is_materialized:
         message = f"'{name}' is a materialized table; use DROP MATERIALIZED TABLE"
         raise InvalidInputError(message)
@@ -135,8 +135,9 @@ def _create(session: SqlSession, name: str, statement: CreateTable) -> None:
         feature = "CREATE TABLE with 'type' = 'materialized-table'"
         raise UnsupportedFeature(feature, f"{feature} is not supported; use CREATE MATERIALIZED TABLE")
     if exists:
-        _refuse_replacing(session, name)
-        no_format_table(session.catalog.load_any(name), "CREATE OR REPLACE (drop it first)")
+        present = session.catalog.load_any(name)
+        _refuse_replacing(present)
+        no_format_table(present, "CREATE OR REPLACE (drop it first)")
         if is_format_table(schema.options):
             feature = "CREATE OR REPLACE TABLE of a format table"
             raise UnsupportedFeature(feature)
@@ -144,13 +145,12 @@ def _create(session: SqlSession, name: str, statement: CreateTable) -> None:
     make(session.catalog, name, schema, fill)
 
 
-def _is_materialized(session: SqlSession, name: str) -> bool:
-    opened = session.catalog.load_any(name)
+def _is_materialized(opened: object) -> bool:
     return isinstance(opened, Table) and is_materialized_table(opened.schema.options)
 
 
-def _refuse_replacing(session: SqlSession, name: str) -> None:
-    if _is_materialized(session, name):
+def _refuse_replacing(present: object) -> None:
+    if _is_materialized(present):
         feature = "CREATE OR REPLACE TABLE of a materialized table"
         raise UnsupportedFeature(feature, f"{feature} is not supported; drop it first with DROP MATERIALIZED TABLE")
 

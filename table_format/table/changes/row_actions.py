@@ -29,7 +29,7 @@ from table_format.model.arrow_types import arrow_schema
 from table_format.model.condition import Filter
 from table_format.model.expression import TARGET
 from table_format.model.predicate import Predicate
-from table_format.options.scan import FALLBACK_BRANCH, MODE, STARTING_POINTS
+from table_format.options.scan import FALLBACK_BRANCH, STATE_KEYS
 from table_format.options.table_options import TableOptions
 from table_format.table.changes.append_tables import AppendTableChanges
 from table_format.table.changes.assignments import Values, bind
@@ -258,7 +258,7 @@ def commit_statement(
 
 def latest_state(facts: TableFacts) -> TableFacts:
     """Return the facts for a scan of the latest state of this branch, regardless of the read options."""
-    keys = {key for option in (*STARTING_POINTS, MODE, FALLBACK_BRANCH) for key in option.keys}
+    keys = {*STATE_KEYS, *FALLBACK_BRANCH.keys}
     return replace(facts, options=TableOptions({k: v for k, v in facts.options.raw.items() if k not in keys}))
 
 

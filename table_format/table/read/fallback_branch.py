@@ -6,7 +6,7 @@ from the fallback branch, with its own snapshot, schemas, options and formats. W
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from dataclasses import replace
 
 import pyarrow as pa
@@ -24,7 +24,7 @@ from table_format.model.split import DataSplit
 from table_format.model.types import DataField
 from table_format.options.bucket import BUCKET
 from table_format.options.declare import Operation
-from table_format.options.scan import FALLBACK_BRANCH, MODE, SNAPSHOT_ID, STARTING_POINTS
+from table_format.options.scan import FALLBACK_BRANCH, SNAPSHOT_ID, STARTING_POINTS, STATE_KEYS
 from table_format.options.table_options import TableOptions
 from table_format.table.facts import TableFacts
 from table_format.table.read.plan import Plan
@@ -99,7 +99,7 @@ def _options(facts: TableFacts, other: TableFacts) -> dict[str, str]:
     stored = _without(other.schema.options, FALLBACK_BRANCH.keys)
     starting_points = [key for option in STARTING_POINTS for key in option.keys]
     if any(key in given for key in starting_points):
-        stored = _without(stored, (*starting_points, *MODE.keys))
+        stored = _without(stored, STATE_KEYS)
     snapshot_id = facts.options.scan.snapshot_id
     if snapshot_id is not None:
         # Snapshot ids differ between branches, so use the snapshot at the same time.
@@ -111,7 +111,7 @@ def _options(facts: TableFacts, other: TableFacts) -> dict[str, str]:
     return {**stored, **given}
 
 
-def _without(options: Mapping[str, str], keys: Sequence[str]) -> dict[str, str]:
+def _without(options: Mapping[str, str], keys: Collection[str]) -> dict[str, str]:
     return {key: value for key, value in options.items() if key not in keys}
 
 
