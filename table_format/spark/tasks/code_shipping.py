@@ -7,7 +7,9 @@ the names of what is sent, so the name of the package tells its content.
 
 from __future__ import annotations
 
+import atexit
 import py_compile
+import shutil
 import tempfile
 import zipfile
 from hashlib import sha256
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _MARK: Final = "spark.table_format.shipped"
+_PREFIX: Final = "table-format-"
 
 _WITH_MACHINE_CODE: Final = frozenset({Path("table_format/kernels/compiled.py")})
 """Modules whose machine code numba caches. It finds the cache by the path of the source, so they are imported from
@@ -34,11 +37,12 @@ def ship_code(spark: SparkSession) -> None:
     if is_prepared(spark):
         return
     if is_connect(spark):
-        spark.addArtifacts(str(_archive()), pyfile=True)
+        with tempfile.TemporaryDirectory(prefix=_PREFIX) as directory:
+            spark.addArtifacts(str(_archive(Path(directory))), pyfile=True)
     elif is_local(spark):
         use_own_python(spark)
     else:
-        spark.sparkContext.addPyFile(str(_archive()))
+        spark.sparkContext.addPyFile(str(_archive(_kept_directory())))
     spark.conf.set(_MARK, "true")
 
 
@@ -52,14 +56,20 @@ def is_connect(spark: SparkSession) -> bool:
     return type(spark).__module__.startswith("pyspark.sql.connect")
 
 
-def _archive() -> Path:
-    """Return the package as an archive from which Python can import, whose name has a digest of its content.
+def _kept_directory() -> Path:
+    """Return a directory that is deleted when this process ends: executors that start later load the archive from it."""
+    directory = tempfile.mkdtemp(prefix=_PREFIX)
+    atexit.register(shutil.rmtree, directory, ignore_errors=True)
+    return Path(directory)
+
+
+def _archive(directory: Path) -> Path:
+    """Write the package as an archive from which Python can import, whose name has a digest of its content.
 
     It contains compiled modules, because Python does not cache modules that it compiles from an archive, and each
     worker would compile all of them. Other Python versions use the source.
     """
     package = Path(table_format.__file__).parent
-    directory = Path(tempfile.mkdtemp(prefix="table-format-"))
     made, compiled = directory / "made.zip", directory / "compiled.pyc"
     with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
         for source in sorted(package.rglob("*.py")):

@@ -49,7 +49,7 @@ def outcome(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
 
 def job(address: str, directory: Path, bare: Path, empty: Path) -> str:
     """Run a driver on a cluster, whose Python lacks the library. Return its output."""
-    for name in ("events", "warehouse"):
+    for name in ("events", "warehouse", "temporary"):
         (directory / name).mkdir(parents=True)
     own = {
         "PYTHONPATH": str(ROOT),
@@ -59,6 +59,7 @@ def job(address: str, directory: Path, bare: Path, empty: Path) -> str:
         "EMPTY_PYTHON": str(empty),
         "SPARK_LOCAL_DIRS": str(directory / "driver"),
         "SPARK_SUBMIT_OPTS": java_options(),
+        "TMPDIR": str(directory / "temporary"),
     }
     done = subprocess.run(
         [sys.executable, "-m", "tests.spark.cluster.job", address, directory],
@@ -103,6 +104,10 @@ def test_a_cluster_that_shares_only_the_warehouse_writes_reads_merges_and_compac
     assert any(path.stat().st_size for path in (outcome.directory / "events").rglob("*") if path.is_file())
     for place in (outcome.directory / "events", outcome.directory / "warehouse", outcome.logs):
         assert not leaks_in(place, HUSH)
+
+
+def test_drivers_and_connect_clients_leave_no_archive_of_the_code_behind(outcome: Outcome) -> None:
+    assert not list((outcome.directory / "temporary").rglob("*.zip"))
 
 
 @needs_connect
