@@ -57,7 +57,7 @@ def is_connect(spark: SparkSession) -> bool:
 
 
 def _kept_directory() -> Path:
-    """Return a directory that is deleted when this process ends: executors that start later load the archive from it."""
+    """Return a directory that is deleted when this process ends. Executors that start later load the archive too."""
     directory = tempfile.mkdtemp(prefix=_PREFIX)
     atexit.register(shutil.rmtree, directory, ignore_errors=True)
     return Path(directory)
