@@ -21,7 +21,7 @@ from typing import Final
 
 import click
 
-from table_format.nearest_names import did_you_mean
+from table_format.nearest_names import did_you_mean, nearest
 from table_format.secrets import Secret
 
 FILE_NAME: Final = "lakehouse.toml"
@@ -56,8 +56,20 @@ def read_settings(path: Path | None, *, catalog: str | None, warehouse: str | No
     if warehouse is not None:
         options["warehouse"] = warehouse
     if "warehouse" not in options:
-        raise click.UsageError(_NO_WAREHOUSE)
+        raise click.UsageError(_NO_WAREHOUSE + _what_the_file_has(path, options, catalogs if catalog is None else {}))
     return options
+
+
+def _what_the_file_has(path: Path | None, options: Mapping[str, object], catalogs: Mapping[str, object]) -> str:
+    """Return an addition to the error that no warehouse is given: what the settings file has in its place."""
+    if path is None:
+        return ""
+    misspelt = nearest("warehouse", options)
+    if misspelt:
+        return f"; {path} has '{misspelt[0]}' instead of 'warehouse'"
+    if catalogs:
+        return f"; {path} has catalogs to choose with --catalog: {', '.join(sorted(catalogs))}"
+    return f"; {path} has no 'warehouse'"
 
 
 def _read(path: Path) -> dict[str, object]:

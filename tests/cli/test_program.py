@@ -97,6 +97,22 @@ def test_invalid_settings_are_an_error_of_one_line(here: Path, text: str, said: 
     assert len(result.stderr.splitlines()) == 1
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("warehous = 'w'", "lakehouse.toml has 'warehous' instead of 'warehouse'. "),
+        ("metastore = 'jdbc'", "lakehouse.toml has no 'warehouse'. "),
+        ("[catalogs.b]\nwarehouse = 'w'\n[catalogs.a]", "has catalogs to choose with --catalog: a, b. "),
+    ],
+)
+def test_a_settings_file_without_a_warehouse_is_named_with_what_it_has(here: Path, text: str, said: str) -> None:
+    (here / "lakehouse.toml").write_text(text)
+    result = run("databases")
+    assert result.exit_code == 2
+    assert result.stderr.startswith("error: no warehouse is given")
+    assert said in result.stderr
+
+
 def test_a_secret_in_the_environment_is_never_shown(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KEY", "hunter2-hunter2")
     (here / "lakehouse.toml").write_text("warehouse = 'w'\nmy-key = { env = 'KEY' }\n")

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from table_format.errors import InvalidSql, UnsupportedFeature
-from table_format.sql import alter, calls, changes, databases, insert, queries, show, tables, views
+from table_format.model.view import RemoveViewOption, SetViewComment, SetViewOption
+from table_format.sql import alter, alter_view, calls, changes, databases, insert, queries, show, tables, views
+from table_format.sql.alter_view import AlterViewProperties, AlterViewQuery, RenameView
 from table_format.sql.calls import CallProcedure
 from table_format.sql.databases import CreateDatabase, DescribeDatabase, DropDatabase, UseDatabase
 from table_format.sql.grammar import grammar_of
@@ -27,7 +29,7 @@ from table_format.sql.show import (
 from table_format.sql.values import without_defaults
 from table_format.sql.views import CreateStoredView, CreateView, DropView
 
-FAMILIES = (alter, calls, changes, databases, insert, queries, show, tables, views)
+FAMILIES = (alter, alter_view, calls, changes, databases, insert, queries, show, tables, views)
 D, T, DT = SqlName(("d",)), SqlName(("t",)), SqlName(("d", "t"))
 
 
@@ -79,6 +81,18 @@ STATEMENTS: dict[str, object] = {
         T, " " * 85 + "TABLE s", (("a", "x"), ("b", None)), "c", {"k": "v"}, or_replace=True
     ),
     "DROP VIEW v": DropView(SqlName(("v",)), text="DROP VIEW v"),
+    "ALTER VIEW t AS SELECT 1": AlterViewQuery(T, " " * 16 + "SELECT 1", "ALTER VIEW t AS SELECT 1"),
+    "ALTER VIEW t RENAME TO d.t": RenameView(T, DT, "ALTER VIEW t RENAME TO d.t"),
+    "ALTER VIEW t SET TBLPROPERTIES (a.b = 1, 'comment' = 'c')": AlterViewProperties(
+        T,
+        (SetViewOption("a.b", "1"), SetViewComment("c")),
+        "ALTER VIEW t SET TBLPROPERTIES (a.b = 1, 'comment' = 'c')",
+    ),
+    "ALTER VIEW t UNSET TBLPROPERTIES IF EXISTS ('a', comment)": AlterViewProperties(
+        T,
+        (RemoveViewOption("a"), SetViewComment(None)),
+        "ALTER VIEW t UNSET TBLPROPERTIES IF EXISTS ('a', comment)",
+    ),
     "INSERT INTO TABLE d.t (a, b) VALUES (1, 2)": Insert(
         DT, "                             VALUES (1, 2)", columns=("a", "b")
     ),
@@ -131,6 +145,7 @@ REFUSED = {
     "SHOW TABLE EXTENDED LIKE 'x'": "SHOW TABLE EXTENDED",
     "CREATE VIEW v WITH SCHEMA EVOLUTION AS SELECT 1": "CREATE VIEW ... WITH SCHEMA",
     "CREATE VIEW v PARTITIONED ON (a) AS SELECT 1 AS a": "CREATE VIEW ... PARTITIONED ON",
+    "ALTER VIEW v WITH SCHEMA BINDING": "ALTER VIEW ... WITH SCHEMA",
     "CREATE TEMPORARY VIEW IF NOT EXISTS v AS SELECT 1": "CREATE TEMPORARY VIEW IF NOT EXISTS",
     "CREATE GLOBAL TEMPORARY VIEW v AS SELECT 1": "CREATE GLOBAL TEMPORARY VIEW",
     "INSERT INTO t REPLACE USING (a) SELECT 1": "INSERT INTO ... REPLACE without WHERE",

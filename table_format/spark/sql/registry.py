@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from table_format.registry import Registry
 from table_format.spark.sql import (
     alter,
+    alter_view,
     calls,
     changes,
     databases,
@@ -25,6 +26,7 @@ from table_format.spark.sql import (
 )
 from table_format.spark.sql.session import SqlSession
 from table_format.sql import alter as alter_grammar
+from table_format.sql import alter_view as alter_view_grammar
 from table_format.sql import calls as call_grammar
 from table_format.sql import changes as change_grammar
 from table_format.sql import databases as database_grammar
@@ -61,6 +63,7 @@ STATEMENTS: Final = Registry(
         StatementKind("alter", alter_grammar.GRAMMAR, alter.run_alter_statement),
         StatementKind("show", show_grammar.GRAMMAR, show.run_show_statement),
         StatementKind("view", view_grammar.GRAMMAR, views.run_view_statement),
+        StatementKind("alter view", alter_view_grammar.GRAMMAR, alter_view.run_alter_view_statement),
         StatementKind("insert", insert_grammar.GRAMMAR, insert.run_insert),
         StatementKind("change", change_grammar.GRAMMAR, changes.run_change_statement),
         StatementKind("call", call_grammar.GRAMMAR, calls.run_call),

@@ -5,8 +5,9 @@ The text of a temporary view becomes part of the queries that name it. The catal
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from table_format.catalog.views import require_views
 from table_format.counted import counted
@@ -23,6 +24,9 @@ from table_format.sql.views import CreateStoredView, CreateView, DropView, ViewS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+Columns: TypeAlias = tuple[tuple[str, str | None], ...]
+"""The names of columns with their comments."""
 
 
 def run_view_statement(session: SqlSession, statement: ViewStatement) -> DataFrame:
@@ -48,13 +52,14 @@ def run_view_statement(session: SqlSession, statement: ViewStatement) -> DataFra
                 created = session.spark.sql(statement.text, dict(session.parameters) or None)
                 session.state.views.pop(key, None)
                 return created
-            _create(session, key, statement)
+            create_temporary_view(session, key, statement)
             if or_replace:
                 session.spark.catalog.dropTempView(key)
     return nothing(session.spark)
 
 
-def _create(session: SqlSession, key: str, statement: CreateView) -> None:
+def create_temporary_view(session: SqlSession, key: str, statement: CreateView) -> None:
+    """Keep a temporary view in the session under its name in lower case, also in the place of another one."""
     if len(statement.name.parts) != 1:
         message = f"'{statement.name}': the name of a temporary view has no database; leave it out"
         raise InvalidInputError(message)
@@ -87,22 +92,38 @@ def _store(session: SqlSession, statement: CreateStoredView) -> None:
     session.prepare_database(name)
     if statement.if_not_exists and catalog.view_exists(name):
         return
-    temporary = [str(used) for used in names_in(statement.query) if str(used).lower() in session.state.views]
+    view = view_of_query(session, name, statement.query, statement.columns, statement.comment, statement.options)
+    catalog.create_view(view, ignore_if_exists=statement.if_not_exists, replace=statement.or_replace)
+
+
+def view_of_query(
+    session: SqlSession,
+    name: str,
+    query: str,
+    columns: Columns = (),
+    comment: str | None = None,
+    options: Mapping[str, str] | None = None,
+) -> View:
+    """Return a view that the catalog can keep: a query with its parameters as literals, and its columns now.
+
+    ``columns`` are names with comments; without them, the view has the names and comments of the query.
+
+    Raises:
+        InvalidInputError: the query reads a temporary view, or does not have these columns.
+    """
+    temporary = [str(used) for used in names_in(query) if str(used).lower() in session.state.views]
     if temporary:
         message = f"view '{name}' cannot read '{temporary[0]}', a temporary view, which ends with the session"
         raise InvalidInputError(message)
     # A later query of the view has other parameters.
-    text = with_parameters(statement.query, session.parameters)
+    text = with_parameters(query, session.parameters)
     found = fields_of_spark(frame_of_query(session, text, (name,)).schema)
-    view = View.of(
-        name, _named(name, statement, found), text.strip(), comment=statement.comment, options=statement.options
-    )
-    catalog.create_view(view, ignore_if_exists=statement.if_not_exists, replace=statement.or_replace)
+    return View.of(name, _named(name, columns, found), text.strip(), comment=comment, options=options)
 
 
-def _named(name: str, statement: CreateStoredView, found: tuple[DataField, ...]) -> list[DataField]:
+def _named(name: str, columns: Columns, found: tuple[DataField, ...]) -> list[DataField]:
     """Return the columns of a query under the names, and with the comments, of the statement."""
-    columns = statement.columns or tuple((field.name, field.description) for field in found)
+    columns = columns or tuple((field.name, field.description) for field in found)
     if len(columns) != len(found):
         message = f"view '{name}' names {counted(len(columns), 'column')}, but its query has {len(found)}"
         raise InvalidInputError(message)

@@ -218,6 +218,52 @@ def test_a_view_that_no_other_session_can_read_is_not_created(shop: Lake) -> Non
     assert catalog(shop).list_views("s") == ()
 
 
+def test_a_view_gets_another_query_name_and_properties(shop: Lake) -> None:
+    shop.sql("CREATE DATABASE d; CREATE VIEW w (a, b) COMMENT 'old' TBLPROPERTIES ('x' = 'y') AS SELECT * FROM s.t")
+    shop.sql("ALTER VIEW w AS SELECT k + :more AS n FROM s.t", more=1)
+    shop.sql("ALTER VIEW s.w SET TBLPROPERTIES ('comment' = 'new', 'z' = '1')")
+    assert rows(shop, "SELECT n FROM w") == [(2,), (3,)]
+    shop.sql("ALTER VIEW w RENAME TO x; ALTER VIEW x UNSET TBLPROPERTIES IF EXISTS ('x', 'none')")
+    view = catalog(shop).load_view("s.x")
+    assert (view.query, view.comment, view.options) == ("SELECT k + 1 AS n FROM s.t", "new", {"z": "1"})
+    shop.sql("ALTER VIEW x RENAME TO d.y")
+    assert kept_views(shop) == []
+    assert rows(shop, "SELECT n FROM d.y") == [(2,), (3,)]
+    for statement, error, expected in (
+        ("ALTER VIEW d.y AS SELECT * FROM d.y", InvalidInputError, "refers to itself"),
+        ("ALTER VIEW d.y AS SELECT * FROM s.missing", TableNotFound, r"s\.missing"),
+        ("ALTER VIEW d.y RENAME TO s.t", AlreadyExistsError, r"s\.t"),
+        ("ALTER VIEW s.t AS SELECT 1 AS a", ViewNotFound, "'s.t' is a table; use ALTER TABLE"),
+        ("ALTER VIEW s.none AS SELECT 1 AS a", ViewNotFound, r"view 's\.none' does not exist"),
+        ("ALTER VIEW s.none SET TBLPROPERTIES ('a' = 'b')", ViewNotFound, r"view 's\.none' does not exist"),
+    ):
+        with pytest.raises(error, match=expected):
+            shop.sql(statement)
+    shop.sql("CALL sys.alter_view_dialect('d.y', 'add', 'flink', 'SELECT 2')")
+    with pytest.raises(InvalidInputError, match="has a text in the dialect flink, which would not fit"):
+        shop.sql("ALTER VIEW d.y AS SELECT 3 AS n")
+    assert rows(shop, "SELECT n FROM d.y") == [(2,), (3,)]
+
+
+def test_a_temporary_view_gets_another_query_and_name(shop: Lake) -> None:
+    shop.sql(
+        "CREATE TEMPORARY VIEW brief AS SELECT k FROM t; ALTER VIEW brief AS SELECT v FROM t;"
+        "CREATE TEMPORARY VIEW taken AS SELECT k FROM t;"
+        "CREATE OR REPLACE TEMPORARY VIEW of_spark AS SELECT 1 AS one; ALTER VIEW of_spark AS SELECT 2 AS two"
+    )
+    assert rows(shop, "SELECT * FROM brief") == [("a",), ("b",)]
+    assert rows(shop, "SELECT two FROM of_spark") == [(2,)]
+    with pytest.raises(AlreadyExistsError, match="'taken' already exists"):
+        shop.sql("ALTER VIEW brief RENAME TO taken")
+    with pytest.raises(InvalidInputError, match="has no database"):
+        shop.sql("ALTER VIEW brief RENAME TO s.renamed")
+    with pytest.raises(InvalidInputError, match="'brief' is temporary and has no properties"):
+        shop.sql("ALTER VIEW brief SET TBLPROPERTIES ('a' = 'b')")
+    shop.sql("ALTER VIEW brief RENAME TO renamed")
+    assert rows(shop, "SELECT * FROM renamed") == [("a",), ("b",)]
+    shop.sql("DROP VIEW renamed; DROP VIEW taken; DROP VIEW of_spark")
+
+
 def test_a_catalog_of_directories_keeps_no_views(lake: TestLake) -> None:
     with pytest.raises(UnsupportedFeature, match=r"metastore=jdbc or metastore=hive, or use CREATE TEMPORARY VIEW"):
         lake.lake.sql("CREATE VIEW s.w AS SELECT 1 AS a")
