@@ -24,7 +24,7 @@ from table_format.model.view import SPARK_DIALECT
 from table_format.options.bucket_mode import Postponed
 from table_format.options.scan import FALLBACK_BRANCH, STATE_KEYS
 from table_format.sql.nondeterministic import nondeterministic_function
-from table_format.sql.reader import CATALOG_NAME, SqlName
+from table_format.sql.reader import CATALOG_NAME
 from table_format.sql.references import tables_of
 from table_format.table.table import Table
 
@@ -98,7 +98,7 @@ class _Walk:
             raise UnsupportedFeature(feature, message)
         self.nondeterministic = self.nondeterministic or nondeterministic_function(text)
         for use in found.tables:
-            name = full_table_name(use.name, self.database)
+            name = use.name.table_name(self.database)
             view = find_view(self.catalog, name)
             if view is None:
                 self.tables[name] = None
@@ -107,26 +107,6 @@ class _Walk:
                 raise InvalidInputError(message)
             else:
                 self.visit(text_for(view, SPARK_DIALECT), (*within, name))
-
-
-def full_table_name(name: SqlName, database: str) -> str:
-    """Return ``database.table`` for a name in a query.
-
-    >>> full_table_name(SqlName(("paimon", "shop", "orders")), "d"), full_table_name(SqlName(("orders",)), "d")
-    ('shop.orders', 'd.orders')
-
-    Raises:
-        InvalidInputError: the name has another catalog.
-    """
-    match name.parts:
-        case (table,):
-            return f"{database}.{table}"
-        case (_, _):
-            return str(name)
-        case (catalog, of_database, table) if catalog.lower() == CATALOG_NAME:
-            return f"{of_database}.{table}"
-    message = f"'{name}' is not a table of this catalog; write database.table"
-    raise InvalidInputError(message)
 
 
 def source_states(catalog: Catalog, names: Iterable[str]) -> Mapping[str, SourceState]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Final, NoReturn, TypeVar
 
-from table_format.errors import UnsupportedFeature
+from table_format.errors import InvalidInputError, UnsupportedFeature
 from table_format.sql.words import Word, WordKind, fail_at, place, words_of
 
 Value = str | int | float | Decimal | bool | None
@@ -31,6 +31,27 @@ class SqlName:
 
     def __str__(self) -> str:
         return ".".join(self.parts)
+
+    def table_name(self, database: str) -> str:
+        """Return ``database.table`` for the name of a table of the catalog; a name of one part is in ``database``.
+
+        >>> SqlName(("paimon", "shop", "orders")).table_name("d"), SqlName(("orders",)).table_name("d")
+        ('shop.orders', 'd.orders')
+
+        Raises:
+            InvalidInputError: the name has another catalog.
+        """
+        match self.parts:
+            case (table,):
+                return f"{database}.{table}"
+            case (_, _):
+                return str(self)
+            case (catalog, of_database, table) if catalog.lower() == CATALOG_NAME:
+                return f"{of_database}.{table}"
+        message = (
+            f"'{self}' is not a table of this catalog; write table, database.table or {CATALOG_NAME}.database.table"
+        )
+        raise InvalidInputError(message)
 
 
 @dataclass(slots=True)

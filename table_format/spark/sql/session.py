@@ -121,7 +121,9 @@ class SqlSession:
         Raises:
             InvalidInputError: the name belongs to another catalog.
         """
-        parts = _without_catalog(name, 2)
+        parts = name.parts
+        if len(parts) == 2 and parts[0].lower() == CATALOG_NAME:
+            parts = parts[1:]
         if len(parts) != 1:
             message = f"'{name}' is not the name of a database; write database or {CATALOG_NAME}.database"
             raise InvalidInputError(message)
@@ -133,13 +135,7 @@ class SqlSession:
         Raises:
             InvalidInputError: the name belongs to another catalog.
         """
-        parts = _without_catalog(name, 3)
-        if len(parts) > 2:
-            message = (
-                f"'{name}' is not the name of a table; write table, database.table or {CATALOG_NAME}.database.table"
-            )
-            raise InvalidInputError(message)
-        return ".".join(parts if len(parts) == 2 else (self.state.database, *parts))
+        return name.table_name(self.state.database)
 
     def find(self, name: SqlName) -> str | None:
         """Return ``database.table`` for a table or a view of the catalog; ``None`` if the engine may know the name.
@@ -208,9 +204,3 @@ class SqlSession:
             message = f"'{name}' is a system table, which is read-only"
             raise InvalidInputError(message)
         return opened
-
-
-def _without_catalog(name: SqlName, full: int) -> tuple[str, ...]:
-    """Return the parts of a name without the catalog, if the name has ``full`` parts."""
-    is_full = len(name.parts) == full and name.parts[0].lower() == CATALOG_NAME
-    return name.parts[1:] if is_full else name.parts
