@@ -19,6 +19,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from table_format import errors
+    from table_format.catalog.data_tables import WithFormatTables, data_tables
     from table_format.catalog.load import load_catalog
     from table_format.catalog.protocol import Catalog
     from table_format.catalog.repairable import Repairable
@@ -168,7 +169,9 @@ else:
             "View": "table_format.model.view:View",
             "ViewChange": "table_format.model.view:ViewChange",
             "ViewCatalog": "table_format.catalog.views:ViewCatalog",
+            "WithFormatTables": "table_format.catalog.data_tables:WithFormatTables",
             "col": "table_format.model.condition:col",
+            "data_tables": "table_format.catalog.data_tables:data_tables",
             "errors": "table_format.errors",
             "load_catalog": "table_format.catalog.load:load_catalog",
             "materialized_table": "table_format.materialized.table:materialized_table",
@@ -255,7 +258,9 @@ __all__ = [
     "View",
     "ViewCatalog",
     "ViewChange",
+    "WithFormatTables",
     "col",
+    "data_tables",
     "errors",
     "load_catalog",
     "materialized_table",

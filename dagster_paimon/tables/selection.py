@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Final, TypeAlias
 
-from table_format import Catalog
+from table_format import Catalog, data_tables
 from table_format.engine.support import arguments
 from table_format.errors import InvalidInputError
 
@@ -86,16 +86,10 @@ class TableSelection:
         return tuple(name for name in self._among(listed) if name in known or _exists(catalog, name))
 
     def _listed(self, catalog: Catalog) -> tuple[str, ...]:
-        return _all_tables(catalog) if self._has_patterns else ()
+        return tuple(data_tables(catalog)) if self._has_patterns else ()
 
     def __str__(self) -> str:
         return ", ".join(self.patterns)
-
-
-def _all_tables(catalog: Catalog) -> tuple[str, ...]:
-    return tuple(
-        f"{database}.{table}" for database in catalog.list_databases() for table in catalog.list_tables(database)
-    )
 
 
 def _exists(catalog: Catalog, name: str) -> bool:

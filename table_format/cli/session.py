@@ -34,8 +34,8 @@ class Reading(Protocol):
         ...
 
 
-class SystemTable(Protocol):
-    """A read-only table."""
+class ReadOnlyTable(Protocol):
+    """A system table or a format table."""
 
     def scan(
         self,
@@ -143,7 +143,7 @@ class Session:
             message = f"database '{name}' does not exist{did_you_mean(name, self.catalog.list_databases())}"
             raise click.ClickException(message) from error
 
-    def table(self, name: str) -> Table | SystemTable:
+    def table(self, name: str) -> Table | ReadOnlyTable:
         """Return a table, a branch, a system table or a format table.
 
         Raises:

@@ -7,6 +7,7 @@ from typing import Final
 
 import pyarrow as pa
 
+from table_format.catalog.data_tables import data_tables
 from table_format.counted import counted
 from table_format.errors import InvalidInputError, TableFormatError
 from table_format.kernels.sort_keys import OrderStrategy
@@ -128,7 +129,7 @@ def _listed_tables(call: Call) -> Iterator[str]:
     for database in call.catalog.list_databases():
         if databases is not None and not databases.fullmatch(database):
             continue
-        for name in (f"{database}.{table}" for table in call.catalog.list_tables(database)):
+        for name in data_tables(call.catalog, database):
             is_wanted = included is None or included.fullmatch(name)
             if is_wanted and not (excluded is not None and excluded.fullmatch(name)):
                 yield name

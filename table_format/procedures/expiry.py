@@ -7,6 +7,7 @@ from typing import Final
 
 import pyarrow as pa
 
+from table_format.catalog.data_tables import data_tables
 from table_format.procedures.arguments import COUNT, DURATION, FLAG, INSTANT, OPTIONS, TEXT, Argument, required
 from table_format.procedures.declare import TABLE, Call, Procedure, Row
 
@@ -53,7 +54,7 @@ def _expire_tags(call: Call) -> Iterable[Row]:
 def _remove_orphan_files(call: Call) -> Iterable[Row]:
     name = call["table"]
     database = name.removesuffix(".*")
-    names = [name] if database == name else [f"{database}.{table}" for table in call.catalog.list_tables(database)]
+    names = [name] if database == name else [*data_tables(call.catalog, database)]
     reports = [
         call.table(one).remove_orphan_files(
             older_than_ms=call["older_than"], dry_run=call["dry_run"], nobody_else_writes=call["nobody_else_writes"]

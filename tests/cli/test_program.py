@@ -157,10 +157,21 @@ def test_tables_are_listed(shell: Shell, orders: Callable[..., Table]) -> None:
     shell("create", "shop.other", "--column", "a:INT")
     assert shell("tables").split() == ["shop.orders", "shop.other"]
     assert shell("tables", "shop", "--long", "-f", "csv").splitlines() == [
-        '"table","primary_key","partition_by","snapshot","stored_rows"',
-        '"shop.orders","id","",1,3',
-        '"shop.other","","",,',
+        '"table","primary_key","partition_by","snapshot","stored_rows","kind"',
+        '"shop.orders","id","",1,3,"table"',
+        '"shop.other","","",,,"table"',
     ]
+
+
+def test_a_table_that_cannot_be_read_does_not_hide_the_others(shell: Shell, orders: Callable[..., Table]) -> None:
+    orders(3)
+    shell("create", "shop.broken", "--column", "a:INT")
+    Path(shell.table("shop.broken").location, "schema", "schema-0").write_text("{")
+    result = shell.run("tables", "--long", "-f", "csv")
+    assert result.exit_code == 1
+    assert '"shop.orders","id","",1,3,"table"' in result.stdout
+    assert '"shop.broken",,,,,"cannot be read"' in result.stdout
+    assert result.stderr.startswith("shop.broken: it cannot be read: ")
 
 
 def test_a_table_is_described(shell: Shell, orders: Callable[..., Table]) -> None:

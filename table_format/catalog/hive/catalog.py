@@ -100,6 +100,10 @@ class HiveCatalog(NamedCatalogWithViews):
         self._require_database(database)
         return tuple(sorted(self.format_tables.with_data_tables(database)))
 
+    def list_data_tables(self, database: str) -> tuple[str, ...]:
+        """The names of the tables of a database without its format tables, sorted; see ``WithFormatTables``."""
+        return NamedCatalog.list_tables(self, database)
+
     def alter_table(self, name: str, changes: Sequence[SchemaChange] | SchemaChange) -> Table:
         """Change the schema or the options of a table or a branch of it; see ``Catalog``.
 

@@ -11,14 +11,18 @@ import click
 import pyarrow as pa
 
 from table_format import Table
+from table_format.cli.errors import FAILED, one_line
 from table_format.cli.output import Target, output_options, write_batches
-from table_format.cli.session import Session
+from table_format.cli.session import ReadOnlyTable, Session
 from table_format.cli.settings import FILE_NAME
 from table_format.counted import counted
+from table_format.errors import CorruptionError, UnsupportedFeature
+from table_format.options.kind import is_materialized_table, is_object_table
 
 _TEXTS: Final = pa.schema([("table", pa.string()), ("primary_key", pa.string()), ("partition_by", pa.string())])
 _NUMBERS: Final = pa.schema([("snapshot", pa.int64()), ("stored_rows", pa.int64())])
-_LONG: Final = pa.unify_schemas([_TEXTS, _NUMBERS])
+_LONG: Final = pa.unify_schemas([_TEXTS, _NUMBERS, pa.schema([("kind", pa.string())])])
+_UNREADABLE: Final = "cannot be read"
 
 
 @click.command()
@@ -60,27 +64,55 @@ def databases(session: Session) -> None:
     "-l",
     "is_long",
     is_flag=True,
-    help="Also show keys, latest snapshots and row counts; this opens every table.",
+    help="Also show keys, latest snapshots, row counts and kinds; this opens every table.",
 )
 @output_options
-@click.pass_obj
-def tables(session: Session, database: str | None, *, is_long: bool, format: str | None, output: str | None) -> None:
-    """List the tables of DATABASE, or of all databases."""
+@click.pass_context
+def tables(
+    context: click.Context, database: str | None, *, is_long: bool, format: str | None, output: str | None
+) -> None:
+    """List the tables of DATABASE, or of all databases.
+
+    With --long, the exit code is 1 if a table cannot be read.
+    """
+    session: Session = context.obj
     names = session.table_names() if database is None else (f"{database}.{t}" for t in session.database(database))
     if is_long or format is not None or output is not None:
-        write_batches(_LONG, (_line(session.data_table(name)) for name in names), Target.of(format, output))
+        lines = [_line(session, name) for name in names]
+        write_batches(_LONG, lines, Target.of(format, output))
+        if any(line["kind"][0].as_py() == _UNREADABLE for line in lines):
+            context.exit(FAILED)
         return
     for name in names:
         click.echo(name)
 
 
-def _line(table: Table) -> pa.RecordBatch:
+def _line(session: Session, name: str) -> pa.RecordBatch:
+    try:
+        values = _values(session.table(name))
+    except (CorruptionError, UnsupportedFeature, OSError) as error:
+        # The other tables are listed all the same.
+        click.echo(f"{name}: it {_UNREADABLE}: {one_line(error)}", err=True)
+        values = (None, None, None, None, _UNREADABLE)
+    columns = [pa.array([value], field.type) for value, field in zip((name, *values), _LONG, strict=True)]
+    return pa.RecordBatch.from_arrays(columns, schema=_LONG)
+
+
+def _values(table: Table | ReadOnlyTable) -> tuple[str | int | None, ...]:
+    """Return what the line of a table shows after its name."""
+    if not isinstance(table, Table):
+        return (None, None, None, None, "format table")
     schema, latest = table.schema, table.latest_snapshot()
-    values = [
-        str(table.identifier),
+    return (
         ", ".join(schema.primary_keys),
         ", ".join(schema.partition_keys),
         None if latest is None else latest.id,
         None if latest is None else latest.total_record_count,
-    ]
-    return pa.RecordBatch.from_arrays([pa.array([v], f.type) for v, f in zip(values, _LONG, strict=True)], schema=_LONG)
+        _kind(table),
+    )
+
+
+def _kind(table: Table) -> str:
+    if is_object_table(table.schema.options):
+        return "object table"
+    return "materialized table" if is_materialized_table(table.schema.options) else "table"

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import click
 
+from table_format.catalog.data_tables import data_tables
 from table_format.cli.arguments import TableName, names_of, partition_option, partitions_of, table_argument
 from table_format.cli.errors import FAILED, one_line
 from table_format.cli.output import Format, Target, write_rows
@@ -29,13 +30,13 @@ from table_format.errors import CorruptionError
 def doctor(
     context: click.Context, tables: Sequence[str], *, depth: str, partitions: Sequence[str], repair: bool
 ) -> None:
-    """Check that the files, metadata and rows of tables agree. Without TABLE, check all tables.
+    """Check that the files, metadata and rows of tables agree. Without TABLE, check all tables except format tables.
 
     The exit code is 1 if a read fails or returns wrong rows. docs/verification.md lists the checks.
     """
     session: Session = context.obj
     is_healthy = True
-    for name in tables or session.table_names():
+    for name in tables or data_tables(session.catalog):
         try:
             opened = session.data_table(name)
             with spinner(f"checking {name}"):
