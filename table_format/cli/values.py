@@ -20,8 +20,8 @@ Plain: TypeAlias = "str | int | float | bool | list[Plain] | dict[str, Plain] | 
 def shown(value: object) -> str:
     """Format a value for a cell of a table. Control characters are escaped, so that data cannot control the terminal.
 
-    >>> shown(Decimal("1.50")), shown(None), shown("a" + chr(27)), shown([1, None])
-    ('1.50', 'null', 'a\\\\x1b', '[1, null]')
+    >>> shown(Decimal("1.50")), shown(Decimal("0E-9")), shown(None), shown("a" + chr(27)), shown([1, None])
+    ('1.50', '0.000000000', 'null', 'a\\\\x1b', '[1, null]')
     """
     match value:
         case None:
@@ -32,6 +32,8 @@ def shown(value: object) -> str:
             return "true" if value else "false"
         case bytes():
             return value.hex()
+        case Decimal():
+            return f"{value:f}"
         case datetime():
             return value.isoformat(sep=" ")
         case list() | dict() | tuple():
@@ -55,7 +57,7 @@ def plain(value: object) -> Plain:
         case bytes():
             return base64.b64encode(value).decode()
         case Decimal():
-            return str(value)
+            return f"{value:f}"
         case datetime() | date() | time():
             return value.isoformat()
         case dict():
