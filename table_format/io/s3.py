@@ -36,6 +36,7 @@ class S3Clients:
             bucket,
             **{name: value for name, value in settings.items() if value is not None},
             virtual_hosted_style_request=not self._path_style,
+            conditional_put="etag",  # whatever AWS_CONDITIONAL_PUT says: commits depend on it
             **OBSTORE_LIMITS,
         )
 

@@ -109,6 +109,14 @@ def test_keys_of_the_options_are_not_mixed_with_those_of_the_environment(server,
     assert (server.keys, server.session_tokens) == ({KEY}, set())
 
 
+@pytest.mark.parametrize("store", ["s3", "oss"])
+def test_a_write_is_conditional_whatever_the_environment_says(place, own, monkeypatch):
+    monkeypatch.setenv("AWS_CONDITIONAL_PUT", "disabled")
+    own.create(place.path("f"), b"x")
+    with pytest.raises(FileExistsError):
+        own.create(place.path("f"), b"y")
+
+
 def test_a_store_that_ignores_conditions_is_refused_before_anything_is_written(server, place, own):
     path = place.path("snapshot-1")
     with server.failing(lambda _: Fault.UNCONDITIONAL):
