@@ -6,6 +6,7 @@ with the same user and identifier. Each is published exactly once, even with sev
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -43,6 +44,8 @@ from table_format.model.commit import CommitMessage, Committable
 from table_format.model.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snapshot
 from table_format.model.statistics import Statistics
 from table_format.options.table_options import TableOptions
+
+_log = logging.getLogger(__name__)
 
 OnDrop: TypeAlias = Callable[[bytes, int, ConflictError], None]
 """A callback for a bucket whose compaction is dropped; takes the partition, the bucket number, and the reason."""
@@ -137,7 +140,8 @@ class TableCommit:
         the others are committed. ``on_drop`` is called for each; without it, a commit of which nothing is left is a
         conflict. If the compaction fails after the new files are published, its results are dropped too, or kept if
         its outcome is unknown: the rows are the same without them. A writer that continues must then reload its
-        buckets. With ``whole``, a compaction is published for all buckets or for none.
+        buckets. With ``whole``, a compaction is published for all buckets or for none. A failure that is not raised is
+        a warning in the log, because readers of some tables do not see rows before they are compacted.
 
         Raises:
             ConflictError: another commit made this one impossible, or others won every attempt; nothing is visible.
@@ -342,6 +346,8 @@ class TableCommit:
                     raise
                 # The rows are published, and a compaction does not change them: after an error, the caller would write
                 # them twice.
+                if not lost:
+                    self._warn_of_missing_compaction(before[-1], e)
                 if isinstance(e, OutcomeUnknownError):
                     self._loop.leave_unresolved(committable.identifier, CommitKind.COMPACT)
                     return ()
@@ -354,6 +360,13 @@ class TableCommit:
                         on_drop(partition, bucket, reason)
                 messages = left
         return ()
+
+    def _warn_of_missing_compaction(self, snapshot: Snapshot, reason: Exception) -> None:
+        c = self._context
+        text = "%s: the compaction that belongs to snapshot %s failed: %s. The rows are committed; %s"
+        is_hidden = c.schema.is_primary_key_table and c.options.skips_level_0
+        rest = "they are visible after the next compaction" if is_hidden else "the next compaction takes them"
+        _log.warning(text, c.store.paths.root, snapshot.id, reason, rest)
 
     def _drop_compaction(self, messages: Iterable[CommitMessage]) -> None:
         # Files of the published part stay, also if the compaction only moved them to another level.

@@ -261,3 +261,25 @@ def test_an_overwrite_through_lost_answers_lands_once():
     table.io.after("create", "/snapshot-2", once(lost_answer()))
     (snapshot,) = table.committer().truncate()
     assert (snapshot.id, snapshot.commit_kind, table.live_names()) == (2, CommitKind.OVERWRITE, [])
+
+
+@pytest.mark.parametrize(
+    ("options", "rest"),
+    [
+        ({}, "the next compaction takes them"),
+        ({"deletion-vectors.enabled": "true"}, "they are visible after the next compaction"),
+    ],
+)
+def test_rows_whose_compaction_the_store_refuses_are_committed_with_a_warning(
+    caplog: pytest.LogCaptureFixture, options: dict[str, str], rest: str
+):
+    table = a_table(primary_keys=("k",), options={"bucket": "1", **options})
+    new = table.file(1)
+    message = table.message(new_files=(new,), compact_before=(new,), compact_after=(new.upgrade(5),))
+    table.write(message)
+    table.io.before("create", "/snapshot-2", failing(PermissionError(errno.EACCES, "no")))
+    (snapshot,) = table.committer().commit(committable(1, message))
+    assert (snapshot.commit_kind, table.live_names()) == (CommitKind.APPEND, [new.file_name])
+    (record,) = caplog.records
+    assert "the compaction that belongs to snapshot 1 failed" in record.message
+    assert record.message.endswith(f"The rows are committed; {rest}")
