@@ -28,6 +28,7 @@ from table_format.model.types import (
     MultisetType,
     RowType,
     TimeType,
+    types_in,
 )
 
 _ID: Final = "paimon.id"
@@ -43,11 +44,21 @@ def to_storage(array: pa.Array, data_type: DataType) -> pa.Array:
     """Convert values of ``arrow_type(data_type)`` to the form that is passed to Arrow's writer.
 
     Raises:
-        InvalidData: a timestamp before 1970 has a fraction of a millisecond.
+        InvalidData: a value cannot be stored; see ``check_values``.
     """
     target = _orc_type(data_type, 0, 0)
     # Arrow's ORC writer stores the fields of null rows unless they are null too, and no reader expects them.
     return convert_leaves(array, data_type, target, _stored, spread_nulls=True)
+
+
+def check_values(array: pa.Array, data_type: DataType) -> None:
+    """Refuse values that cannot be stored in ORC.
+
+    Raises:
+        InvalidData: a timestamp before 1970 has a fraction of a millisecond.
+    """
+    if any(isinstance(part, AnyTimestampType) for part in types_in(data_type)):
+        convert_leaves(array, data_type, arrow_type(data_type), _checked, spread_nulls=True)
 
 
 def from_storage(array: pa.Array, data_type: DataType) -> pa.Array:
@@ -71,6 +82,12 @@ def _stored(array: pa.Array, data_type: DataType, target: pa.DataType) -> pa.Arr
     return array if array.type == target else array.cast(target)
 
 
+def _checked(array: pa.Array, data_type: DataType, target: pa.DataType) -> pa.Array:  # noqa: ARG001
+    if isinstance(data_type, AnyTimestampType):
+        _check_timestamps(array, data_type)
+    return array
+
+
 def _restored(array: pa.Array, data_type: DataType, target: pa.DataType) -> pa.Array:
     if pa.types.is_timestamp(array.type) and pa.types.is_timestamp(target):
         return array.cast(target, safe=False)
@@ -92,7 +109,8 @@ def _check_timestamps(array: pa.Array, data_type: DataType) -> None:
         shown = pa.array(finer[:1]).view(pa.timestamp(array.type.unit)).cast(pa.string())[0]
         message = (
             f"{shown} as {data_type}: a timestamp before 1970 with a fraction of a millisecond cannot be stored in "
-            "ORC by this version; store the table as Parquet (file.format = parquet)"
+            "ORC by this version; store the table as Parquet (file.format = parquet, and no orc in "
+            "file.format.per.level and changelog-file.format)"
         )
         raise InvalidData(message)
 

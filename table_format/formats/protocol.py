@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from table_format.kernels.bounds import ColumnBounds
-from table_format.model.types import DataField
+from table_format.model.types import DataField, DataType
 from table_format.options.files import FileOptions
 
 
@@ -136,5 +136,21 @@ class FileFormat(Protocol):
 
         Raises:
             BadEncoding: the file is not a file of this format.
+        """
+        ...
+
+
+@runtime_checkable
+class ChecksValues(Protocol):
+    """A file format that cannot store all values of a type.
+
+    A row may reach files of the format only in a later compaction, so its values are checked when it is written.
+    """
+
+    def check_values(self, array: pa.Array, data_type: DataType) -> None:
+        """Refuse a column with a value that files of the format cannot store.
+
+        Raises:
+            InvalidData: names the value and its type.
         """
         ...

@@ -6,13 +6,17 @@ A new built-in format needs a module in this package, a line in ``_BUILT_IN``, a
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Final
 
-from table_format.errors import InvalidInputError, UnsupportedFeature
+import pyarrow as pa
+
+from table_format.errors import InvalidData, InvalidInputError, UnsupportedFeature
 from table_format.formats.avro import AvroFormat
 from table_format.formats.orc import OrcFormat
 from table_format.formats.parquet import ParquetFormat
-from table_format.formats.protocol import FileFormat
+from table_format.formats.protocol import ChecksValues, FileFormat
+from table_format.model.types import DataField
 from table_format.options.file_formats import FILE_FORMATS, FileFormatFacts
 from table_format.registry import Registry
 
@@ -50,3 +54,19 @@ def format_of(name: str) -> FileFormat:
         message = f"{name}: {feature} is not supported by this version; supported: {', '.join(sorted(FORMATS))}"
         raise UnsupportedFeature(feature, message)
     return found
+
+
+def check_values(array: pa.Array, field: DataField, formats: Collection[str]) -> None:
+    """Refuse a column with a value that files of one of the formats cannot store.
+
+    Raises:
+        InvalidData: names the column, the value and the format.
+    """
+    for name in formats:
+        checking: object = FORMATS.get(name)
+        if isinstance(checking, ChecksValues):
+            try:
+                checking.check_values(array, field.type)
+            except InvalidData as error:
+                message = f"column '{field.name}': {error}"
+                raise InvalidData(message) from error

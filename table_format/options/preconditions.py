@@ -35,7 +35,6 @@ from table_format.options import (
 )
 from table_format.options.bucket_mode import BucketMode, CrossPartition, Dynamic, Fixed, Postponed, Unaware, bucket_mode
 from table_format.options.declare import AnyOption, Option, OptionPattern, parse_value
-from table_format.options.file_formats import AVRO
 from table_format.options.merge import MergeEngine
 from table_format.options.registry import find
 from table_format.options.stream import ChangelogProducer
@@ -81,26 +80,18 @@ def _option(option: Option[Any], *values: object) -> Need:
     return Need(words, holds)
 
 
-def _formats(options: TableOptions) -> frozenset[str]:
-    """The formats of the files that a table writes."""
-    data = options.files
-    extra = {AVRO.name} if options.bucket.count == bucket.POSTPONED else set()
-    changes = {options.changelog.format} if options.changelog.format else set()
-    return frozenset({data.format, *(name.lower() for _, name in data.format_per_level)} | extra | changes)
-
-
 def _writes_zstd(_: TableSchema, options: TableOptions) -> bool:
     data, levels = options.files, {level for level, _ in options.files.compression_per_level}
-    codecs = {at.codec_of(name) for at in (data, *map(data.at_level, levels)) for name in _formats(options)}
+    codecs = {at.codec_of(name) for at in (data, *map(data.at_level, levels)) for name in options.written_formats}
     return "zstd" in codecs | {options.changelog.compression}
 
 
 def _format(*names: str) -> Need:
-    return Need(f"'file.format' = {' or '.join(names)}", lambda _, o: not _formats(o).isdisjoint(names))
+    return Need(f"'file.format' = {' or '.join(names)}", lambda _, o: not o.written_formats.isdisjoint(names))
 
 
 def _takes_common_codec(_: TableSchema, options: TableOptions) -> bool:
-    return any(options.files.own_codec_of(name) is None for name in _formats(options))
+    return any(options.files.own_codec_of(name) is None for name in options.written_formats)
 
 
 PRIMARY_KEY: Final = Need("a primary key", lambda s, _: s.is_primary_key_table)

@@ -11,13 +11,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from table_format.options.alter import AlterOptions
-from table_format.options.bucket import BucketOptions
+from table_format.options.bucket import POSTPONED, BucketOptions
 from table_format.options.changelog import ChangelogOptions
 from table_format.options.commit import CommitOptions
 from table_format.options.compaction import CompactionOptions
 from table_format.options.declare import parse_group
 from table_format.options.deletion_vectors import DeletionVectorOptions
 from table_format.options.expire import ExpireOptions
+from table_format.options.file_formats import AVRO
 from table_format.options.file_index import FileIndexOptions
 from table_format.options.files import FileOptions
 from table_format.options.kind import KindOptions
@@ -158,6 +159,18 @@ class TableOptions:
         """Whether batch scans of a primary key table read only compacted files (Java ``batchScanSkipLevel0``)."""
         vectors = self.deletion_vectors
         return self.merges_on_write and not (vectors.enabled and vectors.merge_on_read)
+
+    @cached_property
+    def written_formats(self) -> frozenset[str]:
+        """The formats of all files that rows of the table are written to, sooner or later.
+
+        >>> sorted(TableOptions.parse({"file.format": "orc", "file.format.per.level": "0:avro"}).written_formats)
+        ['avro', 'orc']
+        """
+        postponed = {AVRO.name} if self.bucket.count == POSTPONED else set()
+        changes = {self.changelog.format} if self.changelog.format else set()
+        levels = {name.lower() for _, name in self.files.format_per_level}
+        return frozenset({self.files.format, *levels, *postponed, *changes})
 
     @cached_property
     def write(self) -> WriteOptions:

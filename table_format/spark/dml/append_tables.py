@@ -341,7 +341,7 @@ def _conformed(facts: TableFacts, changes: pa.RecordBatch, updated: np.ndarray) 
     rows = changes.filter(pa.array(updated))
     columns = [rows.column(rows.schema.get_field_index(f"v{n}")) for n in range(len(schema.fields))]
     named = pa.RecordBatch.from_arrays(columns, names=list(schema.field_names))
-    return RowRules(schema, facts.options.merge).conform(named)
+    return RowRules.of(schema, facts.options).conform(named)
 
 
 def _positions(rows: pa.RecordBatch) -> Positions:

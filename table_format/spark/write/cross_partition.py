@@ -135,7 +135,7 @@ def assigner(job: CrossPartitionWrite) -> Callable[[Batches], Batches]:
 def _assigned(job: CrossPartitionWrite, number: int, batches: Batches) -> Batches:
     facts = job.facts
     schema = facts.schema
-    rules = RowRules(schema, facts.options.merge)
+    rules = RowRules.of(schema, facts.options)
     fields = schema.select((*schema.partition_keys, *schema.trimmed_primary_keys))
     placement = CrossPartitionPlacement(facts, replacing=job.replacing, shard=KeyShard(number, job.assigners))
     left: list[pa.RecordBatch] = []

@@ -209,7 +209,7 @@ def check_frame(schema: StructType, facts: TableFacts) -> None:
         UnsupportedFeature: this version does not support writing the table.
     """
     TableWrite(facts)
-    rules = RowRules(facts.schema, facts.options.merge)
+    rules = RowRules.of(facts.schema, facts.options)
     rules.check_columns(schema.names)
     try:
         arrow = to_arrow_schema(schema, timezone="UTC", prefers_large_types=False)

@@ -46,7 +46,7 @@ class AppendTableChanges:
         self._facts = facts
         self._plan = plan
         self._statement = statement
-        self._rules = RowRules(facts.schema, facts.options.merge)
+        self._rules = RowRules.of(facts.schema, facts.options)
         self._uses_deletion_vectors = facts.options.deletion_vectors.enabled
         placing = {*facts.schema.partition_keys, *facts.schema.bucket_keys}
         self._stays = not (statement.assigned & placing)

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 
 from table_format.counted import counted
 from table_format.errors import InvalidData, UnsupportedFeature
+from table_format.formats.registry import check_values
 from table_format.model.arrow_calls import not_equal
 from table_format.model.arrow_types import arrow_schema, described
 from table_format.model.default_values import default_of
@@ -35,6 +36,7 @@ from table_format.model.types import (
     VarCharType,
 )
 from table_format.options.merge import MergeOptions
+from table_format.options.table_options import TableOptions
 from table_format.table.rows.casts import cast_column
 from table_format.table.rows.map_keys import with_single_keys
 
@@ -53,10 +55,20 @@ def _retracts() -> pa.Array:
 
 @dataclass(frozen=True, slots=True)
 class RowRules:
-    """The rules for the rows of one table."""
+    """The rules for the rows of one table.
+
+    ``formats`` are those of all files of the table. A value that one of them cannot store would otherwise be accepted,
+    and stop a later compaction that writes files of that format.
+    """
 
     schema: TableSchema
     merge: MergeOptions
+    formats: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, schema: TableSchema, options: TableOptions) -> RowRules:
+        """Return the rules of a table with these options."""
+        return cls(schema, options.merge, options.written_formats)
 
     def check_columns(self, names: Sequence[str]) -> None:
         """Refuse rows whose columns are not those of the table.
@@ -91,6 +103,8 @@ class RowRules:
             _check_nulls(field, column, first_row)
             _check_texts(field, column, first_row)
         columns = [_with_default(column, f) for column, f in zip(columns, self.schema.fields, strict=True)]
+        for field, column in zip(self.schema.fields, columns, strict=True):
+            check_values(column, field, self.formats)
         schema = arrow_schema(self.schema.fields)
         kinds = self._kinds(batch, first_row)
         if kinds is None:

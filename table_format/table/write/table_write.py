@@ -65,7 +65,7 @@ class TableWrite:
             facts.require_changeable()
         check_defaults(facts.schema, facts.schema.bucket_keys)
         self._facts = facts
-        self._rules = RowRules(facts.schema, facts.options.merge)
+        self._rules = RowRules.of(facts.schema, facts.options)
         self._is_broken = False
         self._is_unfinished = False
         extends = not replacing and extends_buckets(facts.bucket_mode)
