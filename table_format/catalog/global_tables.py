@@ -7,6 +7,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Final
 from urllib.parse import unquote
 
@@ -165,8 +166,13 @@ def all_partitions(catalog: CatalogView) -> Sequence[Row]:
 def _partition_rows(table: Table) -> Iterator[Row]:
     facts = table.facts
     try:
+        # Several partitions can have one name: the directories of null, of an empty and of a blank text are the same.
         found = sorted(
-            (unquote(facts.partitions.text(partition)), totals) for partition, totals in partition_totals(facts).items()
+            (
+                (unquote(facts.partitions.text(partition)), totals)
+                for partition, totals in partition_totals(facts).items()
+            ),
+            key=itemgetter(0),
         )
     except NotFoundError:
         return  # dropped during the read

@@ -155,7 +155,9 @@ class Session:
             message = self._missing(name)
             raise click.ClickException(message) from error
         except errors.InvalidIdentifier as error:
-            message = f"{error}{self._nearest(name)}"
+            # If the table exists, what follows the $ is not legal, and no other table is meant.
+            is_known = name.partition("$")[0] in self.table_names()
+            message = f"{error}{'' if is_known else self._nearest(name)}"
             raise click.ClickException(message) from error
 
     def _missing(self, name: str) -> str:

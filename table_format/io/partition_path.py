@@ -68,6 +68,18 @@ def partition_text(
     return "/".join(parts)
 
 
+def shown_value(data_type: DataType, value: InternalValue) -> str:
+    """Return a partition's value for messages: a day or a time as SQL spells it, and text within quotes.
+
+    >>> from table_format.model.types import VarCharType
+    >>> shown_value(DateType(), 19782), shown_value(VarCharType(), "19782"), shown_value(DateType(), None)
+    ('2024-02-29', "'19782'", 'None')
+    """
+    if value is None or isinstance(value, str | bytes):
+        return repr(value)
+    return _value_text(data_type, value, legacy=False)
+
+
 def check_new_partition(fields: Sequence[DataField], text: str) -> None:
     """Refuse a partition whose directory name is too long for file systems; ``text`` is that of ``partition_text``.
 

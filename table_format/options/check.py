@@ -254,8 +254,8 @@ def _check_change(key: str, old: str | None, new: str | None, *, has_snapshots: 
     if option is MERGE_ENGINE and not has_snapshots:
         return
     if option is not None and (option.immutable or option in (PATH,)):
-        before, after = (None if value is None else shown_option(key, value) for value in (old, new))
-        raise InvalidOption(key, f"may not change after the table was created (from {before!r} to {after!r})")
+        before, after = ("unset" if value is None else f"'{shown_option(key, value)}'" for value in (old, new))
+        raise InvalidOption(key, f"may not change after the table was created (from {before} to {after})")
     if option is BUCKET:
         count = BUCKET.default if old is None else parse_value(key, BUCKET.parser, old)
         wanted = BUCKET.default if new is None else parse_value(key, BUCKET.parser, new)

@@ -162,6 +162,15 @@ def names_in(text: str) -> tuple[SqlName, ...]:
     return tuple(found)
 
 
+def calls_own_function(text: str) -> bool:
+    """Return whether a text that cannot be parsed calls a function of this library that returns rows."""
+    words = Reader.of(text).words
+    return any(
+        name.is_name and name.text.lower() in INCREMENTAL_FUNCTIONS and after.says("(")
+        for name, after in pairwise(words)
+    )
+
+
 def _chain(reader: Reader) -> SqlName:
     start = reader.offset
     parts = [reader.name()]
@@ -236,7 +245,8 @@ def _travels(reader: Reader) -> Iterator[tuple[int, int]]:
         start = reader.offset
         if reader.words[number - 1].says("FOR"):
             continue
-        if _travel_word(reader) is not None:
+        if (word := _travel_word(reader)) is not None:
+            _check_version(reader, word)
             _skip_travel(reader)
             yield start, reader.last_end
 
@@ -342,12 +352,16 @@ def _travel(reader: Reader) -> Travel | None:
         return None
     start = reader.offset
     if "VERSION" in word:
-        if not _sees_literal(reader):
-            reader.expected("a snapshot id, or the name of a tag within quotes")
+        _check_version(reader, word)
         value = reader.value()
         return Travel(True, reader.text[start : reader.last_end], value)
     _skip_travel(reader)
     return Travel(False, reader.text[start : reader.last_end])
+
+
+def _check_version(reader: Reader, word: str) -> None:
+    if "VERSION" in word and not _sees_literal(reader):
+        reader.expected("a snapshot id, or the name of a tag within quotes")
 
 
 def _skip_travel(reader: Reader) -> None:

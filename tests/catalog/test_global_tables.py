@@ -104,9 +104,11 @@ def test_partitions_of_all_partitioned_tables() -> None:
     warehouse = memory_warehouse()
     warehouse.table("plain").append(keyed([(1, "a", 1)]))
     table = warehouse.table("parts", partition_keys=["dt"])
-    table.append(keyed([(1, "a/b", 1), (2, None, 1), (3, "a/b", 3)]))
+    table.append(keyed([(1, "a/b", 1), (2, None, 1), (3, "a/b", 3), (4, "", 4)]))
     columns = ("table_name", "partition_name", "record_count", "file_count", "done")
+    # Null and an empty text are two partitions with one directory.
     assert rows_of(warehouse.catalog, "sys.partitions", *columns) == [
+        ("parts", "dt=__DEFAULT_PARTITION__", 1, 1, False),
         ("parts", "dt=__DEFAULT_PARTITION__", 1, 1, False),
         ("parts", "dt=a/b", 2, 1, False),
     ]

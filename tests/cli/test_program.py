@@ -134,6 +134,8 @@ def test_a_settings_file_that_is_named_must_exist() -> None:
         ("orders", "lacks its database; write 'database.table'; did you mean shop.orders?"),
         ("shop.ordrs$files", "table 'shop.ordrs$files' does not exist; did you mean shop.orders$files?"),
         ("shop.zebra", "table 'shop.zebra' does not exist"),
+        ("shop.orders$", "system table name '' is not legal: it is blank"),
+        ("shop.orders$files$x", "table name 'shop.orders$files$x' has more than one system table"),
     ],
 )
 def test_a_misspelt_table_shows_the_nearest_names(

@@ -108,6 +108,12 @@ def test_a_malformed_hint_is_an_error_with_line_and_column() -> None:
         tables_of("SELECT *\nFROM t /*+ OPTIONS('a') */")
 
 
+@pytest.mark.parametrize("version", ["-1", "latest"])
+def test_a_version_that_is_no_literal_is_not_taken_for_a_time(version: str) -> None:
+    with pytest.raises(InvalidSql, match="line 1, column 31: expected a snapshot id, or the name of a tag"):
+        tables_of(f"SELECT * FROM t VERSION AS OF {version}")  # noqa: S608
+
+
 def test_an_alias_is_inserted_after_a_sample() -> None:
     query = "SELECT * FROM d.t TABLESAMPLE (10 PERCENT) REPEATABLE (3) WHERE k = 1"
     use = the_table(query)

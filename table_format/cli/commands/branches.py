@@ -67,10 +67,14 @@ def fast_forward(session: Session, table: str, name: str, *, dry_run: bool, yes:
     Later snapshots of the table are deleted. Stop other writers first.
     """
     opened = _with_branch(session, table, name)
-    latest = session.data_table(f"{table}$branch_{name}").latest_snapshot()
-    ahead = [s.id for s in opened.snapshots()]
+    of_branch = session.data_table(f"{table}$branch_{name}").snapshots()
+    latest = of_branch[-1] if of_branch else None
+    of_table = opened.snapshots()
     there = "none" if latest is None else latest.id
-    click.echo(f"Latest snapshot of branch {name}: {there}; of {table}: {ahead[-1] if ahead else 'none'}.")
+    click.echo(f"Latest snapshot of branch {name}: {there}; of {table}: {of_table[-1].id if of_table else 'none'}.")
+    lost = [s.id for s in of_table if of_branch and s.id >= of_branch[0].id and s not in of_branch]
+    if lost:
+        click.echo(f"{counted(len(lost), 'snapshot')} of {table} would be replaced, the first is {lost[0]}.")
     if may_delete(f"Replace the history of {table} by that of {name}?", dry_run=dry_run, yes=yes):
         opened.fast_forward(name, expected=latest)
         click.echo(f"Table {table} now has the history of branch {name}.")

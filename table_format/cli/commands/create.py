@@ -60,6 +60,9 @@ def create(
     if file is None and format is not None:
         message = "--format requires --from."
         raise click.UsageError(message)
+    if file == Path("-"):
+        message = "--from reads a file, not standard input: its columns are inferred before its rows are loaded."
+        raise click.UsageError(message)
     of_file = pa.schema([]) if file is None else columns_of_file(file, InputFormat.of(format, file))
     schema = _with_columns(_without_empty(of_file, columns, file), columns)
     schema = replace(

@@ -11,7 +11,8 @@ from typing import TypeAlias
 
 from table_format.codecs.binary_row import deserialize_row, serialize_row
 from table_format.errors import BadEncoding, InvalidInputError
-from table_format.io.paths import TablePaths, partition_text
+from table_format.io.partition_path import partition_text, shown_value
+from table_format.io.paths import TablePaths
 from table_format.model.data_file import EMPTY_STATS, SimpleStats
 from table_format.model.predicate import And, Compare, CompareOp, In, IsNull, Or, Predicate
 from table_format.model.schema import TableSchema
@@ -75,6 +76,13 @@ class Partitions:
             )
         return found
 
+    def spec_text(self, partition: bytes) -> str:
+        """Return the partition's values as SQL spells them, whatever its directory is called."""
+        files = self.options.files
+        return partition_text(
+            self.fields, self.values(partition), default_name=files.partition_default_name, legacy=False
+        )
+
     def index_path(self, paths: TablePaths, partition: bytes, bucket: int, name: str) -> str:
         """Return the path of an index file of a bucket; it depends on the partition with
         ``index-file-in-data-file-dir``.
@@ -96,7 +104,7 @@ class Partitions:
         if not self.fields:
             return "the table"
         pairs = zip(self.fields, self.values(partition), strict=True)
-        return f"partition {{{', '.join(f'{field.name}={value!r}' for field, value in pairs)}}}"
+        return f"partition {{{', '.join(f'{field.name}={shown_value(field.type, value)}' for field, value in pairs)}}}"
 
     def test(self, specs: Iterable[PartitionSpec]) -> Callable[[bytes], bool]:
         """Return whether a partition has the values of one of the specs. NaN equals itself, as in filters."""

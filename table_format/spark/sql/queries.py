@@ -30,6 +30,7 @@ from table_format.sql.references import (
     FunctionUse,
     TableUse,
     Travel,
+    calls_own_function,
     names_in,
     tables_of,
 )
@@ -176,7 +177,7 @@ class _Splicing:
             place = (CATALOG_NAME, database)
             found = tables_of(text, session.parameters, database=place, outer=self.outer)
         except InvalidSql:
-            if names_known_table(session, text):
+            if names_known_table(session, text) or calls_own_function(text):
                 raise
             return None
         edits = [*found.edits, *respellings(text)]

@@ -197,7 +197,7 @@ def _partitions(table: Table, wanted: dict[str, object] | None) -> list[str]:
         message = f"SHOW PARTITIONS: {facts.name} has no partition columns"
         raise ColumnNotFound(message)
     spec = partition_spec(facts.schema, wanted or {})
-    return sorted(map(facts.partitions.text, filter(facts.partitions.test((spec,)), partition_totals(facts))))
+    return sorted(map(facts.partitions.spec_text, filter(facts.partitions.test((spec,)), partition_totals(facts))))
 
 
 def _described_table(session: SqlSession, name: str) -> Table | FormatTable:

@@ -80,8 +80,12 @@ def test_a_branch_is_created_written_and_fast_forwarded(shell: Shell, orders: Ca
     shell("load", "shop.orders$branch_dev", "-", "-f", "jsonl", input='{"id": 9}\n')
     assert column(shell("branches", "list", "shop.orders", "-f", "jsonl"), "branch_name") == ["dev"]
     assert "2 rows" in shell("scan", "shop.orders")
+    assert "replaced" not in shell("branches", "fast-forward", "shop.orders", "dev", "--dry-run")
+    shell("load", "shop.orders", "-", "-f", "jsonl", input='{"id": 8}\n')
+    shown = shell("branches", "fast-forward", "shop.orders", "dev", "--dry-run")
+    assert "1 snapshot of shop.orders would be replaced, the first is 2." in shown
     shell("branches", "fast-forward", "shop.orders", "dev", "--yes")
-    assert "3 rows" in shell("scan", "shop.orders")
+    assert column(shell("scan", "shop.orders", "-f", "jsonl"), "id") == [0, 1, 9]
 
 
 def test_a_branch_is_deleted(shell: Shell, orders: Callable[..., Table]) -> None:

@@ -77,6 +77,7 @@ def test_a_line_from_which_no_columns_can_be_inferred_is_named(shell: Shell, tmp
         (["--from", "nowhere.csv"], 1, "nowhere.csv: No such file or directory"),
         (["--from", "a.xyz"], 2, "a.xyz"),
         (["--column", "id:INT", "--format", "csv"], 2, "--format requires --from"),
+        (["--from", "-", "--format", "csv"], 2, "--from reads a file, not standard input"),
     ],
 )
 def test_invalid_definitions_of_a_table_are_refused(shell: Shell, arguments: list[str], code: int, said: str) -> None:

@@ -243,6 +243,8 @@ def test_the_error_names_a_table_that_does_not_exist(shop: TestLake) -> None:
 def test_a_query_that_cannot_be_parsed_is_passed_to_spark_unless_it_names_a_table(shop: TestLake) -> None:
     with pytest.raises(InvalidSql, match="line 1, column "):
         shop.lake.sql("SELECT * FROM t WHERE = 1")
+    with pytest.raises(InvalidSql, match="takes a table, a beginning and an end, found 2 arguments"):
+        shop.lake.sql("SELECT * FROM paimon_incremental_query('t', 2)")  # the table is only in a text
     with pytest.raises(AnalysisException):
         shop.lake.sql("SELECT 1 WHERE = 1")
 

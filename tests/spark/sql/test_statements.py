@@ -230,6 +230,10 @@ def test_partitions_are_shown_dropped_and_truncated(shop: TestLake) -> None:
     assert rows(shop, "SELECT a FROM t") == [(2,)]
     shop.lake.sql("TRUNCATE TABLE t")
     assert rows(shop, "SELECT a FROM t") == []
+    shop.lake.sql(
+        "CREATE TABLE days (a INT, day DATE) PARTITIONED BY (day); INSERT INTO days VALUES (1, DATE '1582-10-04')"
+    )
+    assert rows(shop, "SHOW PARTITIONS days") == [("day=1582-10-04",)]  # as in a PARTITION clause
 
 
 def test_tags_are_created_replaced_renamed_and_deleted(shop: TestLake) -> None:
