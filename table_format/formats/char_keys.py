@@ -6,7 +6,7 @@ be twice in a sorted run, and in the buckets of two hashes. Java ``OrcFileFormat
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,28 +17,26 @@ from table_format.model.types import CharType
 from table_format.options.file_formats import ORC
 
 
-def char_keys(schema: TableSchema, file_format: str) -> tuple[str, ...]:
-    """Return the columns of the primary key and of the bucket key that lose spaces in files of this format."""
-    if file_format != ORC.name:
+def char_keys(schema: TableSchema, formats: Collection[str]) -> tuple[str, ...]:
+    """Return the columns of the primary key and of the bucket key that lose spaces in files of one of these formats."""
+    if ORC.name not in formats:
         return ()
     keys = dict.fromkeys((*schema.trimmed_primary_keys, *schema.bucket_keys))
     return tuple(name for name in keys if isinstance(schema.field(name).type, CharType))
 
 
-def check_char_keys(batch: pa.RecordBatch, columns: Sequence[str]) -> None:
-    """Refuse rows that have a space at the end of one of these columns.
+def check_char_key(name: str, values: pa.Array) -> None:
+    """Refuse a key column in which a value has a space at its end.
 
     Raises:
         InvalidData: names the column and the value.
     """
-    for name in columns:
-        values = batch.column(name)
-        padded = pc.ends_with(values, " ")
-        if padded.true_count:
-            value = values.filter(padded)[0].as_py()
-            message = (
-                f"column '{name}' is a key of type CHAR; found {value!r}. ORC removes spaces at the end of CHAR values, "
-                "so this key would become another one; remove the spaces, or store the table as Parquet "
-                "('file.format' = 'parquet')"
-            )
-            raise InvalidData(message)
+    padded = pc.ends_with(values, " ")
+    if padded.true_count:
+        value = values.filter(padded)[0].as_py()
+        message = (
+            f"column '{name}' is a key of type CHAR; found {value!r}. ORC removes spaces at the end of CHAR values, so "
+            "this key would become another one; remove the spaces, or store the table as Parquet (file.format = "
+            "parquet, and no orc in file.format.per.level and changelog-file.format)"
+        )
+        raise InvalidData(message)

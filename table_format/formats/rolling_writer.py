@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from table_format.codecs.binary_row import serialize_row
 from table_format.errors import InvalidData
-from table_format.formats.char_keys import char_keys, check_char_keys
+from table_format.formats.char_keys import char_keys, check_char_key
 from table_format.formats.index_writer import DataFileIndexWriter, index_file_name, index_writer
 from table_format.formats.long_decimals import as_stored, columns_with_long_decimals, is_long
 from table_format.formats.protocol import FormatWriter, WrittenFile
@@ -117,7 +117,7 @@ class RollingDataFileWriter:
         names = (field.name for field in schema.fields)
         self._without_statistics = self._files.without_statistics(names, uncounted=thin_keys)
         # Changelog files and postponed rows get no indexes, because no read filters them by value.
-        self._char_keys = char_keys(schema, self._format.identifier)
+        self._char_keys = char_keys(schema, (self._format.identifier,))
         self._long_decimals = columns_with_long_decimals(schema.fields, options.merge)
         self._has_indexes = not changelog and bucket.bucket != POSTPONE_BUCKET
         self._begun = 0
@@ -130,7 +130,8 @@ class RollingDataFileWriter:
         Raises:
             InvalidData: the columns do not match, or a value cannot be stored.
         """
-        check_char_keys(batch, self._char_keys)
+        for name in self._char_keys:
+            check_char_key(name, batch.column(name))
         for piece in self._pieces(as_stored(batch, self._long_decimals, self._format.identifier)):
             if self._current is None:
                 self._current = self._begin()

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 
 from table_format.counted import counted
 from table_format.errors import InvalidData, UnsupportedFeature
+from table_format.formats.char_keys import char_keys, check_char_key
 from table_format.formats.registry import check_values
 from table_format.model.arrow_calls import not_equal
 from table_format.model.arrow_types import arrow_schema, described
@@ -105,6 +106,8 @@ class RowRules:
         columns = [_with_default(column, f) for column, f in zip(columns, self.schema.fields, strict=True)]
         for field, column in zip(self.schema.fields, columns, strict=True):
             check_values(column, field, self.formats)
+        for name in char_keys(self.schema, self.formats):
+            check_char_key(name, columns[self.schema.field_names.index(name)])
         schema = arrow_schema(self.schema.fields)
         kinds = self._kinds(batch, first_row)
         if kinds is None:
