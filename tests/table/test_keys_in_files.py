@@ -1,4 +1,4 @@
-"""A key that is read from a file is the key that was written, in every format. A key that a file would change is refused.
+"""A key that is read from a file is the key that was written, in every format; one that a file would change is refused.
 
 Otherwise a key would be twice in a sorted run, or its row in the bucket of another key.
 """

@@ -10,14 +10,13 @@ from typing import Final
 import click
 import pyarrow as pa
 
-from table_format import Table
+from table_format import ObjectTable, Table
 from table_format.cli.errors import FAILED, one_line
 from table_format.cli.output import Target, output_options, write_batches
 from table_format.cli.session import ReadOnlyTable, Session
 from table_format.cli.settings import FILE_NAME
 from table_format.counted import counted
 from table_format.errors import CorruptionError, UnsupportedFeature
-from table_format.options.kind import is_materialized_table, is_object_table
 
 _TEXTS: Final = pa.schema([("table", pa.string()), ("primary_key", pa.string()), ("partition_by", pa.string())])
 _NUMBERS: Final = pa.schema([("snapshot", pa.int64()), ("stored_rows", pa.int64())])
@@ -113,6 +112,6 @@ def _values(table: Table | ReadOnlyTable) -> tuple[str | int | None, ...]:
 
 
 def _kind(table: Table) -> str:
-    if is_object_table(table.schema.options):
+    if isinstance(table, ObjectTable):
         return "object table"
-    return "materialized table" if is_materialized_table(table.schema.options) else "table"
+    return "materialized table" if table.schema.options.get("type") == "materialized-table" else "table"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import click
 
-from table_format.catalog.data_tables import data_tables
+from table_format import data_tables
 from table_format.cli.arguments import TableName, names_of, partition_option, partitions_of, table_argument
 from table_format.cli.errors import FAILED, one_line
 from table_format.cli.output import Format, Target, write_rows
