@@ -1,11 +1,13 @@
-"""Reads manifests stored as Parquet or ORC (option ``manifest.format``), which this library never writes.
+"""Manifests stored as Parquet or ORC (option ``manifest.format``).
 
-Their rows are converted to an Avro container in memory, so that only one decoder needs to know the fields and check the
-types.
+When they are read, their rows are converted to an Avro container in memory, so that only one decoder needs to know the
+fields and check the types. Their schema is that of the Avro container.
 """
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -19,8 +21,36 @@ from table_format.limits import MAX_AVRO_BYTES, MIN_ENTRIES_ALLOWANCE
 
 _PARQUET_MAGIC: Final = b"PAR1"
 _ORC_MAGIC: Final = b"ORC"
+_ORC: Final = "orc"
+_TYPES: Final[dict[str, pa.DataType]] = {
+    "boolean": pa.bool_(),
+    "int": pa.int32(),
+    "long": pa.int64(),
+    "bytes": pa.binary(),
+    "string": pa.string(),
+    "timestamp-millis": pa.timestamp("ms"),
+}
+"""Arrow types by the names of Avro types and logical types."""
 _EPOCH: Final = datetime(1970, 1, 1)
 _MILLISECOND: Final = timedelta(milliseconds=1)
+
+
+def write_columnar(
+    schema: ContainerSchema, records: Sequence[Mapping[str, object]], *, file_format: str, compression: str
+) -> bytes:
+    """Return the bytes of a Parquet or ORC file (``file_format``) with the records, which may be none.
+
+    ``compression`` is one of ``COLUMNAR_CODECS``.
+    """
+    rows = pa.Table.from_pylist(list(map(dict, records)), pa.schema(_fields(json.loads(schema.text))))
+    sink = pa.BufferOutputStream()
+    codec: Any = compression  # a Literal in the types of Arrow
+    if file_format == _ORC:
+        codec = "uncompressed" if codec == "none" else codec
+        pyarrow.orc.write_table(rows, sink, compression=codec)
+    else:
+        pyarrow.parquet.write_table(rows, sink, compression=codec, store_schema=False)
+    return sink.getvalue().to_pybytes()
 
 
 def is_columnar(data: bytes) -> bool:
@@ -77,3 +107,24 @@ def _plain(value: Any) -> Any:  # noqa: ANN401 - a tree of rows
     if isinstance(value, datetime):
         return (value - _EPOCH) // _MILLISECOND
     return value
+
+
+def _fields(record: dict[str, Any]) -> list[pa.Field]:
+    return [_field(member["name"], member["type"]) for member in record["fields"]]
+
+
+def _field(name: str, of: Any) -> pa.Field:  # noqa: ANN401 - a type in an Avro schema
+    is_nullable = isinstance(of, list)
+    [found] = [part for part in of if part != "null"] if is_nullable else [of]
+    return pa.field(name, _arrow_type(found), is_nullable)
+
+
+def _arrow_type(of: Any) -> pa.DataType:  # noqa: ANN401 - a type in an Avro schema
+    match of:
+        case str():
+            return _TYPES[of]
+        case {"type": "record"}:
+            return pa.struct(_fields(of))
+        case {"type": "array", "items": items}:
+            return pa.list_(_field("element", items))
+    return _TYPES[of.get("logicalType", of["type"])]

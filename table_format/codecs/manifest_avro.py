@@ -1,4 +1,4 @@
-"""Encodes and decodes manifests, manifest lists and index manifests.
+"""Encodes and decodes manifests, manifest lists and index manifests, in the format of the option ``manifest.format``.
 
 The written files can be read by all readers from 0.9 on; files of all writers can be read, whatever fields they have.
 ``_VERSION`` is always 2, and 1 in index manifests. Format chapter 04; Java ``ManifestEntrySerializer`` and others.
@@ -6,14 +6,14 @@ The written files can be read by all readers from 0.9 on; files of all writers c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from table_format.codecs.avro import ContainerSchema, read_container, write_container
-from table_format.codecs.columnar_manifest import as_container, is_columnar
+from table_format.codecs.columnar_manifest import as_container, is_columnar, write_columnar
 from table_format.codecs.data_file_avro import (
     checked_file_name,
     data_file_of,
@@ -29,6 +29,7 @@ from table_format.codecs.index_file_avro import index_file_fields, index_file_me
 from table_format.errors import BadEncoding
 from table_format.limits import LISTED_BYTES, MAX_INT, MIN_AVRO_ALLOWANCE, MIN_LIST_ALLOWANCE, MIN_LISTED_ALLOWANCE
 from table_format.model.manifest import FileKind, IndexManifestEntry, ManifestEntry, ManifestFileMeta
+from table_format.options.file_formats import AVRO
 
 _Fact = TypeVar("_Fact")
 
@@ -87,7 +88,9 @@ _INDEX_MANIFEST: Final = ContainerSchema.of(
 )
 
 
-def encode_manifest(entries: Sequence[ManifestEntry], *, compression: str = "zstd") -> bytes:
+def encode_manifest(
+    entries: Sequence[ManifestEntry], *, compression: str = "zstd", file_format: str = AVRO.name
+) -> bytes:
     """Return the content of a manifest file."""
     records = [
         {
@@ -100,7 +103,7 @@ def encode_manifest(entries: Sequence[ManifestEntry], *, compression: str = "zst
         }
         for entry in entries
     ]
-    return write_container(MANIFEST, records, compression=compression)
+    return _encoded(MANIFEST, records, compression, file_format)
 
 
 def decode_manifest(data: bytes, *, path: str, entries: int | None = None) -> list[ManifestEntry]:
@@ -113,7 +116,9 @@ def decode_manifest(data: bytes, *, path: str, entries: int | None = None) -> li
     return _decode(data, path, MANIFEST, MANIFEST_VERSION, _manifest_entry, entries)
 
 
-def encode_manifest_list(manifests: Sequence[ManifestFileMeta], *, compression: str = "zstd") -> bytes:
+def encode_manifest_list(
+    manifests: Sequence[ManifestFileMeta], *, compression: str = "zstd", file_format: str = AVRO.name
+) -> bytes:
     """Return the content of a manifest list, which may be empty."""
     records = [
         {
@@ -133,7 +138,7 @@ def encode_manifest_list(manifests: Sequence[ManifestFileMeta], *, compression: 
         }
         for manifest in manifests
     ]
-    return write_container(_MANIFEST_LIST, records, compression=compression)
+    return _encoded(_MANIFEST_LIST, records, compression, file_format)
 
 
 def decode_manifest_list(data: bytes, *, path: str) -> list[ManifestFileMeta]:
@@ -142,7 +147,9 @@ def decode_manifest_list(data: bytes, *, path: str) -> list[ManifestFileMeta]:
     return _decode(data, path, _MANIFEST_LIST, MANIFEST_VERSION, _manifest_file, most, MIN_LIST_ALLOWANCE)
 
 
-def encode_index_manifest(entries: Sequence[IndexManifestEntry], *, compression: str = "zstd") -> bytes:
+def encode_index_manifest(
+    entries: Sequence[IndexManifestEntry], *, compression: str = "zstd", file_format: str = AVRO.name
+) -> bytes:
     """Return the content of an index manifest."""
     records = [
         {
@@ -154,12 +161,20 @@ def encode_index_manifest(entries: Sequence[IndexManifestEntry], *, compression:
         }
         for entry in entries
     ]
-    return write_container(_INDEX_MANIFEST, records, compression=compression)
+    return _encoded(_INDEX_MANIFEST, records, compression, file_format)
 
 
 def decode_index_manifest(data: bytes, *, path: str) -> list[IndexManifestEntry]:
     """Return the live index files in an index manifest; raises the same errors as ``decode_manifest``."""
     return _decode(data, path, _INDEX_MANIFEST, _INDEX_MANIFEST_VERSION, _index_entry)
+
+
+def _encoded(
+    schema: ContainerSchema, records: Sequence[Mapping[str, object]], compression: str, file_format: str
+) -> bytes:
+    if file_format == AVRO.name:
+        return write_container(schema, records, compression=compression)
+    return write_columnar(schema, records, file_format=file_format, compression=compression)
 
 
 def _decode(

@@ -89,13 +89,13 @@ def hint_bytes(snapshot_id: int, *, path: str) -> bytes:
     return _verified(snapshot_id, encode_hint, _decode_hint, path)
 
 
-def manifest_draft(entries: Sequence[ManifestEntry], *, compression: str, path: str) -> bytes:
+def manifest_draft(entries: Sequence[ManifestEntry], *, compression: str, file_format: str, path: str) -> bytes:
     """Return the content of a manifest without verification, because it may be too large for one manifest.
 
     Raises:
         InvalidInputError: an entry cannot be written; the message names the member.
     """
-    return _encoded(entries, partial(encode_manifest, compression=compression), path)
+    return _encoded(entries, partial(encode_manifest, compression=compression, file_format=file_format), path)
 
 
 def checked_manifest(data: bytes, entries: Sequence[ManifestEntry], *, path: str) -> bytes:
@@ -103,18 +103,20 @@ def checked_manifest(data: bytes, entries: Sequence[ManifestEntry], *, path: str
     return _read_back(list(entries), data, decode_manifest, path)
 
 
-def manifest_list_bytes(manifests: Sequence[ManifestFileMeta], *, compression: str, path: str) -> bytes:
+def manifest_list_bytes(
+    manifests: Sequence[ManifestFileMeta], *, compression: str, file_format: str, path: str
+) -> bytes:
     """Return the content of a manifest list; raises the same errors as ``snapshot_bytes``."""
-    return _verified(
-        list(manifests), partial(encode_manifest_list, compression=compression), decode_manifest_list, path
-    )
+    encode = partial(encode_manifest_list, compression=compression, file_format=file_format)
+    return _verified(list(manifests), encode, decode_manifest_list, path)
 
 
-def index_manifest_bytes(entries: Sequence[IndexManifestEntry], *, compression: str, path: str) -> bytes:
+def index_manifest_bytes(
+    entries: Sequence[IndexManifestEntry], *, compression: str, file_format: str, path: str
+) -> bytes:
     """Return the content of an index manifest; raises the same errors as ``snapshot_bytes``."""
-    return _verified(
-        list(entries), partial(encode_index_manifest, compression=compression), decode_index_manifest, path
-    )
+    encode = partial(encode_index_manifest, compression=compression, file_format=file_format)
+    return _verified(list(entries), encode, decode_index_manifest, path)
 
 
 def check_new_name(path: str) -> None:

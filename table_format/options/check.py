@@ -42,6 +42,7 @@ from table_format.options.expire import (
 from table_format.options.file_formats import FILE_FORMATS
 from table_format.options.files import COLUMN_STATS_MODE, PARTITION_NAME_OPTIONS
 from table_format.options.identity import PARTITION, PATH, PRIMARY_KEY
+from table_format.options.manifest import FORMAT as MANIFEST_FORMAT
 from table_format.options.materialized import OF_THE_QUERY, check_columns_of_query, check_materialized
 from table_format.options.merge import (
     IGNORE_DELETE,
@@ -116,7 +117,8 @@ def check_creatable(schema: TableSchema) -> None:
 
 
 def check_alterable(old: TableSchema, new: TableSchema, *, has_snapshots: bool = True) -> None:
-    """Refuse a change of options from one schema to another; before the first snapshot the merge engine may change.
+    """Refuse a change of options from one schema to another; before the first snapshot, the merge engine and the
+    format of manifests may change.
 
     Raises:
         InvalidOption: as for ``check_creatable``, or the option may not change.
@@ -261,6 +263,11 @@ def _check_change(key: str, old: str | None, new: str | None, *, has_snapshots: 
         wanted = BUCKET.default if new is None else parse_value(key, BUCKET.parser, new)
         if count != wanted and (count <= 0 or wanted <= 0):
             raise InvalidOption(key, f"may change only between positive numbers, not from {count} to {wanted}")
+    if option is MANIFEST_FORMAT and has_snapshots:
+        before, after = (MANIFEST_FORMAT.read({} if value is None else {key: value}) for value in (old, new))
+        if before != after:
+            reason = "Paimon reads all manifests of a table in one format"
+            raise InvalidOption(key, f"may not change from {before} to {after} once there is a snapshot: {reason}")
     if option in _ONE_WAY and _is_true(old) and not _is_true(new):
         raise InvalidOption(key, "may not change from true to false: dropped rows cannot come back")
 

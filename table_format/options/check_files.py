@@ -17,6 +17,7 @@ from table_format.model.types import (
     types_in,
 )
 from table_format.options import changelog as changelog_options
+from table_format.options import manifest as manifest_options
 from table_format.options.bucket import BUCKET, POSTPONED
 from table_format.options.changelog import PREFIX
 from table_format.options.file_formats import AVRO, FILE_FORMATS, FileFormatFacts
@@ -48,6 +49,8 @@ FILE_KEYS = frozenset(
         PREFIX.key,
         changelog_options.FORMAT.key,
         changelog_options.COMPRESSION.key,
+        manifest_options.FORMAT.key,
+        manifest_options.COMPRESSION.key,
         *EXTERNAL_KEYS,
     }
 )
@@ -83,6 +86,10 @@ def check_files(schema: TableSchema, options: TableOptions) -> None:
             raise _unsupported(key, codec, facts.codecs)
         check_columns(schema, facts)
     _check_word_for_no_compression(schema, options)
+    manifests = options.manifest
+    if manifests.format != AVRO.name and manifests.compression not in manifest_options.COLUMNAR_CODECS:
+        key = f"{manifest_options.COMPRESSION.key} of {manifests.format} manifests"
+        raise _unsupported(key, manifests.compression, manifest_options.COLUMNAR_CODECS)
 
 
 def can_hold(schema: TableSchema, facts: FileFormatFacts) -> bool:

@@ -22,7 +22,9 @@ _CODEC_KEYS: Final = (
     files.AVRO_COMPRESSION.key,
     manifest.COMPRESSION.key,
 )
-_FORMAT_KEYS: Final = frozenset({files.FORMAT.key, files.FORMAT_PER_LEVEL.key, changelog.FORMAT.key})
+_FORMAT_KEYS: Final = frozenset(
+    {files.FORMAT.key, files.FORMAT_PER_LEVEL.key, changelog.FORMAT.key, manifest.FORMAT.key}
+)
 
 
 def stored_options(options: Mapping[str, str], *, changed: Collection[str] | None = None) -> dict[str, str]:
@@ -65,7 +67,7 @@ def _codecs_of(key: str, options: Mapping[str, str]) -> Callable[[str], str]:
         changelog.COMPRESSION.key: _word(options.get(changelog.FORMAT.key, data)),
         files.ORC_COMPRESSION.key: ORC.name,
         files.AVRO_COMPRESSION.key: AVRO.name,
-        manifest.COMPRESSION.key: AVRO.name,
+        manifest.COMPRESSION.key: _word(options.get(manifest.FORMAT.key, manifest.FORMAT.default)),
     }
     if key == files.COMPRESSION_PER_LEVEL.key:
         return lambda text: _of_levels(text, dict(files.FORMAT_PER_LEVEL.read(options)), data)

@@ -91,6 +91,22 @@ def test_manifests_of_paimon_are_read_and_written_again(case):
         assert decode(encode(facts), path="f") == facts
 
 
+@pytest.mark.parametrize("file_format", ["parquet", "orc"])
+@pytest.mark.parametrize("compression", ["zstd", "snappy", "none"])
+def test_manifests_are_written_in_parquet_and_orc(file_format: str, compression: str) -> None:
+    files = [*manifest_files_of("pk_deletion_vectors"), *manifest_files_of("file_options")[:20]]
+    assert {codec_of(file) for file in files} == {codec_of(Path(f"{kind}manifest-1")) for kind in ("", "index-")} | {
+        codec_of(Path("manifest-list-1"))
+    }
+    for file in files:
+        decode, encode = codec_of(file)
+        facts = decode(file.read_bytes(), path=str(file))
+        data = encode(facts, file_format=file_format, compression=compression)
+        assert data.startswith(b"PAR1" if file_format == "parquet" else b"ORC")
+        assert decode(data, path="f") == facts
+    assert decode_manifest_list(encode_manifest_list([], file_format=file_format), path="f") == []
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_the_manifests_of_a_snapshot_are_those_the_system_table_shows(case):
     for table in golden_case(case).tables.values():

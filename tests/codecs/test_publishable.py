@@ -186,7 +186,9 @@ def test_a_manifest_that_readers_would_refuse_is_not_published(member: str, valu
     entries = [replace(ENTRY, file=replace(FILE, **{member: value}))]
     with pytest.raises(InvalidInputError):
         checked_manifest(
-            manifest_draft(entries, compression="zstd", path="/t/manifest/m"), entries, path="/t/manifest/m"
+            manifest_draft(entries, compression="zstd", file_format="avro", path="/t/manifest/m"),
+            entries,
+            path="/t/manifest/m",
         )
 
 
@@ -195,17 +197,19 @@ def test_a_manifest_that_readers_would_refuse_is_not_published(member: str, valu
 def test_a_manifest_with_a_bucket_beyond_its_type_is_not_published(member: str, value: Any):
     entries = [replace(ENTRY, **{member: value})]
     with pytest.raises(InvalidInputError):
-        checked_manifest(manifest_draft(entries, compression="zstd", path="/t/m"), entries, path="/t/m")
+        checked_manifest(
+            manifest_draft(entries, compression="zstd", file_format="avro", path="/t/m"), entries, path="/t/m"
+        )
 
 
 def test_lists_and_index_manifests_are_read_back_as_well():
     for change in ({"file_size": -1}, {"num_added_files": 1 << 63}, {"file_name": "a/b"}, {"schema_id": "0"}):
         with pytest.raises(InvalidInputError):
-            manifest_list_bytes([replace(MANIFEST, **change)], compression="zstd", path="/t/l")  # type: ignore[arg-type]
+            manifest_list_bytes([replace(MANIFEST, **change)], compression="zstd", file_format="avro", path="/t/l")  # type: ignore[arg-type]
     for change in ({"file_size": -1}, {"row_count": 1 << 63}, {"file_name": "a/b"}, {"index_type": 5}):
         entry = replace(INDEX, index_file=replace(INDEX.index_file, **change))  # type: ignore[arg-type]
         with pytest.raises(InvalidInputError):
-            index_manifest_bytes([entry], compression="zstd", path="/t/i")
+            index_manifest_bytes([entry], compression="zstd", file_format="avro", path="/t/i")
 
 
 def test_json_above_the_limit_of_readers_is_not_published(monkeypatch: pytest.MonkeyPatch):

@@ -151,6 +151,14 @@ def test_immutable_options_never_change(key: str) -> None:
         check_alterable(table, replace(table, options={**table.options, key: value}))
 
 
+def test_the_format_of_manifests_changes_only_before_the_first_snapshot() -> None:
+    old, new = (primary_key_table(**{"manifest.format": name}) for name in ("avro", "orc"))
+    check_alterable(old, new, has_snapshots=False)
+    check_alterable(primary_key_table(), old, has_snapshots=True)
+    with pytest.raises(InvalidOption, match=r"from avro to orc once there is a snapshot"):
+        check_alterable(old, new, has_snapshots=True)
+
+
 @pytest.mark.parametrize(("before", "after"), [("2", "-1"), ("-1", "2"), ("2", None), (None, "2")])
 def test_the_number_of_buckets_changes_only_between_positive_numbers(before: str | None, after: str | None) -> None:
     old = TableSchema(0, FIELDS, 3, options={} if before is None else {"bucket": before})

@@ -56,6 +56,8 @@ def test_a_value_is_stored_in_the_strict_form(key: str, written: str, stored: st
 )
 def test_no_compression_is_stored_in_the_word_of_the_file_format(options: dict[str, str], stored: str) -> None:
     assert stored_options({**options, "file.compression": "none"})["file.compression"] == stored
+    of_manifests = {"manifest.format": options["file.format"], "manifest.compression": "none"}
+    assert stored_options(of_manifests)["manifest.compression"] == stored
 
 
 def test_a_change_of_the_format_changes_the_word_for_no_compression() -> None:

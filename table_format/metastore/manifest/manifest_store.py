@@ -173,7 +173,7 @@ class ManifestStore:
 
     def write_list(self, manifests: Sequence[ManifestFileMeta], *, new: NewFiles) -> WrittenList:
         """Write a manifest list, which may be empty."""
-        data = manifest_list_bytes(manifests, compression=self.options.manifest.compression, path=self._directory)
+        data = manifest_list_bytes(manifests, **self._encoding)
         name = self._create(manifest_list_name, data, new)
         kept = tuple(manifests)
         self._decoded.put((self._store.paths.manifest(name), len(data)), kept, _size_of_facts(kept))
@@ -181,7 +181,7 @@ class ManifestStore:
 
     def write_index(self, entries: Sequence[IndexManifestEntry], *, new: NewFiles) -> str:
         """Write an index manifest and return its name."""
-        data = index_manifest_bytes(entries, compression=self.options.manifest.compression, path=self._directory)
+        data = index_manifest_bytes(entries, **self._encoding)
         name = self._create(index_manifest_name, data, new)
         kept = tuple(entries)
         self._decoded.put((self._store.paths.manifest(name), None), kept, _size_of_index(kept))
@@ -198,7 +198,12 @@ class ManifestStore:
         return manifest_file_meta(name, len(data), entries, types=types, schema_id=schema_id)
 
     def _draft(self, entries: Sequence[ManifestEntry]) -> bytes:
-        return manifest_draft(entries, compression=self.options.manifest.compression, path=self._directory)
+        return manifest_draft(entries, **self._encoding)
+
+    @property
+    def _encoding(self) -> dict[str, str]:
+        options = self.options.manifest
+        return {"compression": options.compression, "file_format": options.format, "path": self._directory}
 
     @property
     def _directory(self) -> str:
