@@ -37,8 +37,8 @@ def check_char_keys(batch: pa.RecordBatch, columns: Sequence[str]) -> None:
         if padded.true_count:
             value = values.filter(padded)[0].as_py()
             message = (
-                f"column '{name}' is a key of type CHAR; found {value!r}. ORC removes spaces at the end of CHAR values, "
-                "so this key would become another one; remove the spaces, or store the table as Parquet "
+                f"column '{name}' is a key of type CHAR; found {value!r}. ORC removes spaces at the end of CHAR "
+                "values, so this key would become another one; remove the spaces, or store the table as Parquet "
                 "('file.format' = 'parquet')"
             )
             raise InvalidData(message)

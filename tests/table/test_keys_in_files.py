@@ -1,4 +1,4 @@
-"""A key that is read from a file is the key that was written, in every format; a key that a file would change is refused.
+"""In every format, a key is read from a file as it was written; a key that a file would change is refused.
 
 Otherwise a key would be twice in a sorted run, or its row in the bucket of another key.
 """

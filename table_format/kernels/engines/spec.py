@@ -12,8 +12,11 @@ from typing import Final, TypeAlias
 from table_format.kernels.aggregates import AggregateSpec
 
 _KEEPS_ANY: Final = frozenset(
-    "sum product max min last_value last_non_null_value first_value first_non_null_value first_not_null_value "
-    "bool_and bool_or merge_map rbm32 rbm64 theta_sketch hll_sketch".split()
+    (
+        *("sum", "product", "max", "min", "bool_and", "bool_or", "merge_map"),
+        *("last_value", "last_non_null_value", "first_value", "first_non_null_value", "first_not_null_value"),
+        *("rbm32", "rbm64", "theta_sketch", "hll_sketch"),
+    )
 )
 """The functions whose result of one value is this value, with any options."""
 
@@ -61,7 +64,6 @@ class Aggregation:
     aggregates: tuple[AggregateSpec, ...] = ()
     remove_on_delete: bool = False
     required: frozenset[str] = frozenset()
-
 
     @property
     def keeps_single_adds(self) -> bool:
