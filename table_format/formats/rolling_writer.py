@@ -30,6 +30,7 @@ from table_format.model.data_file import EMPTY_ROW, EMPTY_STATS, DataFileMeta, F
 from table_format.model.row_kind import RowKind
 from table_format.model.schema import KEY_FIELD_PREFIX, SEQUENCE_NUMBER, VALUE_KIND, TableSchema
 from table_format.model.types import BytesType, DataField, DataType
+from table_format.options.file_formats import ORC
 from table_format.options.files import FileOptions
 from table_format.options.table_options import TableOptions
 
@@ -117,7 +118,7 @@ class RollingDataFileWriter:
         names = (field.name for field in schema.fields)
         self._without_statistics = self._files.without_statistics(names, uncounted=thin_keys)
         # Changelog files and postponed rows get no indexes, because no read filters them by value.
-        self._char_keys = char_keys(schema, self._format.identifier)
+        self._char_keys = char_keys(schema) if self._format.identifier == ORC.name else ()
         self._long_decimals = columns_with_long_decimals(schema.fields, options.merge)
         self._has_indexes = not changelog and bucket.bucket != POSTPONE_BUCKET
         self._begun = 0
