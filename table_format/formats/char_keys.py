@@ -1,7 +1,9 @@
-"""Refuses CHAR keys that a file cannot store: ORC removes the spaces at the end of a CHAR value.
+"""CHAR keys of tables in ORC, which removes the spaces at the end of a CHAR value.
 
 Two keys that differ only in these spaces are two rows when they are written, and one key when they are read. They would
-be twice in a sorted run, and in the buckets of two hashes. Java ``OrcFileFormat`` stores them nevertheless.
+be twice in a sorted run, and in the buckets of two hashes. So rows lose these spaces before they are placed, and a file
+refuses a key that still has some: the format of the table was changed, or the row is another writer's. (Java
+``OrcFileFormat`` stores such keys.)
 """
 
 from __future__ import annotations
@@ -23,6 +25,11 @@ def char_keys(schema: TableSchema, formats: Collection[str]) -> tuple[str, ...]:
         return ()
     keys = dict.fromkeys((*schema.trimmed_primary_keys, *schema.bucket_keys))
     return tuple(name for name in keys if isinstance(schema.field(name).type, CharType))
+
+
+def without_padding(column: pa.Array) -> pa.Array:
+    """Return a CHAR column without the spaces at the end of its values."""
+    return pc.utf8_rtrim(column, " ")
 
 
 def check_char_key(name: str, values: pa.Array) -> None:

@@ -106,13 +106,15 @@ class Grouped:
 class Merged:
     """The result of merging the versions of a step. Rows are assembled when they are needed.
 
-    ``before`` marks at most one version of a key, ``updated`` the versions of the keys with a new version.
+    ``before`` marks at most one version of a key, ``updated`` the versions of the keys with a new version. With
+    ``single_versions``, the engine also computes the row of a key with one version.
     """
 
     versions: Grouped
     is_before: Mask
     is_updated: Mask
     spec: MergeSpec
+    single_versions: bool = False
 
     @cached_property
     def rows(self) -> pa.RecordBatch:
@@ -122,7 +124,7 @@ class Merged:
             return self.after
         if self.spec.engine is None:
             return self.versions.rows_at(self._last_of((self.is_updated & self._is_current) | unchanged))
-        kept = self.versions.take(unchanged)
+        kept = self._combined(unchanged) if self.single_versions else self.versions.take(unchanged)
         if self.after.num_rows == 0:
             return kept
         order, _ = grouped([kept, self.after], _by_key(self.spec))
@@ -146,8 +148,15 @@ class Merged:
             return self.versions.parts[0].slice(0, 0)
         if self.spec.engine is None:
             return self.versions.rows_at(self.ids_after)
+        return self._combined(chosen)
+
+    def _combined(self, chosen: Mask) -> pa.RecordBatch:
+        """Return the row that the engine computes for each key from the chosen versions."""
+        assert self.spec.engine is not None  # noqa: S101 - required by the callers
         order, repeats = self._chosen(chosen)
-        return combine(self.versions.rows, np.flatnonzero(~repeats), self.spec.engine, order=order)
+        starts = np.flatnonzero(~repeats)
+        engine = self.spec.engine
+        return combine(self.versions.rows, starts, engine, order=order, single_versions=self.single_versions)
 
     @property
     def ids_after(self) -> RowIds:
@@ -178,13 +187,20 @@ class Merged:
         return order, repeats
 
 
-def merge_onto(versions: Grouped, before: Mask, has_new_version: npt.NDArray[np.bool_], spec: MergeSpec) -> Merged:
+def merge_onto(
+    versions: Grouped,
+    before: Mask,
+    has_new_version: npt.NDArray[np.bool_],
+    spec: MergeSpec,
+    *,
+    single_versions: bool = False,
+) -> Merged:
     """Merge the versions of the keys with a new version; other keys keep their previous version.
 
     ``before`` marks the previous version: at most one for each key. With ``spec.lowest_level_only`` other versions
-    above level 0 are outdated.
+    above level 0 are outdated. With ``single_versions`` the engine computes every row, also from a single version.
     """
-    return Merged(versions, before, versions.spread(has_new_version), spec)
+    return Merged(versions, before, versions.spread(has_new_version), spec, single_versions)
 
 
 def changes(merged: Merged, spec: MergeSpec, *, compared: Collection[str] | None = None) -> pa.RecordBatch:

@@ -102,12 +102,13 @@ class ChangeDetection:
     def rewrite(self, step: Rewrite, *, drop_retracts: bool) -> tuple[Files, Files]:
         """Merge into new files. Return them and the changelog files."""
         schema, level = self.bucket.schema, self.level
+        has_level_0 = any(file.level == 0 for file in step.files)
         with (
             self.bucket.writing(level=level, source=FileSource.COMPACT) as data,
             self.bucket.writing(level=level, source=FileSource.APPEND, changelog=True) as changelog,
         ):
             for section in step.sections:
-                for merged in self._steps(section):
+                for merged in self._steps(section, single_versions=has_level_0):
                     rows = merged.rows
                     kept = adds(rows) if drop_retracts else rows
                     if kept.num_rows:
@@ -126,7 +127,7 @@ class ChangeDetection:
             self._mark_older_rows(file)
             return ()
         with self.bucket.writing(level=self.level, source=FileSource.APPEND, changelog=True) as changelog:
-            for merged in self._steps(((file,),)):
+            for merged in self._steps(((file,),), single_versions=True):
                 for changed in self._changes(merged):
                     changelog.write(physical_batch(changed, self.bucket.schema))
                 del merged
@@ -150,7 +151,12 @@ class ChangeDetection:
         for keys in self._source.run((file,), fields, batch_rows=batch_rows_of((file,), fields)):
             self._find(keys)
 
-    def _steps(self, section: Section) -> Iterator[Merged]:
+    def _steps(self, section: Section, *, single_versions: bool) -> Iterator[Merged]:
+        """Yield the merge steps of a section.
+
+        With ``single_versions`` a lookup passes every key through the merge engine (Java ``LookupMergeFunction``);
+        otherwise the only version of a key is its row (Java ``ReducerMergeFunctionWrapper``).
+        """
         bucket, fields, source = self.bucket, _fields(self.bucket), self._source
         spec = merge_spec(bucket.schema, bucket.options)
         spec = replace(spec, by_sequence_number=self.lookup is not None or not has_disjoint_sequences(section))
@@ -161,9 +167,9 @@ class ChangeDetection:
             for stream in streams:
                 stack.callback(stream.close)
             for parts in merge_steps(streams, spec.key_columns):
-                yield self._merged(parts, spec)
+                yield self._merged(parts, spec, single_versions=single_versions)
 
-    def _merged(self, parts: list[pa.RecordBatch], spec: MergeSpec) -> Merged:
+    def _merged(self, parts: list[pa.RecordBatch], spec: MergeSpec, *, single_versions: bool) -> Merged:
         versions = Grouped.of(parts, spec)
         if self.lookup is None:
             before = versions.levels == self.level
@@ -173,7 +179,8 @@ class ChangeDetection:
         if found is not None and self._needs_older_rows:
             versions = Grouped.of([found.rows, *parts], spec)
             before = versions.lowest_above_0()
-        return merge_onto(versions, before, versions.any_of_key(versions.levels == 0), spec)
+        has_new_version = versions.any_of_key(versions.levels == 0)
+        return merge_onto(versions, before, has_new_version, spec, single_versions=single_versions)
 
     def _find(self, keys: pa.RecordBatch) -> LookupResult | None:
         """Return the older rows of keys. If the bucket has deletion vectors, mark these rows as deleted."""

@@ -163,6 +163,16 @@ CASES: dict[str, Case] = {
     },
 }
 
+# A compaction by lookup passes every key through the merge function, also keys with one version.
+CASES |= {
+    f"{name}, {how}": with_options(CASES[name], options)
+    for how, options in {
+        "by lookup": {"changelog-producer": "lookup"},
+        "marked": {"deletion-vectors.enabled": "true"},
+    }.items()
+    for name in ("groups with functions, retracts", "aggregation, retracts", "groups")
+}
+
 
 @pytest.fixture(scope="module")
 def newest(peers: Callable[[str], PaimonPeer]) -> PaimonPeer:

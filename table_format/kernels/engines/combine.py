@@ -1,7 +1,8 @@
-"""Combines all versions of each key into one row. With any engine, a single version does not change.
+"""Combines all versions of each key into one row.
 
-Java ``ReducerMergeFunctionWrapper``: the merge function is not called for a single version (format chapter 12, section
-1). Most keys of a read have one version, so engines process only the others.
+A single version usually does not change. Java ``ReducerMergeFunctionWrapper``: the merge function is not called for it
+(format chapter 12, section 1). Most keys of a read have one version, so engines process only the others. A compaction
+by lookup is the exception: Java ``LookupMergeFunction`` calls the merge function for every key.
 """
 
 from __future__ import annotations
@@ -16,17 +17,25 @@ from table_format.kernels.engines.aggregation import aggregation
 from table_format.kernels.engines.first_row import first_row
 from table_format.kernels.engines.outcome import Outcome, Source
 from table_format.kernels.engines.partial_update import partial_update
-from table_format.kernels.engines.spec import Aggregation, Engine, FirstRow
+from table_format.kernels.engines.spec import Aggregation, Engine, FirstRow, PartialUpdate
 from table_format.kernels.engines.versions import Versions
 from table_format.kernels.merge_order import Mask, RowIds
 from table_format.model.schema import VALUE_KIND
 
 
-def combine(rows: pa.RecordBatch, starts: Int64Array, engine: Engine, *, order: RowIds | None = None) -> pa.RecordBatch:
+def combine(
+    rows: pa.RecordBatch,
+    starts: Int64Array,
+    engine: Engine,
+    *,
+    order: RowIds | None = None,
+    single_versions: bool = False,
+) -> pa.RecordBatch:
     """Merge the versions of each key into one row, in the order of the keys.
 
     ``order`` are the row ids in merge order (by key, oldest version first), and ``starts`` the starts of the keys in
-    it. Without ``order`` the rows are already in merge order.
+    it. Without ``order`` the rows are already in merge order. With ``single_versions``, keys with one version are
+    merged too.
 
     >>> from table_format.kernels.engines.spec import PartialUpdate
     >>> rows = pa.record_batch({"k": [1, 1, 2], "a": [7, None, 8], "b": [None, 5, None]})
@@ -40,6 +49,8 @@ def combine(rows: pa.RecordBatch, starts: Int64Array, engine: Engine, *, order: 
     ids = np.arange(rows.num_rows) if order is None else order
     sizes = np.diff(np.append(starts, ids.size))
     is_alone = sizes == 1
+    if single_versions:
+        is_alone &= _stays_alone(rows, ids[starts], engine)
     if is_alone.all():
         return rows if order is None else rows.take(ids)
     alone = ids[starts[is_alone]]
@@ -51,6 +62,18 @@ def combine(rows: pa.RecordBatch, starts: Int64Array, engine: Engine, *, order: 
     columns = [splice.column(name) for name in rows.schema.names]
     merged = pa.RecordBatch.from_arrays(columns, schema=rows.schema)
     return merged if outcome.kept is None else merged.filter(pa.array(splice.kept()))
+
+
+def _stays_alone(rows: pa.RecordBatch, ids: RowIds, engine: Engine) -> Mask:
+    """Return for each of these rows whether the engine would not change it if it were the only version of its key."""
+    match engine:
+        case Aggregation():
+            kinds = rows.column(rows.schema.get_field_index(VALUE_KIND.name)).to_numpy()[ids]
+            return np.asarray((kinds % 2 == 0) & engine.keeps_single_adds)
+        case PartialUpdate():
+            return np.full(ids.size, not engine.groups)
+        case _:
+            return np.ones(ids.size, dtype=bool)
 
 
 def _engine(engine: Engine) -> Callable[[Versions], Outcome]:

@@ -7,9 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from table_format.kernels.aggregates import AggregateSpec
+
+_KEEPS_ANY: Final = frozenset(
+    (
+        *("sum", "product", "max", "min", "bool_and", "bool_or", "merge_map"),
+        *("last_value", "last_non_null_value", "first_value", "first_non_null_value", "first_not_null_value"),
+        *("rbm32", "rbm64", "theta_sketch", "hll_sketch"),
+    )
+)
+"""The functions whose result of one value is this value, with any options."""
+
+_KEEPS_PLAIN: Final = frozenset(("listagg", "collect", "nested_update"))
+"""The functions of which this is true without ``distinct`` and ``nested-key``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +64,14 @@ class Aggregation:
     aggregates: tuple[AggregateSpec, ...] = ()
     remove_on_delete: bool = False
     required: frozenset[str] = frozenset()
+
+    @property
+    def keeps_single_adds(self) -> bool:
+        """Whether the result of a single version that adds is certainly this version."""
+        return all(
+            spec.function in _KEEPS_ANY or (spec.function in _KEEPS_PLAIN and not (spec.distinct or spec.nested_key))
+            for spec in self.aggregates
+        )
 
 
 Engine: TypeAlias = FirstRow | PartialUpdate | Aggregation

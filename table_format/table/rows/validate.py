@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from table_format.counted import counted
 from table_format.errors import InvalidData, UnsupportedFeature
-from table_format.formats.char_keys import char_keys, check_char_key
+from table_format.formats.char_keys import char_keys, without_padding
 from table_format.formats.registry import check_values
 from table_format.model.arrow_calls import not_equal
 from table_format.model.arrow_types import arrow_schema, described
@@ -99,6 +99,7 @@ class RowRules:
             InvalidData: a value, a null or a row kind that the table cannot hold.
         """
         columns = [cast_column(batch.column(f.name), f.type, f.name, first_row=first_row) for f in self.schema.fields]
+        columns = self._without_padding(columns, self.schema.fields)
         columns = [with_single_keys(c, f.type) for c, f in zip(columns, self.schema.fields, strict=True)]
         for field, column in zip(self.schema.fields, columns, strict=True):
             _check_nulls(field, column, first_row)
@@ -106,8 +107,6 @@ class RowRules:
         columns = [_with_default(column, f) for column, f in zip(columns, self.schema.fields, strict=True)]
         for field, column in zip(self.schema.fields, columns, strict=True):
             check_values(column, field, self.formats)
-        for name in char_keys(self.schema, self.formats):
-            check_char_key(name, columns[self.schema.field_names.index(name)])
         schema = arrow_schema(self.schema.fields)
         kinds = self._kinds(batch, first_row)
         if kinds is None:
@@ -127,10 +126,17 @@ class RowRules:
             InvalidData: a value or a null that the table cannot hold.
         """
         columns = [cast_column(batch.column(f.name), f.type, f.name) for f in fields]
+        columns = self._without_padding(columns, fields)
         for field, column in zip(fields, columns, strict=True):
             _check_nulls(field, column, 0)
             _check_texts(field, column, 0)
         return pa.RecordBatch.from_arrays(columns, schema=arrow_schema(fields))
+
+    def _without_padding(self, columns: list[pa.Array], fields: Sequence[DataField]) -> list[pa.Array]:
+        names = char_keys(self.schema, self.formats)
+        if not names:
+            return columns
+        return [without_padding(c) if f.name in names else c for c, f in zip(columns, fields, strict=True)]
 
     def without_ignored(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Return the rows without those of a kind that the table options ignore.
