@@ -195,6 +195,10 @@ def test_a_snapshot_from_before_a_rename_has_the_rows_that_it_had(
         assert scan.aggregate({"v": ("sum", "v")}).rows == ({"v": sum(row[2] or 0 for row in then)},)
         assert scan.to_dataset().to_table()["v"].to_pylist() == scan.to_arrow()["v"].to_pylist()
         assert table.scan(options=at, order_by="v DESC", limit=1).to_arrow()["v"].to_pylist() == [9]
+        for name in ("audit_log", "binlog"):
+            log = warehouse.catalog.load_system_table(f"db.t${name}").scan(["id", "s", "v"], options=at).to_arrow()
+            found = sorted(zip(*(log[column].to_pylist() for column in ("id", "s", "v")), strict=True), key=repr)
+            assert found == (then if name == "audit_log" else [tuple([value] for value in row) for row in then])
     assert rows_of(table) == now == then
 
 
