@@ -12,6 +12,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from table_format.kernels.equal_numbers import with_equal_bits
 from table_format.model.arrow_calls import binary_length, nulls, utf8_length
 from table_format.model.types import (
     AnyTimestampType,
@@ -73,7 +74,7 @@ class SummaryBuilder:
             self._length += pc.sum(lengths).as_py()
             self._longest = max(self._longest, pc.max(lengths).as_py())
         if isinstance(self._type, FloatType | DoubleType):
-            present = pc.add(present, pa.scalar(0, present.type))  # -0.0 is 0.0
+            present = with_equal_bits(present)
         fresh = present.unique()
         self._distinct.append(fresh)
         self._pending += len(fresh)

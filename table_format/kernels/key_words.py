@@ -131,7 +131,8 @@ def _decimal_words(array: pa.Array) -> Int64Array:
 
 def _float_order(array: pa.Array) -> Int64Array:
     width = array.type.bit_width
-    values = _fixed(array, np.dtype(f"f{width // 8}")) + 0  # the sum converts -0.0 to 0.0
+    with np.errstate(invalid="ignore"):  # a signaling NaN
+        values = _fixed(array, np.dtype(f"f{width // 8}")) + 0  # the sum converts -0.0 to 0.0
     values[np.isnan(values)] = np.nan
     bits = values.view(f"i{width // 8}")
     # Negative numbers have the sign bit and are in descending order: flip their other bits.

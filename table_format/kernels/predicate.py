@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from table_format.errors import InvalidFilter
+from table_format.kernels.equal_numbers import with_equal_bits
 from table_format.kernels.values import array_of
 from table_format.model.arrow_calls import fill_null, if_else
 from table_format.model.column_names import no_such_column
@@ -268,8 +269,8 @@ def _compare_bytes(array: pa.Array, op: CompareOp, value: Any) -> pa.BooleanArra
 
 def _is_in(array: pa.Array, data_type: DataType, condition: In) -> pa.BooleanArray:
     if isinstance(data_type, FloatingType):
-        # The sum converts -0.0 to 0.0, which is_in distinguishes. FLOAT is widened because literals are DOUBLE.
-        numbers = pc.add(array.cast(pa.float64()), 0.0)
+        # FLOAT is widened because literals are DOUBLE.
+        numbers = with_equal_bits(array.cast(pa.float64()))
     else:
         numbers = array if tick_range(data_type) is None else _as_ticks(array)
     wanted = condition.prepared((data_type, numbers.type), lambda: _wanted(condition, data_type, numbers.type))
@@ -292,7 +293,7 @@ def _wanted(condition: In, data_type: DataType, kind: pa.DataType) -> pa.Array:
         places = [position(value, data_type) for value in condition.values]  # type: ignore[arg-type]  # see above
         return _tick_array([p.tick for p in places if p.is_exact and p.tick in ticks], kind)
     array = pa.array(condition.values, kind)
-    return pc.add(array, 0.0) if isinstance(data_type, FloatingType) else array
+    return with_equal_bits(array) if isinstance(data_type, FloatingType) else array
 
 
 def _like(array: pa.Array, pattern: str) -> pa.BooleanArray:

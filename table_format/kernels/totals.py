@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from table_format.kernels.aggregates.buffers import decimal_words, numbers, validity
+from table_format.kernels.equal_numbers import with_equal_bits
 from table_format.kernels.values import values_of
 from table_format.model.types import DataField, DataType, DecimalType, FloatingType, IntegerType, InternalValue
 
@@ -154,7 +155,7 @@ def _joined(sums: Sequence[int]) -> int:
 def _grouped(batch: pa.RecordBatch, wanted: Wanted, group_by: DataField) -> Groups:
     keys = batch.column(group_by.name)
     if isinstance(group_by.type, FloatingType):
-        keys = pc.add(keys, pa.scalar(0.0, keys.type))
+        keys = with_equal_bits(keys)
     arrays, names = [keys], ["key"]
     calls: list[Any] = [("key", "count", pc.CountOptions(mode="all"))]
     for at, field in enumerate(wanted.columns):

@@ -21,6 +21,7 @@ from table_format.metastore.manifest.partitions import Partitions
 from table_format.metastore.references.expired_reads import explaining_expiry
 from table_format.metastore.scan.file_filter import ALL_FILES, FileFilter
 from table_format.metastore.scan.file_plan import FilePlan, live_files
+from table_format.metastore.schema.option_columns import column_options, columns_bound_by_options
 from table_format.metastore.schema.schema_store import SchemaStore
 from table_format.metastore.snapshot.snapshot_store import SnapshotStore
 from table_format.model.bucket_id import BucketId
@@ -69,6 +70,20 @@ class TableFacts:
     def __reduce__(self) -> tuple[object, ...]:
         # The cache of what was read is not pickled.
         return (TableFacts, (self.name, self.store, self.schema, self.options, self.opened))
+
+    def in_schema(self, schema: TableSchema) -> TableFacts:
+        """Return the table as it is read in an earlier schema.
+
+        Options that name columns, such as those of the merge engine, name the columns of the schema that contains them.
+        If one of these columns was renamed, dropped or added since, the options of the earlier schema are used.
+        """
+        own, earlier = column_options(self.schema.options), column_options(schema.options)
+        bound = columns_bound_by_options({**own, **earlier})
+        ids, earlier_ids = ({f.name: f.id for f in fields} for fields in (self.schema.fields, schema.fields))
+        if all(ids.get(name) == earlier_ids.get(name) for name in bound):
+            return self
+        others = {key: value for key, value in self.options.raw.items() if own.get(key) != value}
+        return replace(self, schema=schema, options=TableOptions({**earlier, **others}))
 
     @cached_property
     def snapshots(self) -> SnapshotStore:

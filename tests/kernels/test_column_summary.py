@@ -60,7 +60,8 @@ def test_nan_is_larger_than_every_number_and_zero_has_one_sign() -> None:
     assert found.distinct_count == 3
     assert found.minimum.to_pylist() == [-1.0]
     assert math.isnan(found.maximum[0].as_py())
-    only = summary_of(DoubleType(), pa.array([math.nan]))
+    only = summary_of(DoubleType(), pa.array([math.nan, -math.nan]))
+    assert only.distinct_count == 1
     assert math.isnan(only.minimum[0].as_py())
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import example, given, settings
@@ -15,7 +16,16 @@ from table_format.kernels.predicate import matches, negate, normalise
 from table_format.model.arrow_types import arrow_schema, arrow_type
 from table_format.model.predicate import And, Compare, CompareOp, In, IsNull, Like, Literal, Not, Or
 from table_format.model.ticks import position
-from table_format.model.types import ArrayType, DataField, DecimalType, IntType, TimestampType, VarCharType
+from table_format.model.types import (
+    ArrayType,
+    DataField,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntType,
+    TimestampType,
+    VarCharType,
+)
 from tests.kernels.predicate_model import FIELDS, LITERALS, Row, answer, predicates, rows
 
 EQ, LT, GT = CompareOp.EQ, CompareOp.LT, CompareOp.GT
@@ -170,3 +180,15 @@ def test_the_values_of_an_in_are_converted_once_for_all_batches(monkeypatch):
     predicate = In("a", tuple(range(0, 400, 5)))
     assert [matches(predicate, batch, fields).to_pylist() for _ in range(3)] == [[True, False, False]] * 3
     assert len(converted) == 80
+
+
+@pytest.mark.parametrize(("kind", "bits"), [(FloatType(), 0xFFC00000), (DoubleType(), 0xFFF8000000000000)])
+def test_in_finds_a_nan_whatever_its_bits(kind, bits):
+    # A processor computes infinity - infinity as a NaN with another sign than that of the literal.
+    integer, number = (np.uint32, np.float32) if isinstance(kind, FloatType) else (np.uint64, np.float64)
+    values = np.concatenate([np.array([bits, bits + 1], integer).view(number), np.array([np.nan, 1, -0.0], number)])
+    batch, fields = single("f", kind, values)
+    found = In("f", (float("nan"), 0.0))
+    assert matches(found, batch, fields).to_pylist() == [True, True, True, False, True]
+    assert matches(Not(found), batch, fields).to_pylist() == [False, False, False, True, False]
+    assert matches(In("f", (float(values[0]),)), batch, fields).to_pylist() == [True, True, True, False, False]

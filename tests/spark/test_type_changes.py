@@ -65,3 +65,19 @@ def test_fields_inside_arrays_and_maps_are_changed_by_sql(lake: TestLake) -> Non
         {"id": 2, "a": [{"w": 0.5, "z": "n"}], "m": {}, "n": [0.5]},
     ]
     assert [row.id for row in lake.lake.table("s.t").where("a[0].z = '1'").collect()] == [1]
+
+
+def test_a_snapshot_from_before_a_rename_has_the_rows_that_it_had(lake: TestLake) -> None:
+    sql = lake.lake.sql
+    sql(
+        "USE s; CREATE TABLE t (id BIGINT NOT NULL, v INT) TBLPROPERTIES ('primary-key' = 'id', 'bucket' = '1', "
+        "'write-only' = 'true', 'merge-engine' = 'aggregation', 'fields.v.aggregate-function' = 'max');"
+        "INSERT INTO t VALUES (1, 9); INSERT INTO t VALUES (1, 5); ALTER TABLE t RENAME COLUMN v TO w"
+    )
+    at = {"scan.snapshot-id": "2"}
+    plain = lake.spark.read.format("paimon").options(**at).load(lake.table().store.paths.root)
+    frames = [sql("SELECT * FROM t VERSION AS OF 2"), lake.lake.table("s.t", **at), plain]
+    assert [[tuple(row) for row in frame.collect()] for frame in frames] == [[(1, 9)]] * 3
+    assert [row.id for row in sql("SELECT id FROM t VERSION AS OF 2 WHERE v = 9").collect()] == [1]
+    assert lake.lake.aggregate("s.t", {"v": ("sum", "v")}, **at).rows == ({"v": 9},)
+    assert sql("SELECT w FROM t").collect()[0].w == 9

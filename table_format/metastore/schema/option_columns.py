@@ -32,6 +32,15 @@ def columns_bound_by_options(options: Mapping[str, str]) -> Mapping[str, str]:
     return bound
 
 
+def column_options(options: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the options that name columns.
+
+    >>> dict(column_options({"sequence.field": "n", "file-index.bsi.n.x": "1", "file-index.read.enabled": "true"}))
+    {'sequence.field': 'n', 'file-index.bsi.n.x': '1'}
+    """
+    return {key: value for key, value in options.items() if any(_columns_of(key, value)) or _is_index_setting(key)}
+
+
 def rename_in_options(options: Mapping[str, str], old: str, new: str) -> Mapping[str, str]:
     """Return the options after a column was renamed.
 
@@ -77,6 +86,10 @@ def _renamed(key: str, value: str, old: str, new: str) -> tuple[str, str]:
 
 def _is_index_list(key: str) -> bool:
     return key.startswith(_INDEX_PREFIX) and key.endswith(_INDEX_COLUMNS)
+
+
+def _is_index_setting(key: str) -> bool:
+    return key.startswith(_INDEX_PREFIX) and key.count(".") > _INDEX_PREFIX.count(".") + 1
 
 
 def _renamed_index(key: str, value: str, old: str, new: str) -> tuple[str, str]:

@@ -95,7 +95,7 @@ class PinnedScan:
         if start.snapshot is None:
             return None
         fields = start.schema.fields if columns is None else start.schema.select(columns)
-        return cls(spark, facts, start, fields, bound_filter(filter, start.schema.fields))
+        return cls(spark, facts.in_schema(start.schema), start, fields, bound_filter(filter, start.schema.fields))
 
     @cached_property
     def names(self) -> tuple[str, ...]:

@@ -69,7 +69,7 @@ def fallback_facts(facts: TableFacts) -> TableFacts | None:
 def read_planned(facts: TableFacts, plan: Plan, split: DataSplit) -> Generator[pa.RecordBatch]:
     """Return the rows of a split of a plan, with exactly the columns of the plan. ``facts`` are those of the scan."""
     part = plan.part_of(split)
-    options = facts.options if part is plan or part.facts is None else part.facts.options
+    options = facts.options if part.facts is None else part.facts.options
     read = read_split(facts.store, part.schemas, part.schema, options, split, part.fields, part.pruning)
     rows = explaining_expiry_of_rows(facts.store, split, read)
     if part is plan:

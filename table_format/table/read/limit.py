@@ -67,7 +67,7 @@ def limited(facts: TableFacts, plan: Plan, limit: RowLimit) -> Plan:
 
 def _planned_rows(facts: TableFacts, plan: Plan) -> dict[str | None, PlannedRows]:
     """By the branch that splits are of."""
-    own = PlannedRows(facts, plan)
+    own = PlannedRows(plan.facts or facts, plan)
     if plan.fallback is None:
         return {None: own}
     other = PlannedRows(plan.fallback.facts or facts, plan.fallback)

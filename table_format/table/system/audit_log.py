@@ -67,8 +67,8 @@ class AuditLogScan(LogScan):
         names = [f.name for f in self._available if f.name in wanted and f != ROW_KIND]
         return Scan(self.facts, tuple(names), conjunction(on_rows))
 
-    def _reader(self, plan: Plan) -> Callable[[DataSplit], Generator[pa.RecordBatch]]:
-        return partial(_read, self.facts, plan, self.fields, conjunction(self._on_kinds), self._available)
+    def _reader(self, facts: TableFacts, plan: Plan) -> Callable[[DataSplit], Generator[pa.RecordBatch]]:
+        return partial(_read, facts, plan, self.fields, conjunction(self._on_kinds), self._available)
 
     @property
     def _on_kinds(self) -> tuple[Predicate, ...]:

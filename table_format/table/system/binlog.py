@@ -76,8 +76,8 @@ class BinlogScan(LogScan):
         wanted = {f.name for f in self.fields} | (columns_of(self._predicate) if self._predicate else frozenset())
         return Scan(self.facts, tuple(f.name for f in self._available[1:] if f.name in wanted))
 
-    def _reader(self, plan: Plan) -> Callable[[DataSplit], Generator[pa.RecordBatch]]:
-        return partial(_read, self.facts, plan, self.fields, self._predicate, self._available)
+    def _reader(self, facts: TableFacts, plan: Plan) -> Callable[[DataSplit], Generator[pa.RecordBatch]]:
+        return partial(_read, facts, plan, self.fields, self._predicate, self._available)
 
 
 def packed(batches: Iterable[pa.RecordBatch], fields: Sequence[DataField]) -> Iterator[pa.RecordBatch]:

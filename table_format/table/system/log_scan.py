@@ -44,7 +44,7 @@ class LogScan(SystemScan):
         """The scan of the table."""
 
     @abstractmethod
-    def _reader(self, plan: Plan) -> Callable[[DataSplit], Generator[pa.RecordBatch]]:
+    def _reader(self, facts: TableFacts, plan: Plan) -> Callable[[DataSplit], Generator[pa.RecordBatch]]:
         """Return a function that reads the rows of one split of a plan; it can be sent to other processes."""
 
     @cached_property
@@ -84,7 +84,8 @@ class LogScan(SystemScan):
 
     def split_reader(self) -> Callable[[DataSplit], Generator[pa.RecordBatch]]:
         """Return a function that reads the rows of one split; it can be sent to other processes."""
-        return self._reader(replace(self._plan, splits=(), schemas=dict(self._plan.schemas), facts=None))
+        facts = self._plan.facts or self.facts
+        return self._reader(facts, replace(self._plan, splits=(), schemas=dict(self._plan.schemas), facts=None))
 
     def to_batches(self) -> Iterator[pa.RecordBatch]:
         """The rows in batches, in the order of the splits."""

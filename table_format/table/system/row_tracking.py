@@ -80,9 +80,9 @@ class RowTrackingScan(LogScan):
         names = [f.name for f in self.fields if f.name not in _NAMES]
         return Scan(self.facts, tuple(names), conjunction(on_rows))
 
-    def _reader(self, plan: Plan) -> Callable[[DataSplit], Generator[pa.RecordBatch]]:
+    def _reader(self, facts: TableFacts, plan: Plan) -> Callable[[DataSplit], Generator[pa.RecordBatch]]:
         on_ids = tuple(part for part in conjuncts(self._predicate) if columns_of(part) & _NAMES)
-        return partial(_read, self.facts, plan, self.fields, conjunction(on_ids))
+        return partial(_read, facts, plan, self.fields, conjunction(on_ids))
 
 
 def _read(

@@ -12,15 +12,14 @@ from dataclasses import replace
 from typing import Final, TypeAlias
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from table_format.errors import CorruptionError, KeyPlacesChanged, RowsChanged
 from table_format.formats.data_file_reader import DataFileReader
+from table_format.kernels.equal_numbers import with_equal_bits
 from table_format.kernels.stored_keys import stored_key
 from table_format.metastore.commit.key_changes import KeySpans, Meeting, meetings
 from table_format.metastore.commit.key_places import snapshot_identity
 from table_format.metastore.manifest.manifest_changes import FileChanges, append_changes
-from table_format.model.arrow_calls import add, if_else
 from table_format.model.commit import CommitMessage
 from table_format.model.manifest import FileKind, ManifestEntry
 from table_format.model.snapshot import Snapshot
@@ -133,8 +132,7 @@ def _keys(facts: TableFacts, entries: Iterable[ManifestEntry]) -> Iterator[pa.Ta
 def _comparable(column: pa.Array) -> pa.Array:
     """Make keys equal that a merge treats as equal: both zeros, and all NaN values."""
     if pa.types.is_floating(column.type):
-        zero, nan = pa.scalar(0, column.type), pa.scalar(float("nan"), column.type)
-        column = if_else(pc.is_nan(column), nan, add(column, zero))
+        column = with_equal_bits(column)
     return stored_key(column)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
+import pyarrow as pa
 import pytest
 
 from table_format import Table
@@ -16,7 +17,8 @@ from table_format.errors import (
     TagNotFound,
     UnsupportedFeature,
 )
-from table_format.model.schema_change import DropColumn, RenameColumn
+from table_format.model.schema_change import AddColumn, DropColumn, RenameColumn
+from table_format.model.types import BigIntType
 from tests.support.tables import Warehouse, keyed, memory_warehouse, rows_of
 
 
@@ -150,3 +152,65 @@ def test_a_version_is_the_tag_of_that_name_before_the_snapshot_of_that_id(wareho
     assert rows_of(table, options={"scan.version": "1"}) == rows_of(table, options={"scan.snapshot-id": "1"})
     with pytest.raises(InvalidIdentifier, match="purely numeric"):
         table.create_tag("1", snapshot_id=2)
+
+
+def columns(*rows: tuple[int, int | None, int | None], names: tuple[str, ...] = ("id", "s", "v")) -> pa.Table:
+    arrays = [pa.array(values, pa.int64()) for values in zip(*rows, strict=True)]
+    return pa.Table.from_arrays(arrays, names=list(names))
+
+
+@pytest.mark.parametrize(
+    "change", [[RenameColumn("s", "x")], [RenameColumn("v", "x")], [RenameColumn(*to) for to in ("sx", "vs", "xv")]]
+)
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"merge-engine": "aggregation", "fields.v.aggregate-function": "max", "fields.s.aggregate-function": "sum"},
+        {"merge-engine": "partial-update", "fields.s.sequence-group": "v"},
+        {"sequence.field": "s", "file-index.bitmap.columns": "v"},
+    ],
+    ids=str,
+)
+def test_a_snapshot_from_before_a_rename_has_the_rows_that_it_had(
+    warehouse: Warehouse, options: dict[str, str], change: list[RenameColumn]
+) -> None:
+    # Its columns have their old names, and the options of the merge engine name the new ones.
+    schema = pa.schema([pa.field("id", pa.int64(), nullable=False), ("s", pa.int64()), ("v", pa.int64())])
+    table = warehouse.table(
+        schema=schema, primary_keys=["id"], options={"bucket": "1", "write-only": "true", **options}
+    )
+    table.append(columns((1, 9, 9), (2, 1, 1)))
+    table.append(columns((1, 5, 5), (2, 2, None)))
+    then = rows_of(table)
+    selected = rows_of(table, filter="v = 9")
+    assert [row[0] for row in selected] == [1]
+    warehouse.catalog.alter_table("db.t", change)
+    table = warehouse.reopened(table)
+    table.create_tag("then", 2)
+    now = rows_of(table)
+    for at in ({"scan.snapshot-id": "2"}, {"scan.tag-name": "then"}):
+        assert rows_of(table, options=at) == then
+        assert rows_of(table, options=at, filter="v = 9") == selected
+        scan = table.scan(options=at)
+        assert scan.aggregate({"v": ("sum", "v")}).rows == ({"v": sum(row[2] or 0 for row in then)},)
+        assert scan.to_dataset().to_table()["v"].to_pylist() == scan.to_arrow()["v"].to_pylist()
+        assert table.scan(options=at, order_by="v DESC", limit=1).to_arrow()["v"].to_pylist() == [9]
+        for name in ("audit_log", "binlog"):
+            log = warehouse.catalog.load_system_table(f"db.t${name}").scan(["id", "s", "v"], options=at).to_arrow()
+            found = sorted(zip(*(log[column].to_pylist() for column in ("id", "s", "v")), strict=True), key=repr)
+            assert found == (then if name == "audit_log" else [tuple([value] for value in row) for row in then])
+    assert rows_of(table) == now == then
+
+
+def test_a_snapshot_from_before_a_column_was_replaced_has_the_rows_that_it_had(warehouse: Warehouse) -> None:
+    options = {"bucket": "1", "write-only": "true", "merge-engine": "aggregation", "fields.v.aggregate-function": "max"}
+    schema = pa.schema([pa.field("id", pa.int64(), nullable=False), ("s", pa.int64()), ("v", pa.int64())])
+    table = warehouse.table(schema=schema, primary_keys=["id"], options=options)
+    table.append(columns((1, 9, 9)))
+    table.append(columns((1, 5, 5)))
+    replaced = [RenameColumn("v", "old"), AddColumn("v", BigIntType())]
+    warehouse.catalog.alter_table("db.t", replaced)
+    table = warehouse.reopened(table)
+    assert rows_of(table) == [(1, 5, 9, None)]
+    assert rows_of(table, options={"scan.snapshot-id": "2"}) == [(1, 5, 9)]
+    assert rows_of(table.copy({"scan.snapshot-id": "2"})) == [(1, 5, 9)]
