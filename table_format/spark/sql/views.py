@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from table_format.catalog.views import require_views
 from table_format.counted import counted
-from table_format.errors import AlreadyExistsError, InvalidInputError, ViewNotFound
+from table_format.errors import AlreadyExistsError, InvalidInputError, InvalidSql, ViewNotFound
 from table_format.model.types import DataField
 from table_format.model.view import View
 from table_format.spark.sql.queries import frame_of_query, names_known_table
@@ -18,7 +18,8 @@ from table_format.spark.sql.results import nothing
 from table_format.spark.sql.session import SqlSession
 from table_format.spark.types import fields_of_spark
 from table_format.sql.parameters import with_parameters
-from table_format.sql.references import names_in
+from table_format.sql.reader import CATALOG_NAME
+from table_format.sql.references import names_in, tables_of
 from table_format.sql.views import CreateStoredView, CreateView, DropView, ViewStatement
 
 if TYPE_CHECKING:
@@ -87,9 +88,9 @@ def _store(session: SqlSession, statement: CreateStoredView) -> None:
     session.prepare_database(name)
     if statement.if_not_exists and catalog.view_exists(name):
         return
-    temporary = [str(used) for used in names_in(statement.query) if str(used).lower() in session.state.views]
-    if temporary:
-        message = f"view '{name}' cannot read '{temporary[0]}', a temporary view, which ends with the session"
+    used = _temporary(session, statement.query)
+    if used is not None:
+        message = f"view '{name}' cannot read '{used}', a temporary view, which ends with the session"
         raise InvalidInputError(message)
     # A later query of the view has other parameters.
     text = with_parameters(statement.query, session.parameters)
@@ -98,6 +99,26 @@ def _store(session: SqlSession, statement: CreateStoredView) -> None:
         name, _named(name, statement, found), text.strip(), comment=statement.comment, options=statement.options
     )
     catalog.create_view(view, ignore_if_exists=statement.if_not_exists, replace=statement.or_replace)
+
+
+def temporary_views_of_spark(session: SqlSession) -> frozenset[str]:
+    """Return the temporary views of the session that Spark manages."""
+    return frozenset(row["viewName"] for row in session.spark.sql("SHOW VIEWS").collect() if row["isTemporary"])
+
+
+def _temporary(session: SqlSession, query: str) -> str | None:
+    """Return a temporary view that a query names, of this library or of Spark. Names in a WITH clause are not views."""
+    try:
+        place = (CATALOG_NAME, session.state.database)
+        names = [use.name for use in tables_of(query, session.parameters, database=place).tables]
+    except InvalidSql:
+        names = list(names_in(query))
+    single = [str(name) for name in names if len(name.parts) == 1 and session.find(name) is None]
+    own = [name for name in single if name.lower() in session.state.views]
+    if own or not single:
+        return own[0] if own else None
+    of_spark = {name.lower() for name in temporary_views_of_spark(session)}
+    return next((name for name in single if name.lower() in of_spark), None)
 
 
 def _named(name: str, statement: CreateStoredView, found: tuple[DataField, ...]) -> list[DataField]:
