@@ -51,6 +51,7 @@ def on_branch(table: str, branch: str | None) -> str:
 
     Raises:
         InvalidInputError: the name already has a branch.
+        InvalidIdentifier: the name of the branch is not legal.
     """
     if branch is None or branch == MAIN_BRANCH:
         return table
@@ -58,7 +59,7 @@ def on_branch(table: str, branch: str | None) -> str:
     if identifier.branch != MAIN_BRANCH or identifier.system_table is not None:
         message = f"'{table}' with branch '{branch}': name the table itself in paimon/table"
         raise InvalidInputError(message)
-    return str(Identifier(identifier.database, identifier.table, branch))
+    return str(Identifier.parse(str(Identifier(identifier.database, identifier.table, branch))))
 
 
 def ensure_branch(table: Table, branch: str) -> None:

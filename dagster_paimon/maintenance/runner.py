@@ -26,12 +26,12 @@ from dagster_paimon.tables.asset_keys import TableAssets
 from dagster_paimon.tables.measure import measure
 from table_format import Table
 from table_format.counted import counted
-from table_format.errors import AlreadyExistsError, InvalidInputError, NotFoundError
+from table_format.errors import AlreadyExistsError, InvalidInputError, NotFoundError, PackageMissing
 
 Event: TypeAlias = dg.AssetObservation | dg.AssetMaterialization
 
 RETRIES: Final = RetryUnlessTerminated(max_retries=2, delay=2, jitter=dg.Jitter.PLUS_MINUS)
-_FINAL: Final = (InvalidInputError, NotFoundError, AlreadyExistsError)
+_FINAL: Final = (InvalidInputError, NotFoundError, AlreadyExistsError, PackageMissing)
 """Errors that a retry would raise again."""
 
 

@@ -77,7 +77,7 @@ def _is_in(facts: TableFacts, entry: ManifestEntry, spec: Mapping[str, object]) 
 
 
 def _partitions(facts: TableFacts, entries: Sequence[ManifestEntry]) -> str:
-    return _listed(sorted({facts.partitions.text(entry.partition).strip("/") for entry in entries}))
+    return _listed(sorted({facts.partitions.spec_text(entry.partition) for entry in entries}))
 
 
 def _shown(partition: Mapping[str, str]) -> str:

@@ -103,7 +103,11 @@ class SparkResource(Guarded):
     def session(self, log: Log | None = None) -> SparkSession:
         """Return the session, which is created on first use and shared by the whole process. If its JVM has died or
         its context was stopped, a new one is created.
+
+        Raises:
+            PackageMissing: pyspark is not installed; the message names the extra.
         """
+        require("pyspark")
         say = log or logging.getLogger(__name__).info
         active = None if self.mode is SparkMode.connect else _active_session(say)
         if active is not None:
@@ -170,7 +174,6 @@ class SparkResource(Guarded):
         }
 
     def _make(self) -> SparkSession:
-        require("pyspark")
         if self.mode is SparkMode.connect:
             require("grpc")
         from pyspark.sql import SparkSession

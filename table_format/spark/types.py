@@ -91,6 +91,15 @@ def _spark_field(field: DataField) -> spark_types.StructField:
     return spark_types.StructField(field.name, spark_type(field.type, field.name), field.type.nullable, metadata)
 
 
+def is_on_spark(data_type: DataType) -> bool:
+    """Return whether Spark has a type for the values of ``data_type``."""
+    try:
+        spark_type(data_type)
+    except UnsupportedFeature:
+        return False
+    return True
+
+
 def spark_type(data_type: DataType, where: str = "value") -> spark_types.DataType:
     """Return the Spark type for values of ``data_type``. ``where`` names the column in errors."""
     match data_type:

@@ -81,7 +81,11 @@ def test_paimon_refuses_the_partition_that_was_not_rescaled(paimon: PaimonPeer, 
     paimon.write(tmp_path, "db.t", [["+U", [3, "p", 33]]])
     with pytest.raises(PeerError, match="with a new bucket num 4, but the previous bucket num is 1"):
         paimon.write(tmp_path, "db.t", [["+U", [i, "q", 33]] for i in range(20)])
-    assert shown(table) == {(i, pt): 33 if (i, pt) == (3, "p") else i for i in range(20) for pt in "pq"}
+    expected = {(i, pt): 33 if (i, pt) == (3, "p") else i for i in range(20) for pt in "pq"}
+    assert shown(table) == expected
+    assert table.rescale(5)[-1].delta_record_count == 0  # of the whole table: the last snapshot only has the schema
+    paimon.write(tmp_path, "db.t", [["+U", [3, "q", 33]]])
+    assert shown(table) == {**expected, (3, "q"): 33}
     assert_same_at_every_snapshot(paimon, tmp_path, "db.t")
 
 

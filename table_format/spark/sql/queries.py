@@ -17,6 +17,7 @@ from table_format.spark.sql.max_partition import max_partition
 from table_format.spark.sql.pushed import filter_of, limit_arguments, limit_of
 from table_format.spark.sql.session import SqlSession
 from table_format.spark.sql.stored_views import frame_of_view
+from table_format.spark.types import is_on_spark
 from table_format.sql.conditions import Condition, conditions_of
 from table_format.sql.first_rows import FirstRows, first_rows_of
 from table_format.sql.hidden_columns import hidden_names, star_edits
@@ -304,7 +305,13 @@ class _Splicing:
         table = self.session.table
         if not self.session.is_connect:
             # The plan of the query shows what it needs when its rows are needed.
-            return table(name, columns=self._columns(name, options, hidden), **options)
+            try:
+                return table(name, columns=self._columns(name, options, hidden), **options)
+            except UnsupportedFeature:
+                readable = self._readable(name, options)
+                if readable is None:
+                    raise
+                return table(name, columns=[*readable, *hidden], **options)
         opened = self.session.catalog.load_any(name)
         if isinstance(opened, SystemTable):
             return table(name, **options)
@@ -319,6 +326,17 @@ class _Splicing:
         limit = None if pushed.first is None or hidden else limit_of(fields, pushed.first)
         condition = filter_of(fields, pushed.conditions)
         return table(name, columns=wanted, filter=condition, **limit_arguments(limit), **options)
+
+    def _readable(self, name: str, options: Mapping[str, str]) -> list[str] | None:
+        """Return the columns of types that Spark has; ``None`` if these are all, or if the query may need another."""
+        opened = self.session.catalog.load_any(name)
+        if self.named is None or not isinstance(opened, Table):
+            return None
+        fields = shown_schema(opened.copy(options).facts).fields
+        others = {field.name for field in fields if not is_on_spark(field.type)}
+        if not others or any(other.lower() in self.named for other in others):
+            return None
+        return [field.name for field in fields if field.name not in others]
 
     def _columns(self, name: str, options: Mapping[str, str], hidden: Sequence[str]) -> list[str] | None:
         """Return all columns including hidden ones; ``None`` if the query names no hidden column of the table."""

@@ -23,6 +23,7 @@ from table_format.spark.sql.queries import frame_of_query
 from table_format.spark.sql.results import rows_of
 from table_format.spark.sql.session import SqlSession
 from table_format.spark.sql.tables import spelled, spelled_partition, table_partition
+from table_format.spark.sql.views import temporary_views_of_spark
 from table_format.spark.types import spark_type
 from table_format.sql.definitions import create_table_sql, create_view_sql, type_sql
 from table_format.sql.reader import SqlName
@@ -97,7 +98,7 @@ def _views(session: SqlSession, statement: ShowViews) -> DataFrame:
     database = session.state.database if statement.database is None else session.database_name(statement.database)
     require_database(session, database)
     stored = views_in(session.catalog, database) if session.has_database(database) else ()
-    known = {row["viewName"] for row in session.spark.sql("SHOW VIEWS").collect() if row["isTemporary"]}
+    known = temporary_views_of_spark(session)
     found = [(database, name, False) for name in _fitting(stored, statement.pattern)]
     found += [("", name, True) for name in _fitting(sorted(known | session.state.views.keys()), statement.pattern)]
     return rows_of(session.spark, "namespace string, viewName string, isTemporary boolean", found)

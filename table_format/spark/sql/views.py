@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from table_format.catalog.views import require_views
 from table_format.counted import counted
-from table_format.errors import AlreadyExistsError, InvalidInputError, ViewNotFound
+from table_format.errors import AlreadyExistsError, InvalidInputError, InvalidSql, ViewNotFound
 from table_format.model.types import DataField
 from table_format.model.view import View
 from table_format.spark.sql.queries import frame_of_query, names_known_table
@@ -19,7 +19,8 @@ from table_format.spark.sql.results import nothing
 from table_format.spark.sql.session import SqlSession
 from table_format.spark.types import fields_of_spark
 from table_format.sql.parameters import with_parameters
-from table_format.sql.references import names_in
+from table_format.sql.reader import CATALOG_NAME
+from table_format.sql.references import names_in, tables_of
 from table_format.sql.views import CreateStoredView, CreateView, DropView, ViewStatement
 
 if TYPE_CHECKING:
@@ -111,14 +112,91 @@ def view_of_query(
     Raises:
         InvalidInputError: the query reads a temporary view, or does not have these columns.
     """
+    used = _temporary(session, query)
+    if used is not None:
+        message = f"view '{name}' cannot read '{used}', a temporary view, which ends with the session"
+        raise InvalidInputError(message)
+    # A later query of the view has other parameters.
+    statement = replace(statement, query=with_parameters(statement.query, session.parameters))
+    found = len(frame_of_query(session, statement.query).columns)
+    if statement.columns and len(statement.columns) != found:
+        message = f"view '{key}' names {counted(len(statement.columns), 'column')}, but its query has {found}"
+        raise InvalidInputError(message)
+    session.state.views[key] = (statement, session.state.database)
+
+
+def _drop_stored(session: SqlSession, statement: DropView) -> bool:
+    """Drop a view of the catalog. Return ``False`` if Spark may know the name."""
+    name = session.find(statement.name)
+    if name is None:
+        return False
+    is_there = session.view(name) is not None
+    if not is_there and session.catalog.table_exists(name):
+        message = f"view '{name}' does not exist: '{name}' is a table; use DROP TABLE"
+        raise ViewNotFound(message)
+    if is_there or not statement.if_exists:
+        require_views(session.catalog).drop_view(name, ignore_if_not_exists=statement.if_exists)
+    return True
+
+
+def _store(session: SqlSession, statement: CreateStoredView) -> None:
+    catalog = require_views(session.catalog)
+    name = session.table_name(statement.name)
+    session.prepare_database(name)
+    if statement.if_not_exists and catalog.view_exists(name):
+        return
+    view = view_of_query(session, name, statement.query, statement.columns, statement.comment, statement.options)
+    catalog.create_view(view, ignore_if_exists=statement.if_not_exists, replace=statement.or_replace)
+
+
+def view_of_query(
+    session: SqlSession,
+    name: str,
+    query: str,
+    columns: Columns = (),
+    comment: str | None = None,
+    options: Mapping[str, str] | None = None,
+) -> View:
+    """Return a view that the catalog can keep: a query with its parameters as literals, and its columns now.
+
+    ``columns`` are names with comments; without them, the view has the names and comments of the query.
+
+    Raises:
+        InvalidInputError: the query reads a temporary view, or does not have these columns.
+    """
     temporary = [str(used) for used in names_in(query) if str(used).lower() in session.state.views]
     if temporary:
         message = f"view '{name}' cannot read '{temporary[0]}', a temporary view, which ends with the session"
+=======
+    used = _temporary(session, statement.query)
+    if used is not None:
+        message = f"view '{name}' cannot read '{used}', a temporary view, which ends with the session"
+>>>>>>> audit3
         raise InvalidInputError(message)
     # A later query of the view has other parameters.
     text = with_parameters(query, session.parameters)
     found = fields_of_spark(frame_of_query(session, text, (name,)).schema)
     return View.of(name, _named(name, columns, found), text.strip(), comment=comment, options=options)
+
+
+def temporary_views_of_spark(session: SqlSession) -> frozenset[str]:
+    """Return the temporary views of the session that Spark manages."""
+    return frozenset(row["viewName"] for row in session.spark.sql("SHOW VIEWS").collect() if row["isTemporary"])
+
+
+def _temporary(session: SqlSession, query: str) -> str | None:
+    """Return a temporary view that a query names, of this library or of Spark. Names in a WITH clause are not views."""
+    try:
+        place = (CATALOG_NAME, session.state.database)
+        names = [use.name for use in tables_of(query, session.parameters, database=place).tables]
+    except InvalidSql:
+        names = list(names_in(query))
+    single = [str(name) for name in names if len(name.parts) == 1 and session.find(name) is None]
+    own = [name for name in single if name.lower() in session.state.views]
+    if own or not single:
+        return own[0] if own else None
+    of_spark = {name.lower() for name in temporary_views_of_spark(session)}
+    return next((name for name in single if name.lower() in of_spark), None)
 
 
 def _named(name: str, columns: Columns, found: tuple[DataField, ...]) -> list[DataField]:

@@ -75,6 +75,8 @@ def rescale_with_option(
 
     The rows are first, so that a conflict leaves the table unchanged. Until the option is changed, another writer may
     add a partition with the old number; after that, its commit is refused. So one more round finds all of them.
+
+    A branch that begins with a snapshot gets the schema of that snapshot. So the last snapshot has the new number.
     """
     facts = table.current_facts
     made = rescale_once(facts)
@@ -82,7 +84,17 @@ def rescale_with_option(
         return made
     if not _alter_bucket(facts, bucket):
         return made
-    return (*made, *rescale_once(table.current_facts))
+    made = (*made, *rescale_once(table.current_facts))
+    return (*made, *_with_new_option(table.current_facts))
+
+
+def _with_new_option(facts: TableFacts) -> tuple[Snapshot, ...]:
+    """Commit a snapshot without changes if the latest one has an older schema."""
+    latest = facts.snapshots.latest()
+    if latest is None or latest.schema_id >= facts.schema.id:
+        return ()
+    nothing = Committable(identifier=BATCH_COMMIT_IDENTIFIER, messages=())
+    return (facts.committer(fresh_user(facts)).rewrite(nothing, latest, frozenset()),)
 
 
 def _alter_bucket(facts: TableFacts, count: int) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -103,6 +104,15 @@ def test_an_unknown_table_fails_immediately_with_its_name(
     unchanged: Project, config: dict[str, Any], message: str
 ) -> None:
     assert message in refusal(unchanged, "report_health", **config)
+
+
+def test_a_package_that_is_missing_is_named_and_not_waited_for(
+    unchanged: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in {"pyspark", *(name for name in sys.modules if name.startswith("pyspark."))}:
+        monkeypatch.setitem(sys.modules, name, None)
+    message = refusal(unchanged, "compact_table", table=TABLE, full=True)
+    assert "pyspark is not installed: pip install 'paimon-lakehouse[spark]'" in message
 
 
 def test_a_list_of_names_is_completed_by_the_launchpad_and_others_are_refused(items: Project) -> None:

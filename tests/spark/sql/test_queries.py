@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from pyspark.errors import AnalysisException
 
@@ -238,6 +239,15 @@ def test_the_error_names_a_table_that_does_not_exist(shop: TestLake) -> None:
         shop.lake.sql("SELECT * FROM s.nope")
     with pytest.raises(AnalysisException, match="nope"):
         shop.lake.sql("SELECT * FROM nope")
+
+
+def test_a_query_reads_the_columns_beside_one_of_a_type_that_spark_does_not_have(lake: TestLake) -> None:
+    columns = pa.schema([("k", pa.int64()), ("at", pa.timestamp("ns")), ("v", pa.string())])
+    lake.create("fine", columns, primary_keys=()).append(pa.table({"k": [1], "at": [5], "v": ["a"]}, schema=columns))
+    assert rows(lake, "SELECT f.v, k FROM s.fine f WHERE k = 1") == [("a", 1)]
+    for query in ("SELECT * FROM s.fine", "SELECT k FROM s.fine ORDER BY At"):
+        with pytest.raises(UnsupportedFeature, match="column 'at' of type TIMESTAMP"):
+            lake.lake.sql(query)
 
 
 def test_a_query_that_cannot_be_parsed_is_passed_to_spark_unless_it_names_a_table(shop: TestLake) -> None:

@@ -206,8 +206,10 @@ def test_a_timestamp_is_converted_to_local_time_where_the_catalog_keeps_no_zone(
 
 def test_a_view_that_no_other_session_can_read_is_not_created(shop: Lake) -> None:
     shop.sql("CREATE TEMPORARY VIEW mine AS SELECT * FROM t")
+    shop.sql("CREATE OR REPLACE TEMPORARY VIEW of_spark AS SELECT 1 AS one")  # Spark keeps views without tables
     for query, error, expected in (
         ("SELECT * FROM mine", InvalidInputError, "cannot read 'mine', a temporary view"),
+        ("SELECT t.* FROM t JOIN of_spark", InvalidInputError, "cannot read 'of_spark', a temporary view"),
         ("SELECT k, k FROM s.t", InvalidInputError, "two columns 'k'"),
         ("SELECT * FROM s.missing", TableNotFound, r"s\.missing"),
     ):
@@ -216,6 +218,8 @@ def test_a_view_that_no_other_session_can_read_is_not_created(shop: Lake) -> Non
     with pytest.raises(InvalidInputError, match=r"view 's\.w' names 1 column, but its query has 2"):
         shop.sql("CREATE VIEW w (a) AS SELECT * FROM t")
     assert catalog(shop).list_views("s") == ()
+    shop.sql("CREATE VIEW w AS WITH of_spark AS (SELECT 2 AS one) SELECT * FROM of_spark; DROP VIEW of_spark")
+    assert rows(shop, "SELECT * FROM w") == [(2,)]
 
 
 def test_a_view_gets_another_query_name_and_properties(shop: Lake) -> None:

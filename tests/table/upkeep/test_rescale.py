@@ -115,7 +115,9 @@ def test_only_the_partitions_asked_for_are_rescaled_and_to_any_number(warehouse:
     table.rescale(3)
     assert totals(table) == {"dt=a": {3}, "dt=b": {3}}
     assert rows_of(table) == before
-    assert [s.commit_kind.value for s in table.snapshots()] == ["APPEND", "OVERWRITE", "OVERWRITE"]
+    # The last one only has the schema with the new number.
+    assert [s.commit_kind.value for s in table.snapshots()] == ["APPEND", "OVERWRITE", "OVERWRITE", "OVERWRITE"]
+    assert [s.schema_id for s in table.snapshots()] == [0, 0, 0, 1]
 
 
 def test_what_waits_on_level_0_of_a_table_that_skips_it_is_not_lost(warehouse: Warehouse) -> None:
@@ -209,7 +211,7 @@ def test_a_partition_whose_rows_are_all_deleted_is_gone_afterwards(warehouse: Wa
     table = warehouse.table(**PARTITIONED, options={"bucket": "2", "write-only": "true"})
     table.append(keyed([(i, dt, i) for i in range(5) for dt in "ab"]))
     table.delete("dt = 'a'")
-    [snapshot] = table.rescale(3)
+    [snapshot, _] = table.rescale(3)
     assert rows_of(table) == [(i, "b", i) for i in range(5)]
     assert totals(table) == {"dt=b": {3}}
     assert snapshot.total_record_count == 5
@@ -299,9 +301,26 @@ def test_a_rescale_that_died_before_the_option_changed_is_repaired_by_its_repeti
     rescale(table.facts, 3)  # all that had happened by then
     with pytest.raises(BucketCountChanged):
         table.append(keyed([(3, "a", -3)]))
-    assert table.rescale(3) == ()
+    (last,) = table.rescale(3)
+    assert (last.schema_id, last.delta_record_count) == (1, 0)
     table.append(keyed([(3, "a", -3)]))
     assert (3, "a", -3) in rows_of(table)
+
+
+def test_a_branch_that_begins_with_the_rescaled_table_can_be_written_and_published(warehouse: Warehouse) -> None:
+    table = warehouse.table(primary_keys=["id"], options={"bucket": "1"})
+    table.append(keyed([(1, "a", 1)]))
+    table.rescale(2)
+    table.create_tag("rescaled")
+    table.create_branch("dev", tag="rescaled")
+    dev = warehouse.catalog.load_table(f"{table.identifier}$branch_dev")
+    assert isinstance(dev, Table)
+    dev.append(keyed([(2, "a", 2)]))
+    table.fast_forward("dev")
+    published = warehouse.reopened(table)
+    published.append(keyed([(3, "a", 3)]))
+    assert [row[0] for row in rows_of(published)] == [1, 2, 3]
+    assert totals(published) == {"": {2}}
 
 
 def test_a_partition_that_a_writer_adds_before_the_option_changes_is_rescaled_too(warehouse: Warehouse) -> None:
