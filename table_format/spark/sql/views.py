@@ -117,63 +117,6 @@ def view_of_query(
         message = f"view '{name}' cannot read '{used}', a temporary view, which ends with the session"
         raise InvalidInputError(message)
     # A later query of the view has other parameters.
-    statement = replace(statement, query=with_parameters(statement.query, session.parameters))
-    found = len(frame_of_query(session, statement.query).columns)
-    if statement.columns and len(statement.columns) != found:
-        message = f"view '{key}' names {counted(len(statement.columns), 'column')}, but its query has {found}"
-        raise InvalidInputError(message)
-    session.state.views[key] = (statement, session.state.database)
-
-
-def _drop_stored(session: SqlSession, statement: DropView) -> bool:
-    """Drop a view of the catalog. Return ``False`` if Spark may know the name."""
-    name = session.find(statement.name)
-    if name is None:
-        return False
-    is_there = session.view(name) is not None
-    if not is_there and session.catalog.table_exists(name):
-        message = f"view '{name}' does not exist: '{name}' is a table; use DROP TABLE"
-        raise ViewNotFound(message)
-    if is_there or not statement.if_exists:
-        require_views(session.catalog).drop_view(name, ignore_if_not_exists=statement.if_exists)
-    return True
-
-
-def _store(session: SqlSession, statement: CreateStoredView) -> None:
-    catalog = require_views(session.catalog)
-    name = session.table_name(statement.name)
-    session.prepare_database(name)
-    if statement.if_not_exists and catalog.view_exists(name):
-        return
-    view = view_of_query(session, name, statement.query, statement.columns, statement.comment, statement.options)
-    catalog.create_view(view, ignore_if_exists=statement.if_not_exists, replace=statement.or_replace)
-
-
-def view_of_query(
-    session: SqlSession,
-    name: str,
-    query: str,
-    columns: Columns = (),
-    comment: str | None = None,
-    options: Mapping[str, str] | None = None,
-) -> View:
-    """Return a view that the catalog can keep: a query with its parameters as literals, and its columns now.
-
-    ``columns`` are names with comments; without them, the view has the names and comments of the query.
-
-    Raises:
-        InvalidInputError: the query reads a temporary view, or does not have these columns.
-    """
-    temporary = [str(used) for used in names_in(query) if str(used).lower() in session.state.views]
-    if temporary:
-        message = f"view '{name}' cannot read '{temporary[0]}', a temporary view, which ends with the session"
-=======
-    used = _temporary(session, statement.query)
-    if used is not None:
-        message = f"view '{name}' cannot read '{used}', a temporary view, which ends with the session"
->>>>>>> audit3
-        raise InvalidInputError(message)
-    # A later query of the view has other parameters.
     text = with_parameters(query, session.parameters)
     found = fields_of_spark(frame_of_query(session, text, (name,)).schema)
     return View.of(name, _named(name, columns, found), text.strip(), comment=comment, options=options)

@@ -98,17 +98,18 @@ class UpkeepMethods(HasFacts, Protocol):
     def rescale(
         self, bucket: int | None = None, *, partitions: Sequence[Mapping[str, object]] | None = None
     ) -> tuple[Snapshot, ...]:
-        """Change the number of buckets of all or some partitions, in one OVERWRITE snapshot.
+        """Change the number of buckets of all or some partitions, in an OVERWRITE snapshot.
 
         The default of ``bucket`` is the option of the table: after an ALTER of ``bucket``, this makes existing
         partitions writable again. Partitions that already have the number stay unchanged.
 
-        Without ``partitions``, the option ``bucket`` of the table is also changed after the rows are rewritten. If
-        the call is interrupted, repeat it. With ``partitions``, the option stays, and later writes to these
-        partitions require it to have the same number; with postponed buckets, writes use the number of the partition.
+        Without ``partitions``, the option ``bucket`` of the table is also changed after the rows are rewritten, and a
+        snapshot without changes has the new schema. If the call is interrupted, repeat it. With ``partitions``, the
+        option stays, and later writes to these partitions require it to have the same number; with postponed buckets,
+        writes use the number of the partition.
 
-        >>> [snapshot.commit_kind.value for snapshot in table.rescale(2)]
-        ['OVERWRITE']
+        >>> [(snapshot.commit_kind.value, snapshot.schema_id) for snapshot in table.rescale(2)]
+        [('OVERWRITE', 0), ('OVERWRITE', 1)]
 
         Raises:
             InvalidInputError: the table has no fixed buckets, or it has postponed buckets and no number is given.
