@@ -7,7 +7,7 @@ letters of Java's ``DateTimeFormatter``, those for digits are supported.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -57,6 +57,16 @@ class PartitionTimes:
         """Return the result of ``time_of`` in milliseconds, as if it were UTC."""
         time = self.time_of(values)
         return None if time is None else (time - _EPOCH) // _MILLISECOND
+
+    def unknown_name(self, columns: Iterable[str]) -> str | None:
+        """Return a ``$name`` of the pattern that is none of the partition columns; with it, no value is a time.
+
+        >>> PartitionTimes(pattern="$day $hour:00:00").unknown_name(["day"])
+        '$hour'
+        """
+        rest = _filled(self.pattern or "", dict.fromkeys(columns, ""))
+        found = re.search(r"\$\w*", rest)
+        return None if found is None else found[0]
 
     @cached_property
     def _regex(self) -> re.Pattern[str]:

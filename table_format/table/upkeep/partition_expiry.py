@@ -204,6 +204,13 @@ def _require_age(facts: TableFacts, options: PartitionOptions) -> None:
     if options.expiration_time_ms is None:
         message = f"{facts.name} has no '{EXPIRATION_TIME.key}'; set it, or pass the age of partitions to drop"
         raise InvalidInputError(message)
+    unknown = PartitionTimes(options.timestamp_pattern).unknown_name(facts.schema.partition_keys)
+    if unknown is not None and options.expiration_strategy != "update-time":
+        message = (
+            f"{facts.name}: '{TIMESTAMP_PATTERN.key}' = {options.timestamp_pattern!r}: '{unknown}' is not a partition "
+            f"column; these are {', '.join(facts.schema.partition_keys)}"
+        )
+        raise InvalidInputError(message)
 
 
 def _drop(

@@ -92,6 +92,8 @@ def test_the_pattern_and_the_formatter_make_the_time_of_several_columns() -> Non
         {"day": "20260102", "hour": "9"},
     ]
     assert table.scan().to_arrow()["hour"].to_pylist() == [11]
+    with pytest.raises(InvalidInputError, match=r"'\$dt \$hour': '\$dt' is not a partition column; .* day, hour"):
+        table.expire_partitions(expiration_time_ms=3_600_000, timestamp_pattern="$dt $hour")
 
 
 def test_dates_and_null_are_read_as_such() -> None:
