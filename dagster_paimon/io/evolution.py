@@ -6,13 +6,13 @@ written after a schema change. The options of the table follow those of the asse
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Final
 
 from table_format import AddColumn, AlterColumnType, SchemaChange, SetColumnComment, SetComment, SetOption, TableSchema
 from table_format.engine.support import ROW_KIND_COLUMN, can_widen
-from table_format.errors import InvalidData, InvalidInputError
+from table_format.errors import InvalidData
 from table_format.secrets import shown_option
 from table_format.types import DataField
 
@@ -60,23 +60,13 @@ def option_changes(table: TableSchema, wanted: Mapping[str, str]) -> tuple[SetOp
     return tuple(SetOption(k, v) for k, v in wanted.items() if k != _BUCKET and table.options.get(k) != v)
 
 
-def check_commented(columns: Mapping[str, str], known: Iterable[str], *, name: str) -> None:
-    """Refuse a comment of a column that is in neither the table nor the frame.
-
-    Raises:
-        InvalidInputError: there is no such column.
-    """
-    names = tuple(dict.fromkeys(known))
-    for column in columns:
-        if column not in names:
-            message = f"{name}: paimon/comments: column '{column}' does not exist; the columns are {', '.join(names)}"
-            raise InvalidInputError(message)
-
-
 def comment_changes(
     table: TableSchema, columns: Mapping[str, str], comment: str | None, *, added: Sequence[SchemaChange] = ()
 ) -> tuple[SetColumnComment | SetComment, ...]:
-    """Return the changes to the comments of an asset, after the ``added`` columns; other comments stay the same."""
+    """Return the changes to the comments of an asset, after the ``added`` columns; other comments stay the same.
+
+    A comment of a column that the table does not have waits for the run that adds the column.
+    """
     present: dict[str, str | None] = {field.name: field.description for field in table.fields}
     present.update(
         (change.name, None) for change in added if isinstance(change, AddColumn) and isinstance(change.name, str)

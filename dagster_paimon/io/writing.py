@@ -19,7 +19,6 @@ from dagster_paimon.io.commits import Committer
 from dagster_paimon.io.evolution import (
     SchemaEvolution,
     changes_for,
-    check_commented,
     comment_changes,
     described,
     option_changes,
@@ -102,7 +101,6 @@ def write_output(
             remark = _remark(spec, table, columns)
             evolved = evolution if spec.widens is None else (_UPDATE if spec.widens else SchemaEvolution.error)
             stored, partial_rows = columns.stored(spec.dropped), spec.mode is WriteMode.delete
-            _check_comments(spec, columns, table.schema.field_names)
             required = changes_for(table.schema, stored, evolved, name=spec.table, partial=partial_rows)
             changes = (
                 *required,
@@ -124,11 +122,6 @@ def write_output(
     snapshots = _write_and_commit(table, spec, frame, handling, who, of_run)
     rows = tally.result() if tally is not None else of_run.committed_rows(table.facts, snapshots)
     return Written(table=table, snapshots=snapshots, schema_changes=changes_made, remark=remark, partition_rows=rows)
-
-
-def _check_comments(spec: WriteSpec, columns: FrameColumns, of_table: Sequence[str] = ()) -> None:
-    # Columns of the frame that are not stored count: whether they are can differ from run to run.
-    check_commented(spec.comments, (*of_table, *(f.name for f in columns.fields)), name=spec.table)
 
 
 def _existing(catalog: Catalog, name: str) -> Table | None:
@@ -163,7 +156,6 @@ def _created(
             "types are unknown; cast these columns in the asset"
         )
         raise InvalidData(message)
-    _check_comments(spec, columns)
     fields = columns.stored(spec.dropped)
     schema = Schema(
         fields=tuple(_described(f, spec.comments.get(f.name)) for f in fields if f.name != ROW_KIND_COLUMN),

@@ -18,10 +18,10 @@ import pyarrow.parquet
 from table_format.codecs.avro import ContainerSchema, write_container
 from table_format.errors import BadEncoding, LimitExceeded
 from table_format.limits import MAX_AVRO_BYTES, MIN_ENTRIES_ALLOWANCE
+from table_format.options.file_formats import ORC
 
 _PARQUET_MAGIC: Final = b"PAR1"
 _ORC_MAGIC: Final = b"ORC"
-_ORC: Final = "orc"
 _TYPES: Final[dict[str, pa.DataType]] = {
     "boolean": pa.bool_(),
     "int": pa.int32(),
@@ -45,7 +45,7 @@ def write_columnar(
     rows = pa.Table.from_pylist(list(map(dict, records)), pa.schema(_fields(json.loads(schema.text))))
     sink = pa.BufferOutputStream()
     codec: Any = compression  # a Literal in the types of Arrow
-    if file_format == _ORC:
+    if file_format == ORC.name:
         codec = "uncompressed" if codec == "none" else codec
         pyarrow.orc.write_table(rows, sink, compression=codec)
     else:

@@ -57,7 +57,7 @@ def aggregate_on_spark(
     is_large = _index_files(plan) > _MAX_INDEXES_ON_DRIVER
     if not is_large:
         plan, aggregation = table.scan(filter=filter).aggregation(aggregates, group_by=group_by)
-    facts = plan.facts or facts
+    facts = facts.in_schema(plan.schema)
     known, rest = known_totals(facts, plan, aggregation.wanted, plan.splits)
     if not rest:
         return aggregates_of(plan, aggregation, known)

@@ -37,7 +37,7 @@ def frame_of(spark: SparkSession, facts: TableFacts, plan: Plan) -> DataFrame:
     Errors are those of ``pruned_frame``.
     """
     if plan.fallback is None:
-        return _tested_frame(spark, plan.facts or facts, plan)
+        return _tested_frame(spark, facts.in_schema(plan.schema), plan)
     frames = (frame_of(spark, part.facts or facts, part) for part in plan.parts)
     return reduce(lambda left, right: left.union(right), frames)
 
