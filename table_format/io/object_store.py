@@ -261,6 +261,10 @@ class ObjectStoreFileIO:
                 raise FileExistsError(errno.EEXIST, "the target exists", target)
             claim = f"{target}/{_CLAIM}"
             self.create(claim, b"")
+            if any(path != claim for path, _ in self.list_files(target)):
+                # Another caller has moved its directory here since the target was looked for.
+                self.delete(claim)
+                raise FileExistsError(errno.EEXIST, "the target exists", target)
             for path in files:
                 self._arrow().copy_file(_in_arrow(path), _in_arrow(target + path.removeprefix(source)))
             self.delete_tree(source)

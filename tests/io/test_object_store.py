@@ -79,6 +79,22 @@ def test_a_file_that_another_created_while_we_got_no_answer_is_not_ours(server, 
         place.io.create(path, b"same")
 
 
+def test_a_move_is_refused_if_another_completes_one_to_the_same_name_first(server, place):
+    for name in ("theirs", "ours"):
+        place.io.create(place.path(f"{name}/f"), name.encode())
+
+    def other_is_faster(request: Request):
+        if request.method != "PUT" or not request.path.endswith(".moving"):
+            return
+        server.fault = lambda _: None
+        place.io.rename_directory(place.path("theirs"), place.path("x"))
+
+    with server.failing(other_is_faster), pytest.raises(FileExistsError):
+        place.io.rename_directory(place.path("ours"), place.path("x"))
+    assert (place.io.read(place.path("x/f")), place.names("x")) == (b"theirs", ["f"])
+    assert place.io.read(place.path("ours/f")) == b"ours"
+
+
 @pytest.mark.parametrize("fault", [Fault.REFUSED, Fault.LOST_ANSWER])
 @pytest.mark.parametrize(
     ("method", "act"),
