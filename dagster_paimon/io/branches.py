@@ -59,7 +59,9 @@ def on_branch(table: str, branch: str | None) -> str:
     if identifier.branch != MAIN_BRANCH or identifier.system_table is not None:
         message = f"'{table}' with branch '{branch}': name the table itself in paimon/table"
         raise InvalidInputError(message)
-    return str(Identifier.parse(str(Identifier(identifier.database, identifier.table, branch))))
+    name = str(Identifier(identifier.database, identifier.table, branch))
+    Identifier.parse(name)  # refuses an illegal branch
+    return name
 
 
 def ensure_branch(table: Table, branch: str) -> None:

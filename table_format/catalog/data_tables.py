@@ -35,6 +35,6 @@ def data_tables(catalog: Catalog, database: str | None = None) -> Iterator[str]:
     Raises:
         DatabaseNotFound: there is no such database.
     """
+    listed = catalog.list_data_tables if isinstance(catalog, WithFormatTables) else catalog.list_tables
     for found in catalog.list_databases() if database is None else (database,):
-        listed = catalog.list_data_tables if isinstance(catalog, WithFormatTables) else catalog.list_tables
         yield from (f"{found}.{table}" for table in listed(found))

@@ -7,8 +7,9 @@ fields and check the types. Their schema is that of the Avro container.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
+from functools import cache
 from typing import Any, Final
 
 import pyarrow as pa
@@ -36,13 +37,13 @@ _MILLISECOND: Final = timedelta(milliseconds=1)
 
 
 def write_columnar(
-    schema: ContainerSchema, records: Sequence[Mapping[str, object]], *, file_format: str, compression: str
+    schema: ContainerSchema, records: Sequence[dict[str, Any]], *, file_format: str, compression: str
 ) -> bytes:
     """Return the bytes of a Parquet or ORC file (``file_format``) with the records, which may be none.
 
-    ``compression`` is one of ``COLUMNAR_CODECS``.
+    ``compression`` is one of ``options.manifest.COLUMNAR_CODECS``.
     """
-    rows = pa.Table.from_pylist(list(map(dict, records)), pa.schema(_fields(json.loads(schema.text))))
+    rows = pa.Table.from_pylist(records, _arrow_schema(schema.text))
     sink = pa.BufferOutputStream()
     codec: Any = compression  # a Literal in the types of Arrow
     if file_format == ORC.name:
@@ -107,6 +108,11 @@ def _plain(value: Any) -> Any:  # noqa: ANN401 - a tree of rows
     if isinstance(value, datetime):
         return (value - _EPOCH) // _MILLISECOND
     return value
+
+
+@cache
+def _arrow_schema(avro: bytes) -> pa.Schema:
+    return pa.schema(_fields(json.loads(avro)))
 
 
 def _fields(record: dict[str, Any]) -> list[pa.Field]:

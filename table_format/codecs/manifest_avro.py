@@ -6,7 +6,7 @@ The written files can be read by all readers from 0.9 on; files of all writers c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeVar
 
 import numpy as np
@@ -169,9 +169,7 @@ def decode_index_manifest(data: bytes, *, path: str) -> list[IndexManifestEntry]
     return _decode(data, path, _INDEX_MANIFEST, _INDEX_MANIFEST_VERSION, _index_entry)
 
 
-def _encoded(
-    schema: ContainerSchema, records: Sequence[Mapping[str, object]], compression: str, file_format: str
-) -> bytes:
+def _encoded(schema: ContainerSchema, records: Sequence[dict[str, Any]], compression: str, file_format: str) -> bytes:
     if file_format == AVRO.name:
         return write_container(schema, records, compression=compression)
     return write_columnar(schema, records, file_format=file_format, compression=compression)

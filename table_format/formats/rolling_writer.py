@@ -116,9 +116,9 @@ class RollingDataFileWriter:
         thin_keys = schema.trimmed_primary_keys if self._is_thin else ()
         names = (field.name for field in schema.fields)
         self._without_statistics = self._files.without_statistics(names, uncounted=thin_keys)
-        # Changelog files and postponed rows get no indexes, because no read filters them by value.
         self._char_keys = char_keys(schema, (self._format.identifier,))
         self._long_decimals = columns_with_long_decimals(schema.fields, options.merge)
+        # Changelog files and postponed rows get no indexes, because no read filters them by value.
         self._has_indexes = not changelog and bucket.bucket != POSTPONE_BUCKET
         self._begun = 0
         self._current: _OpenFile | None = None

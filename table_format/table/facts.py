@@ -77,6 +77,8 @@ class TableFacts:
         Options that name columns, such as those of the merge engine, name the columns of the schema that contains them.
         If one of these columns was renamed, dropped or added since, the options of the earlier schema are used.
         """
+        if schema == self.schema:
+            return self
         own, earlier = column_options(self.schema.options), column_options(schema.options)
         bound = columns_bound_by_options({**own, **earlier})
         ids, earlier_ids = ({f.name: f.id for f in fields} for fields in (self.schema.fields, schema.fields))

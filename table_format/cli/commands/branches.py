@@ -72,7 +72,8 @@ def fast_forward(session: Session, table: str, name: str, *, dry_run: bool, yes:
     of_table = opened.snapshots()
     there = "none" if latest is None else latest.id
     click.echo(f"Latest snapshot of branch {name}: {there}; of {table}: {of_table[-1].id if of_table else 'none'}.")
-    lost = [s.id for s in of_table if of_branch and s.id >= of_branch[0].id and s not in of_branch]
+    kept = {s.id: s for s in of_branch}
+    lost = [s.id for s in of_table if of_branch and s.id >= of_branch[0].id and kept.get(s.id) != s]
     if lost:
         click.echo(f"{counted(len(lost), 'snapshot')} of {table} would be replaced, the first is {lost[0]}.")
     if may_delete(f"Replace the history of {table} by that of {name}?", dry_run=dry_run, yes=yes):

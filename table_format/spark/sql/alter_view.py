@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from table_format.catalog.views import require_views
-from table_format.errors import AlreadyExistsError, InvalidInputError, ViewNotFound
+from table_format.errors import AlreadyExistsError, InvalidInputError
 from table_format.model.view import SPARK_DIALECT, View
 from table_format.spark.sql.results import nothing
 from table_format.spark.sql.session import SqlSession
-from table_format.spark.sql.views import create_temporary_view, view_of_query
+from table_format.spark.sql.views import check_temporary_name, create_temporary_view, stored_view, view_of_query
 from table_format.sql.alter_view import AlterViewProperties, AlterViewQuery, AlterViewStatement, RenameView
 from table_format.sql.reader import SqlName
 from table_format.sql.views import CreateView
@@ -51,10 +51,8 @@ def _change_temporary(session: SqlSession, statement: AlterViewStatement) -> Non
 
 
 def _free_name(session: SqlSession, new_name: SqlName) -> str:
+    check_temporary_name(new_name)
     key = str(new_name).lower()
-    if len(new_name.parts) != 1:
-        message = f"'{new_name}': the name of a temporary view has no database; leave it out"
-        raise InvalidInputError(message)
     if key in session.state.views:
         message = f"view '{key}' already exists"
         raise AlreadyExistsError(message)
@@ -62,10 +60,7 @@ def _free_name(session: SqlSession, new_name: SqlName) -> str:
 
 
 def _change_stored(session: SqlSession, name: str, statement: AlterViewStatement) -> None:
-    view = session.view(name)
-    if view is None and session.catalog.table_exists(name):
-        message = f"view '{name}' does not exist: '{name}' is a table; use ALTER TABLE"
-        raise ViewNotFound(message)
+    view = stored_view(session, name, of_tables="ALTER TABLE")
     catalog = require_views(session.catalog)
     match statement:
         case AlterViewQuery(query=query):

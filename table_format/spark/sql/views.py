@@ -19,7 +19,7 @@ from table_format.spark.sql.results import nothing
 from table_format.spark.sql.session import SqlSession
 from table_format.spark.types import fields_of_spark
 from table_format.sql.parameters import with_parameters
-from table_format.sql.reader import CATALOG_NAME
+from table_format.sql.reader import CATALOG_NAME, SqlName
 from table_format.sql.references import names_in, tables_of
 from table_format.sql.views import CreateStoredView, CreateView, DropView, ViewStatement
 
@@ -61,9 +61,7 @@ def run_view_statement(session: SqlSession, statement: ViewStatement) -> DataFra
 
 def create_temporary_view(session: SqlSession, key: str, statement: CreateView) -> None:
     """Keep a temporary view in the session under its name in lower case, also in the place of another one."""
-    if len(statement.name.parts) != 1:
-        message = f"'{statement.name}': the name of a temporary view has no database; leave it out"
-        raise InvalidInputError(message)
+    check_temporary_name(statement.name)
     # A later query of the view has other parameters.
     statement = replace(statement, query=with_parameters(statement.query, session.parameters))
     found = len(frame_of_query(session, statement.query).columns)
@@ -73,15 +71,36 @@ def create_temporary_view(session: SqlSession, key: str, statement: CreateView) 
     session.state.views[key] = (statement, session.state.database)
 
 
+def check_temporary_name(name: SqlName) -> None:
+    """Refuse a name with a database.
+
+    Raises:
+        InvalidInputError: a temporary view has no database.
+    """
+    if len(name.parts) != 1:
+        message = f"'{name}': the name of a temporary view has no database; leave it out"
+        raise InvalidInputError(message)
+
+
+def stored_view(session: SqlSession, name: str, *, of_tables: str) -> View | None:
+    """Return the view ``database.view`` of the catalog; ``None`` if there is none.
+
+    Raises:
+        ViewNotFound: there is a table of this name; ``of_tables`` is the statement for tables.
+    """
+    view = session.view(name)
+    if view is None and session.catalog.table_exists(name):
+        message = f"view '{name}' does not exist: '{name}' is a table; use {of_tables}"
+        raise ViewNotFound(message)
+    return view
+
+
 def _drop_stored(session: SqlSession, statement: DropView) -> bool:
     """Drop a view of the catalog. Return ``False`` if Spark may know the name."""
     name = session.find(statement.name)
     if name is None:
         return False
-    is_there = session.view(name) is not None
-    if not is_there and session.catalog.table_exists(name):
-        message = f"view '{name}' does not exist: '{name}' is a table; use DROP TABLE"
-        raise ViewNotFound(message)
+    is_there = stored_view(session, name, of_tables="DROP TABLE") is not None
     if is_there or not statement.if_exists:
         require_views(session.catalog).drop_view(name, ignore_if_not_exists=statement.if_exists)
     return True
