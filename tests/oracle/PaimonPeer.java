@@ -19,6 +19,7 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.concurrent.ThreadPoolExecutor;
 import java.util.function.BiConsumer;
 import java.util.stream.IntStream;
 import org.apache.paimon.catalog.Catalog;
@@ -86,6 +87,7 @@ import org.apache.paimon.types.MultisetType;
 import org.apache.paimon.types.RowKind;
 import org.apache.paimon.types.RowType;
 import org.apache.paimon.types.TimestampType;
+import org.apache.paimon.utils.ManifestReadThreadPool;
 
 /**
  * The real Apache Paimon as a peer in tests: a request in JSON per line in, an answer in JSON per line out. One source
@@ -106,6 +108,7 @@ public class PaimonPeer {
         for (String line = requests.readLine(); line != null; line = requests.readLine()) {
             ObjectNode answer;
             try {
+                keepFewThreads();
                 answer = perform(JSON.readTree(line));
             } catch (Throwable failure) {
                 failure.printStackTrace();
@@ -115,6 +118,15 @@ public class PaimonPeer {
             answers.println(JSON.writeValueAsString(answer));
         }
         SPILL.close();
+    }
+
+    /**
+     * All tables share the threads that read manifests. One table with a large {@code scan.manifest.parallelism} would
+     * leave thousands of them, which take half of this process's CPU time.
+     */
+    private static void keepFewThreads() {
+        ThreadPoolExecutor readers = (ThreadPoolExecutor) ManifestReadThreadPool.getExecutorService(null);
+        readers.setCorePoolSize(Math.min(readers.getCorePoolSize(), 4));
     }
 
     private static String describe(Throwable failure) {

@@ -112,7 +112,7 @@ def main(directory: Path) -> int:
         print(f"!!!!! {BUNDLES[LATEST]} could not be fetched; nothing is checked with it !!!!!", file=sys.stderr)
     for version in versions:
         _compile(version, jars, directory / "classes" / version)
-        _shorten_settings(jars / jar_name(HADOOP), directory / "classes" / version / HADOOP_SETTINGS)
+        _shorten_settings(version, jars / jar_name(HADOOP), directory / "classes" / version / HADOOP_SETTINGS)
     _spark_environment(directory / "spark")
     _pypaimon_environment(directory / PYPAIMON_DIRECTORY)
     _by_go("the S3 server", directory / GATEWAY_PROGRAM, GATEWAY)
@@ -151,20 +151,24 @@ def _compile(version: str, jars: Path, target: Path) -> None:
         compiled.write_bytes(text)
 
 
-def _shorten_settings(hadoop: Path, target: Path) -> None:
+def _shorten_settings(version: str, hadoop: Path, target: Path) -> None:
     """Write Hadoop's default settings without their descriptions, which come first on the class path.
 
-    Paimon 0.9 reads all of them for each table that it opens, and most of the text describes them.
+    Paimon 0.9 reads all of them several times for each table that it opens. It runs on local disks only and gets none:
+    the code of Hadoop has the same defaults.
     """
-    if target.exists():
-        return
-    with zipfile.ZipFile(hadoop) as jar:
-        settings = ElementTree.fromstring(jar.read(HADOOP_SETTINGS))  # noqa: S314 from the jar that Java would run
-    for setting in settings:
-        for description in setting.findall("description"):
-            setting.remove(description)
-        setting.tail = None
-    target.write_bytes(ElementTree.tostring(settings))
+    settings = ElementTree.Element("configuration")
+    if version != "0.9.0":
+        with zipfile.ZipFile(hadoop) as jar:
+            described = ElementTree.fromstring(jar.read(HADOOP_SETTINGS))  # noqa: S314 from the jar that Java would run
+        for setting in described.iter("property"):
+            short = ElementTree.SubElement(settings, "property")
+            short.extend(part for part in setting if part.tag != "description")
+            for part in short:
+                part.tail = None
+    text = ElementTree.tostring(settings)
+    if not target.exists() or target.read_bytes() != text:
+        target.write_bytes(text)
 
 
 def _spark_environment(directory: Path) -> None:
