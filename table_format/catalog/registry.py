@@ -20,7 +20,7 @@ from table_format.options.jdbc import JdbcOptions
 from table_format.options.rest import RestOptions
 from table_format.registry import Registry
 
-__all__ = ["CATALOGS", "CatalogArguments", "CatalogKind", "register_catalog"]
+__all__ = ["CATALOGS", "CatalogArguments", "CatalogKind", "register_catalog", "warehouse_is_directory"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +51,16 @@ CATALOGS: Final = Registry(
     ),
     name_of=lambda kind: kind.name,
 )
+
+
+def warehouse_is_directory(metastore: str) -> bool:
+    """Return whether the warehouse of such a catalog is a directory, and not a name that only its server knows.
+
+    >>> warehouse_is_directory("hive"), warehouse_is_directory("rest")
+    (True, False)
+    """
+    kind = CATALOGS.get(metastore.lower())
+    return kind is None or kind.in_directories
 
 
 def register_catalog(kind: CatalogKind) -> None:

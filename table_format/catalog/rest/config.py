@@ -32,8 +32,8 @@ def merged_options(client: RestClient, warehouse: str, given: Mapping[str, str |
     if DATA_TOKEN_ENABLED.read(merged):
         feature = f"{DATA_TOKEN_ENABLED.key}=true"
         message = (
-            f"the REST catalog at {client.address} gives keys of the store for each table ('{DATA_TOKEN_ENABLED.key}' "
-            "= 'true'), which this version does not support"
+            f"the REST catalog at {client.address} gives keys of the store for each table (its option "
+            f"'{DATA_TOKEN_ENABLED.key}' is on), which this version does not support"
         )
         raise UnsupportedFeature(feature, message)
     return merged

@@ -5,7 +5,8 @@ table. For a write, Spark passes the columns of the query. If their names and ty
 passes the metadata of the query: none, or that of the table which the query reads. Therefore the column also has
 Spark's mark of a VARCHAR. A column of a query has this mark only if it comes from an entry; in that case, Spark creates
 the columns of the entry to write without the mark. So columns with the mark do not belong to the table to write. A
-table without a column of type STRING cannot be identified in this way and is not written through its entry.
+table without a column of type STRING cannot be identified in this way and is not written through its entry. Nor is a
+table whose snapshots are published by the server of its catalog, which a path does not name.
 """
 
 from __future__ import annotations
@@ -36,11 +37,12 @@ _ADVICE: Final = (
 )
 
 
-def entry_schema(schema: StructType, path: str) -> StructType:
+def entry_schema(schema: StructType, path: str, *, read_only: bool = False) -> StructType:
     """Return the columns of an entry for the table at a path."""
     texts = [number for number, field in enumerate(schema.fields) if isinstance(field.dataType, StringType)]
     carrier = texts[0] if texts else 0
-    own = {TABLE_PATH: path, _MARK: _ANY_LENGTH} if texts else {TABLE_PATH: path, _READ_ONLY: True}
+    is_written = texts and not read_only
+    own = {TABLE_PATH: path, _MARK: _ANY_LENGTH} if is_written else {TABLE_PATH: path, _READ_ONLY: True}
     fields = [_with(field, own) if number == carrier else field for number, field in enumerate(schema.fields)]
     return StructType(fields)
 
@@ -99,7 +101,8 @@ def target_options(options: Mapping[str, str], schema: StructType) -> dict[str, 
             feature = "this write to a table by its name in Spark's catalog"
             message = (
                 f"{feature} is not supported: the rows come unchanged from another table of the lake, or the table has "
-                "no column of type STRING, so Spark does not identify the table to write; use lake.sql or lake.write"
+                "no column of type STRING, so Spark does not identify the table to write, or a server publishes its "
+                "snapshots; use lake.sql or lake.write"
             )
             raise UnsupportedFeature(feature, message)
     return options_of(options, schema)

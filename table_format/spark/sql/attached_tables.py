@@ -69,7 +69,7 @@ def _entry_schema(catalog: Catalog, database: str, name: str) -> StructType | No
     except UnsupportedFeature as error:
         warnings.warn(f"'{database}.{name}' has no entry in Spark's catalog: {error}", stacklevel=4)
         return None
-    return entry_schema(shown, opened.location)
+    return entry_schema(shown, opened.location, read_only=opened.store.server is not None)
 
 
 def _entry(spark: SparkSession, database: str, name: str) -> StructType | None:
