@@ -17,14 +17,12 @@ def parse_uri(uri: str) -> str:
     Raises:
         InvalidOption: it is malformed.
     """
-    address = uri.rstrip("/")
-    if not address.startswith(("http://", "https://")):
-        address = f"http://{address}"
+    address = uri if "://" in uri else f"http://{uri}"
     try:
         parts = urlsplit(address)
-        is_whole = bool(parts.hostname) and (parts.port is None or parts.port > 0)
+        is_server = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
-        is_whole = False
-    if not is_whole or parts.query or parts.fragment or "@" in parts.netloc or "://" in address.partition("://")[2]:
+        is_server = False
+    if not is_server or parts.query or parts.fragment or "@" in parts.netloc:
         raise InvalidOption(URI.key, f"expected an address such as 'https://host:8080', found {uri!r}")
-    return address
+    return address.rstrip("/")

@@ -35,7 +35,6 @@ from table_format.options.catalog import TABLE_DEFAULT
 from table_format.options.check import check_options
 from table_format.options.kind import is_object_table
 from table_format.options.rest import HEADER, TOKEN, TOKEN_PROVIDER, URI, RestOptions
-from table_format.secrets import Secret
 from table_format.table.table import Table
 
 _LOCATION = "location"
@@ -157,11 +156,11 @@ def open_rest(arguments: CatalogArguments) -> RestCatalog:
     if options.token is None:
         raise InvalidOption(TOKEN.key, "is required by 'token.provider' = 'bear'")
     require_installed("urllib3", extra="rest")
-    headers = {**options.headers, "Authorization": Secret(f"Bearer {options.token.reveal()}")}
-    first = RestClient(parse_uri(options.uri), tuple(headers.items()), runtime=arguments.runtime)
+    address, headers = parse_uri(options.uri), tuple(options.headers.items())
+    first = RestClient(address, options.token, headers, runtime=arguments.runtime)
     merged = merged_options(first, arguments.warehouse, arguments.options)
     prefix = merged.get(PREFIX)
-    client = first.with_config(str(prefix) if prefix else None, {**HEADER.read(merged), **headers})
+    client = first.with_config(str(prefix) if prefix else None, HEADER.read(merged))
     defaults = TABLE_DEFAULT.read(merged)
     check_options(defaults)
     given = replace(

@@ -31,6 +31,15 @@ _SUCCESS: Final = frozenset({200, 202, 204})
 _FIRST_OF_SERVER: Final = 500
 _NOT_IMPLEMENTED: Final = 501
 _SHOWN: Final = 500
+"""How many letters of an error are shown."""
+_NAMES: Final = {
+    401: "Unauthorized",
+    403: "Forbidden",
+    404: "Not found",
+    409: "Already exists",
+    501: "Not supported",
+    503: "Unavailable",
+}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -38,7 +47,8 @@ class RestClient:
     """A server, and what each request carries. ``prefix`` follows ``/v1``, if the server has named one."""
 
     address: str
-    headers: tuple[tuple[str, Secret], ...]
+    token: Secret
+    headers: tuple[tuple[str, Secret], ...] = ()
     prefix: str | None = None
     runtime: Runtime = field(default_factory=Runtime, compare=False)
 
@@ -48,7 +58,7 @@ class RestClient:
     def __reduce__(self) -> tuple[object, ...]:
         # The process that commits may be another one, so the token travels with the table, as the keys of a store do.
         revealed = tuple((name, value.reveal()) for name, value in self.headers)
-        return (_restored, (self.address, revealed, self.prefix, self.runtime))
+        return (_restored, (self.address, self.token.reveal(), revealed, self.prefix, self.runtime))
 
     def with_config(self, prefix: str | None, headers: Mapping[str, Secret]) -> RestClient:
         """Return the client with the prefix that the server has named, and other headers."""
@@ -91,13 +101,14 @@ class RestClient:
         what = f"{method} {self.address}{place}"
         url = self.address + place + (f"?{urlencode(query)}" if query else "")
         answer = self._answer(what, method, url, None if body is None else json.dumps(body).encode())
+        data = answer.data or b""
         if answer.status not in _SUCCESS:
-            raise self._error(what, answer.status, answer.data)
-        if not answer.data:
+            raise self._error(what, answer.status, data)
+        if not data:
             return {}
-        found = _object(answer.data)
+        found = _object(data)
         if found is None:
-            message = f"the REST catalog: {what}: expected a JSON object, found {len(answer.data)} other bytes"
+            message = f"the REST catalog: {what}: expected a JSON object, found {len(data)} other bytes"
             raise Unanswered(message)
         return found
 
@@ -105,6 +116,7 @@ class RestClient:
         """Return the first answer other than that the server is busy; the last one after some repetitions."""
         errors, repeats = require("urllib3").exceptions, 0
         headers = {name: value.reveal() for name, value in self.headers}
+        headers["Authorization"] = f"Bearer {self.token.reveal()}"
         if body is not None:
             headers["Content-Type"] = "application/json"
         while True:
@@ -150,7 +162,7 @@ class RestClient:
 
     def _shown(self, what: str, why: str) -> str:
         line = " ".join(f"the REST catalog: {what}: {why}".split())
-        return redact(line[:_SHOWN], [value for _, value in self.headers])
+        return redact(line, [self.token, *(value for _, value in self.headers)])[:_SHOWN]
 
     @property
     def _pool(self) -> urllib3.PoolManager:
@@ -164,8 +176,10 @@ def _new_pool() -> urllib3.PoolManager:
     return found
 
 
-def _restored(address: str, headers: tuple[tuple[str, str], ...], prefix: str | None, runtime: Runtime) -> RestClient:
-    return RestClient(address, tuple((name, Secret(value)) for name, value in headers), prefix, runtime)
+def _restored(
+    address: str, token: str, headers: tuple[tuple[str, str], ...], prefix: str | None, runtime: Runtime
+) -> RestClient:
+    return RestClient(address, Secret(token), tuple((name, Secret(value)) for name, value in headers), prefix, runtime)
 
 
 def _object(data: bytes) -> Json | None:
@@ -177,5 +191,4 @@ def _object(data: bytes) -> Json | None:
 
 
 def _name_of(status: int) -> str:
-    names = {401: "Unauthorized", 403: "Forbidden", 404: "Not found", 409: "Already exists", 503: "Unavailable"}
-    return names.get(status, "Server error" if status >= _FIRST_OF_SERVER else "Refused")
+    return _NAMES.get(status, "Server error" if status >= _FIRST_OF_SERVER else "Refused")
