@@ -163,7 +163,7 @@ def refuse_credentials(key: str, value: str) -> None:
 
 
 def _unknown_metastore(name: str) -> InvalidOption:
-    known = f"this version has {', '.join(CATALOGS)}; register_catalog adds others"
+    known = f"it has {', '.join(CATALOGS)}; register_catalog adds others"
     return InvalidOption(METASTORE.key, f"{name!r} is not a legal value; {known}")
 
 

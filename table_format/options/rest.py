@@ -19,14 +19,14 @@ TOKEN_PROVIDER = Option(
     "token.provider",
     optional(choice("bear", "dlf")),
     None,
-    "How requests are authenticated: 'bear' sends the token. Required.",
+    "How requests are authenticated: 'bear' sends the token. 'dlf' is refused. Required.",
     honoured=("bear",),
 )
 TOKEN = Option("token", optional(secret), None, "Token that each request carries. Required.")
 HEADER = OptionPattern("header.<name>", secret, "A header that each request carries, such as 'header.User-Agent'.")
-DLF = OptionPattern("dlf.<option>", secret, "Login at Alibaba Cloud DLF.", supported=False)
+DLF = OptionPattern("dlf.<option>", secret, "Login at Alibaba Cloud DLF, which is refused.", supported=False)
 DATA_TOKEN_ENABLED = unsupported(
-    "data-token.enabled", boolean, False, "Whether the server gives keys of the store for each table."
+    "data-token.enabled", boolean, False, "Keys of the store that the server gives for each table. Must be false."
 )
 IO_CACHE_ENABLED = unsupported("io-cache.enabled", boolean, False, "Cache of the Java file system.")
 
