@@ -36,8 +36,10 @@ class TableServer(Protocol):
         """Return the latest snapshot of a branch; ``None`` if it has none."""
         ...
 
-    def commit(self, branch: str, snapshot: Snapshot, changes: Sequence[PartitionChange]) -> bool:
+    def commit(self, branch: str, snapshot: Snapshot, changes: Sequence[PartitionChange], *, give_up_ms: int) -> bool:
         """Make a snapshot the latest of a branch; return ``False`` if it does not follow the latest one.
+
+        A request that is repeated is sent before the monotonic time ``give_up_ms``.
 
         Raises:
             OSError: there is no answer, or the server failed: the snapshot may be published, or may still be.

@@ -7,6 +7,7 @@ import pickle
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -48,6 +49,7 @@ from table_format.metastore.schema.schema_changes import apply_changes
 from table_format.model.schema_change import SchemaChange
 from table_format.model.types import BigIntType, DataField, DecimalType, IntType, RowType, VarCharType
 from table_format.secrets import Secret
+from table_format.spark import paimon as lake_of
 from tests.oracle.conftest import SharedLake
 from tests.oracle.install import STABLE
 from tests.oracle.peer import PaimonPeer, PeerError
@@ -59,6 +61,7 @@ from tests.oracle.shared_catalogs import (
 )
 from tests.oracle.shared_tables import COLUMNS, SCHEMA, make, opened, read, write, write_in_turn
 from tests.support.rest_servers import TOKEN, RestProcess, RestServer, running_rest
+from tests.support.spark_session import local_session
 from tests.support.tables import rows_of
 
 __all__ = ["test_a_table_that_one_has_created_is_there_for_the_other_that_creates_it"]
@@ -391,6 +394,7 @@ def test_tables_without_snapshots_are_listed_refused_and_dropped(lake: SharedLak
         lake.theirs.create_table(lake.uri, "db.f", columns=COLUMNS, options={"type": kind, "file.format": "csv"})
         assert lake.ours.list_tables("db") == ("f", "t")
         assert list(data_tables(lake.ours)) == ["db.t"]
+        assert lake.ours.table_exists("db.f")
         with pytest.raises(UnsupportedFeature, match=f"'db.f' is a table of the type '{kind}'"):
             lake.ours.load_table("db.f")
         lake.ours.drop_table("db.f")
@@ -430,6 +434,37 @@ def test_a_missing_right_is_one_line_without_the_token(server: RestServer, lake:
             refused()
         assert len(str(raised.value).splitlines()) == 1
         assert TOKEN not in str(raised.value)
+
+
+# --- Spark ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    session = local_session(tmp_path_factory.mktemp("spark"))
+    yield session
+    session.stop()
+
+
+def test_spark_writes_through_the_server_and_only_reads_attached_tables(
+    lake: SharedLake, server: RestServer, spark: Any
+) -> None:
+    on_spark = lake_of(spark, server.options)
+    make(lake, {"bucket": "2"}, by_us=False)
+    on_spark.sql("INSERT INTO db.t VALUES (1, 'a', 1), (2, 'b', 2)")
+    write(lake, [(3, "a", 3)], by_us=False)
+    on_spark.sql("UPDATE db.t SET v = 9 WHERE k = 1")
+    on_spark.compact("db.t", full=True)
+    assert read(lake) == [(1, "a", 9), (2, "b", 2), (3, "a", 3)]
+    on_spark.sql("CREATE VIEW db.w AS SELECT k FROM db.t WHERE v > 2")
+    assert sorted(row.k for row in on_spark.sql("SELECT * FROM db.w").collect()) == [1, 3]
+    assert on_spark.attach("db") == ("t",)
+    assert spark.sql("SELECT * FROM db.t").count() == 3
+    for statement in ("INSERT INTO db.t VALUES (4, 'a', 4)", "INSERT INTO db.t SELECT * FROM db.t"):
+        with pytest.raises(Exception, match=r"use lake\.sql|no table is named"):
+            spark.sql(statement)
+    write(lake, [(4, "a", 4)], by_us=True)
+    assert [snapshot.id for snapshot in opened(lake).snapshots()] == list(range(1, 6))
 
 
 # --- other programs ---------------------------------------------------------------------------------------------------

@@ -1,11 +1,15 @@
-"""The address of a REST server, as Java writes it: with or without a scheme, and with a path."""
+"""The address of a REST server, as Java writes it: with or without a scheme, and with a path; and headers."""
 
 from __future__ import annotations
 
+from typing import Final
 from urllib.parse import urlsplit
 
 from table_format.errors import InvalidOption
 from table_format.options.rest import URI
+from table_format.secrets import Secret
+
+HEADER_PREFIX: Final = "header."
 
 
 def parse_uri(uri: str) -> str:
@@ -26,3 +30,13 @@ def parse_uri(uri: str) -> str:
     if not is_server or parts.query or parts.fragment or "@" in parts.netloc:
         raise InvalidOption(URI.key, f"expected an address such as 'https://host:8080', found {uri!r}")
     return address.rstrip("/")
+
+
+def check_header(key: str, value: Secret) -> None:
+    """Check the value of an option that is sent in a header.
+
+    Raises:
+        InvalidOption: names the option but not its value.
+    """
+    if not all(" " <= letter <= "~" for letter in value.reveal()):
+        raise InvalidOption(key, "has letters that a request cannot carry, such as the end of a line")

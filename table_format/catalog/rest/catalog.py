@@ -13,7 +13,7 @@ from typing import ClassVar
 from table_format.catalog.arguments import CatalogArguments
 from table_format.catalog.catalog_with_views import NamedCatalogWithViews
 from table_format.catalog.named_catalog import NamedCatalog, SchemaCheck
-from table_format.catalog.rest.address import parse_uri
+from table_format.catalog.rest.address import HEADER_PREFIX, check_header, parse_uri
 from table_format.catalog.rest.client import RestClient
 from table_format.catalog.rest.config import PREFIX, merged_options
 from table_format.catalog.rest.names import RestNames
@@ -22,6 +22,7 @@ from table_format.catalog.rest.views import RestViews
 from table_format.catalog.table_names import TableName
 from table_format.errors import InvalidInputError, InvalidOption, UnsupportedFeature
 from table_format.extras import require_installed
+from table_format.format_table.table import FormatTable
 from table_format.io.file_io import RemoteStore
 from table_format.io.locations import Locations
 from table_format.io.paths import TablePaths
@@ -33,6 +34,7 @@ from table_format.model.schema import Schema
 from table_format.model.schema_change import SchemaChange
 from table_format.options.catalog import TABLE_DEFAULT
 from table_format.options.check import check_options
+from table_format.options.identity import PATH
 from table_format.options.kind import is_object_table
 from table_format.options.rest import HEADER, TOKEN, TOKEN_PROVIDER, URI, RestOptions
 from table_format.table.table import Table
@@ -111,17 +113,29 @@ class RestCatalog(NamedCatalogWithViews):
     def _find_store(self, identifier: Identifier) -> TableStore | None:
         name = TableName(identifier.database, identifier.table)
         found = self.names.find(name)
-        if found is None:
+        if found is None or not found.has_snapshots:
             return None
-        if not found.has_snapshots:
-            raise _no_other_tables(str(name), found.type)
-        location = self.locations.find(found.location)
+        location = self.locations.find(found.location, PATH.key)
         paths = TablePaths(
             location.path, identifier.branch, has_external_files=not isinstance(location.io, RemoteStore)
         )
         # As in Java: the server keeps only the name of an external table.
         server = None if found.is_external else RestTableServer(self.client, name, found.id)
         return TableStore(location.io, paths, self.runtime, server=server)
+
+    def _has_format_table(self, identifier: Identifier) -> bool:
+        return self._other_type(identifier) is not None
+
+    def _format_table(self, identifier: Identifier) -> FormatTable | None:
+        other = self._other_type(identifier)
+        if other is not None:
+            raise _no_other_tables(str(TableName(identifier.database, identifier.table)), other)
+        return None
+
+    def _other_type(self, identifier: Identifier) -> str | None:
+        """Return the type of a table without snapshots; ``None`` if there is none of this name."""
+        found = self.names.find(TableName(identifier.database, identifier.table))
+        return None if found is None or found.has_snapshots else found.type
 
     def _change_schema(
         self, identifier: Identifier, store: TableStore, changes: Sequence[SchemaChange], check: SchemaCheck
@@ -154,9 +168,12 @@ def open_rest(arguments: CatalogArguments) -> RestCatalog:
     if options.token_provider is None:
         raise InvalidOption(TOKEN_PROVIDER.key, "is required: 'bear' sends the option 'token' with each request")
     if options.token is None:
-        raise InvalidOption(TOKEN.key, "is required by 'token.provider' = 'bear'")
+        raise InvalidOption(TOKEN.key, "is required: each request carries it")
     require_installed("urllib3", extra="rest")
     address, headers = parse_uri(options.uri), tuple(options.headers.items())
+    check_header(TOKEN.key, options.token)
+    for name, value in headers:
+        check_header(f"{HEADER_PREFIX}{name}", value)
     first = RestClient(address, options.token, headers, runtime=arguments.runtime)
     merged = merged_options(first, arguments.warehouse, arguments.options)
     prefix = merged.get(PREFIX)

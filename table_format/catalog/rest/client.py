@@ -88,9 +88,17 @@ class RestClient:
                 return
 
     def send(
-        self, method: str, path: tuple[str, ...], *, query: Mapping[str, str] | None = None, body: Json | None = None
+        self,
+        method: str,
+        path: tuple[str, ...],
+        *,
+        query: Mapping[str, str] | None = None,
+        body: Json | None = None,
+        give_up_ms: int | None = None,
     ) -> Json:
         """Return the answer to a request; the parts of a path may have any letters.
+
+        It is not repeated after the monotonic time ``give_up_ms``.
 
         Raises:
             Refused: the server refused it. Unanswered: it is not known whether it had an effect.
@@ -100,7 +108,8 @@ class RestClient:
         place = "/" + "/".join(map(quote_plus, parts))
         what = f"{method} {self.address}{place}"
         url = self.address + place + (f"?{urlencode(query)}" if query else "")
-        answer = self._answer(what, method, url, None if body is None else json.dumps(body).encode())
+        sent = None if body is None else json.dumps(body).encode()
+        answer = self._answer(what, method, url, sent, give_up_ms)
         data = answer.data or b""
         if answer.status not in _SUCCESS:
             raise self._error(what, answer.status, data)
@@ -112,28 +121,35 @@ class RestClient:
             raise Unanswered(message)
         return found
 
-    def _answer(self, what: str, method: str, url: str, body: bytes | None) -> urllib3.BaseHTTPResponse:
+    def _answer(
+        self, what: str, method: str, url: str, body: bytes | None, give_up_ms: int | None
+    ) -> urllib3.BaseHTTPResponse:
         """Return the first answer other than that the server is busy; the last one after some repetitions."""
-        errors, repeats = require("urllib3").exceptions, 0
+        errors, repeats, clock = require("urllib3").exceptions, 0, self.runtime.clock
         headers = {name: value.reveal() for name, value in self.headers}
         headers["Authorization"] = f"Bearer {self.token.reveal()}"
         if body is not None:
             headers["Content-Type"] = "application/json"
         while True:
-            waited = None
             try:
-                answer = self._pool.request(method, url, body=body, headers=headers, redirect=False)
+                pool = self._pool
+            except OSError as error:
+                raise MetastoreUnavailable(self._shown(what, error.strerror or str(error))) from error
+            try:
+                answer = pool.request(method, url, body=body, headers=headers, redirect=False)
             except (errors.NewConnectionError, errors.NameResolutionError, errors.ConnectTimeoutError) as error:
                 raise MetastoreUnavailable(self._shown(what, f"the server cannot be reached: {error}")) from error
             except errors.HTTPError as error:
                 # The server closes connections that are idle. Only what changes nothing is asked again.
                 if method != "GET" or not isinstance(error, errors.ProtocolError) or repeats >= _REPEATS:
                     raise Unanswered(self._shown(what, f"the server did not answer: {error}")) from error
+                wait_ms = self._wait_ms(repeats, None)
             else:
-                if answer.status not in _BUSY or repeats >= _REPEATS:
+                wait_ms = self._wait_ms(repeats, answer.headers.get("Retry-After"))
+                is_late = give_up_ms is not None and clock.monotonic_ms() + wait_ms >= give_up_ms
+                if answer.status not in _BUSY or repeats >= _REPEATS or is_late:
                     return answer
-                waited = answer.headers.get("Retry-After")
-            self.runtime.clock.sleep_ms(self._wait_ms(repeats, waited))
+            clock.sleep_ms(wait_ms)
             repeats += 1
 
     def _wait_ms(self, repeats: int, wanted: str | None) -> int:

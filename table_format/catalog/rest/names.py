@@ -21,6 +21,7 @@ from table_format.errors import (
     DatabaseNotFound,
     InvalidInputError,
     InvalidSchemaChange,
+    MetastoreUnavailable,
     TableNotFound,
 )
 from table_format.io.stores import STORES, scheme_of
@@ -135,9 +136,12 @@ class RestNames:
                 return None
             raise_others(refused)
         options = (found.get("schema") or {}).get("options") or {}
+        if not found.get("path"):
+            message = f"the REST catalog at {self.client.address} does not say where the files of '{name}' are"
+            raise MetastoreUnavailable(message)
         return RestTable(
             id=found.get("id") or "",
-            location=found.get("path") or "",
+            location=found["path"],
             type=options.get("type") or _TABLES[0],
             is_external=bool(found.get("isExternal")),
         )

@@ -46,7 +46,7 @@ class RestTableServer:
             self._raise(refused, branch)
         return self._snapshot(answer, branch)
 
-    def commit(self, branch: str, snapshot: Snapshot, changes: Sequence[PartitionChange]) -> bool:
+    def commit(self, branch: str, snapshot: Snapshot, changes: Sequence[PartitionChange], *, give_up_ms: int) -> bool:
         """Make a snapshot the latest of a branch; return ``False`` if it does not follow the latest one.
 
         Raises:
@@ -58,10 +58,12 @@ class RestTableServer:
             "statistics": [partition_json(change) for change in changes],
         }
         try:
-            answer = self.client.post(*self._path(branch), "commit", body=body)
+            answer = self.client.send("POST", (*self._path(branch), "commit"), body=body, give_up_ms=give_up_ms)
         except Unanswered as error:
             raise OSError(errno.EIO, str(error)) from error
         except Refused as refused:
+            if refused.code == CONFLICT:
+                return False
             self._raise(refused, branch)
         success = answer.get("success")
         if not isinstance(success, bool):

@@ -11,7 +11,7 @@ import errno
 from collections.abc import Sequence
 from typing import Final
 
-from table_format.errors import CorruptionError, TableFormatError
+from table_format.errors import TableFormatError
 from table_format.io.table_server import PartitionChange, TableServer
 from table_format.metastore.commit.commit_job import CommitContext
 from table_format.metastore.publish import Put, PutOutcome
@@ -33,7 +33,7 @@ def commit_to_server(
     for attempt in range(_TRIES):
         is_refused = False
         try:
-            if server.commit(c.store.paths.branch, snapshot, changes):
+            if server.commit(c.store.paths.branch, snapshot, changes, give_up_ms=give_up_ms):
                 return Put(PutOutcome.OURS)
             is_refused = True
         except OSError as e:
@@ -63,7 +63,7 @@ def _look(c: CommitContext, snapshot: Snapshot) -> PutOutcome | None:
         if latest is None or latest.id < snapshot.id:
             return None
         found = latest if latest.id == snapshot.id else c.snapshots.find(snapshot.id)
-    except (OSError, CorruptionError, TableFormatError):
+    except (OSError, TableFormatError):
         return None
     if found is None:
         return None  # it has expired

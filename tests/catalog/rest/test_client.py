@@ -118,6 +118,15 @@ def test_a_server_that_stays_busy_is_asked_six_times(
     assert (len(pool.requests), len(clock.slept)) == (6, 5)
 
 
+def test_a_request_is_not_repeated_after_the_time_at_which_it_is_given_up(
+    client: RestClient, clock: ManualClock, answering: Callable[..., Pool]
+) -> None:
+    pool = answering(*(answer(503) for _ in range(3)))
+    with pytest.raises(Unanswered, match="503"):
+        client.send("POST", ("commit",), body={}, give_up_ms=clock.monotonic_ms() + 2500)
+    assert (len(pool.requests), len(clock.slept)) == (2, 1)
+
+
 def test_only_a_question_is_repeated_after_a_lost_connection(
     client: RestClient, answering: Callable[..., Pool]
 ) -> None:

@@ -33,7 +33,7 @@ class Server:
     def latest(self, branch: str) -> Snapshot | None:
         return SnapshotStore(self.store).latest()
 
-    def commit(self, branch: str, snapshot: Snapshot, changes: Sequence[PartitionChange]) -> bool:
+    def commit(self, branch: str, snapshot: Snapshot, changes: Sequence[PartitionChange], *, give_up_ms: int) -> bool:
         self.changes.append(changes)
         return self.acts.pop(0)(self, snapshot) if self.acts else self.publish(snapshot)
 
