@@ -61,6 +61,7 @@ from tests.oracle.shared_catalogs import (
 )
 from tests.oracle.shared_tables import COLUMNS, SCHEMA, make, opened, read, write, write_in_turn
 from tests.support.rest_servers import TOKEN, RestProcess, RestServer, running_rest
+from tests.support.s3_server import S3Server
 from tests.support.spark_session import local_session
 from tests.support.tables import rows_of
 
@@ -71,6 +72,13 @@ __all__ = ["test_a_table_that_one_has_created_is_there_for_the_other_that_create
 def servers() -> Iterator[RestProcess]:
     with running_rest() as process:
         yield process
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    session = local_session(tmp_path_factory.mktemp("spark"))
+    yield session
+    session.stop()
 
 
 @pytest.fixture
@@ -388,6 +396,27 @@ def test_an_external_table_is_written_by_its_files_which_stay_when_it_is_dropped
     assert elsewhere.load_table("x.t").scan().count() == 2
 
 
+def test_a_table_is_read_and_written_in_the_store_that_its_location_names(
+    server: RestServer, moto: S3Server, in_s3: Callable[[S3Server], PaimonPeer], spark: Any
+) -> None:
+    bucket = moto.make_bucket(f"rest-{server.warehouse}")
+    of_store = in_s3(moto).catalog_options
+    theirs = in_s3(moto).with_catalog({**of_store, **server.java_options})
+    elsewhere = load_catalog({"warehouse": bucket, **of_store})
+    elsewhere.create_database("x")
+    location = elsewhere.create_table("x.t", Schema.from_arrow(SCHEMA, ["k", "pt"], ["pt"], {"bucket": "1"})).location
+    lake = SharedLake(server.warehouse, load_catalog({**of_store, **server.options}), theirs)
+    make(lake, {"bucket": "1", "path": location}, by_us=False)
+    write(lake, [(1, "a", 1)], by_us=True)
+    write(lake, [(2, "a", 2)], by_us=False)
+    assert read(lake) == [(1, "a", 1), (2, "a", 2)]
+    assert opened(lake).location == location
+    on_spark = lake_of(spark, {**of_store, **server.options})
+    for _ in range(2):  # the directory has another name than the table
+        assert on_spark.attach("db") == ("t",)
+    assert spark.sql("SELECT * FROM db.t").count() == 2
+
+
 def test_tables_without_snapshots_are_listed_refused_and_dropped(lake: SharedLake) -> None:
     make(lake, {"bucket": "1"}, by_us=False)
     for kind in ("format-table", "object-table"):
@@ -437,13 +466,6 @@ def test_a_missing_right_is_one_line_without_the_token(server: RestServer, lake:
 
 
 # --- Spark ------------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    session = local_session(tmp_path_factory.mktemp("spark"))
-    yield session
-    session.stop()
 
 
 def test_spark_writes_through_the_server_and_only_reads_attached_tables(

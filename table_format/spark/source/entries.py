@@ -21,6 +21,7 @@ from table_format.errors import InvalidInputError, UnsupportedFeature
 TABLE_PATH: Final = "paimon.table-path"
 """The key of the path of the table in the metadata of a column of an entry."""
 
+_TABLE_NAME: Final = "paimon.table-name"
 _READ_ONLY: Final = "paimon.read-only"
 _MARK: Final = "__CHAR_VARCHAR_TYPE_STRING"
 """Spark's own key for the type of a column that it treats as a STRING."""
@@ -37,12 +38,13 @@ _ADVICE: Final = (
 )
 
 
-def entry_schema(schema: StructType, path: str, *, read_only: bool = False) -> StructType:
-    """Return the columns of an entry for the table at a path."""
+def entry_schema(schema: StructType, path: str, *, name: str | None = None, read_only: bool = False) -> StructType:
+    """Return the columns of an entry for the table at a path; ``name`` is ``database.table`` in its catalog."""
     texts = [number for number, field in enumerate(schema.fields) if isinstance(field.dataType, StringType)]
     carrier = texts[0] if texts else 0
     is_written = texts and not read_only
-    own = {TABLE_PATH: path, _MARK: _ANY_LENGTH} if is_written else {TABLE_PATH: path, _READ_ONLY: True}
+    named = {TABLE_PATH: path} if name is None else {TABLE_PATH: path, _TABLE_NAME: name}
+    own = {**named, _MARK: _ANY_LENGTH} if is_written else {**named, _READ_ONLY: True}
     fields = [_with(field, own) if number == carrier else field for number, field in enumerate(schema.fields)]
     return StructType(fields)
 
@@ -64,10 +66,15 @@ def names_table(schema: StructType) -> bool:
 def is_entry(schema: StructType, database: str, name: str) -> bool:
     """Return whether these are the columns of an entry that this library created for a table.
 
-    A table that Spark creates from the rows of an entry has the same columns and metadata, but another name.
+    A table that Spark creates from the rows of an entry has the same columns and metadata, but another name. Entries of
+    earlier versions have no name; their tables are in the directory of the name.
     """
-    paths = [path for field in schema.fields if (path := (field.metadata or {}).get(TABLE_PATH)) is not None]
-    return bool(paths) and paths[0].lower().endswith(f"/{database}.db/{name}".lower())
+    found = next((field.metadata for field in schema.fields if TABLE_PATH in (field.metadata or {})), None)
+    if found is None:
+        return False
+    if _TABLE_NAME in found:
+        return bool(found[_TABLE_NAME].lower() == f"{database}.{name}".lower())
+    return bool(found[TABLE_PATH].lower().endswith(f"/{database}.db/{name}".lower()))
 
 
 def options_of(options: Mapping[str, str], schema: StructType) -> dict[str, str]:
