@@ -44,8 +44,8 @@ def require(package: str) -> Any:  # noqa: ANN401 - a module
         raise _missing(package) from error
 
 
-def require_installed(package: str) -> None:
-    """Check that an optional package is installed, without importing it.
+def require_installed(package: str, extra: str | None = None) -> None:
+    """Check that an optional package is installed, without importing it. ``extra`` is that of the error.
 
     Raises:
         PackageMissing: it is not; the message names the extra.
@@ -55,8 +55,8 @@ def require_installed(package: str) -> None:
     except ModuleNotFoundError:
         found = False
     if not found:
-        raise _missing(package)
+        raise _missing(package, extra)
 
 
-def _missing(package: str) -> PackageMissing:
-    return PackageMissing(f"{package} is not installed: pip install 'paimon-lakehouse[{EXTRAS[package]}]'")
+def _missing(package: str, extra: str | None = None) -> PackageMissing:
+    return PackageMissing(f"{package} is not installed: pip install 'paimon-lakehouse[{extra or EXTRAS[package]}]'")

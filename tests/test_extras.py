@@ -51,6 +51,8 @@ refused(lambda: __import__("dagster_paimon"))
 refused(lambda: load_catalog({{"warehouse": "s3://bucket/warehouse"}}))
 refused(lambda: load_catalog({{"warehouse": sys.argv[1], "metastore": "jdbc", "uri": "jdbc:sqlite:names.db"}}))
 refused(lambda: load_catalog({{"warehouse": sys.argv[1], "metastore": "hive", "uri": "thrift://127.0.0.1:1"}}))
+rest = {{"metastore": "rest", "uri": "http://127.0.0.1:1", "token.provider": "bear", "token": "x"}}
+refused(lambda: load_catalog({{"warehouse": "lake", **rest}}))
 """
 
 PRINTED = """\
@@ -65,6 +67,7 @@ dagster is not installed: pip install 'paimon-lakehouse[dagster]'
 obstore is not installed: pip install 'paimon-lakehouse[s3]'
 sqlalchemy is not installed: pip install 'paimon-lakehouse[jdbc]'
 thriftpy2 is not installed: pip install 'paimon-lakehouse[hive]'
+urllib3 is not installed: pip install 'paimon-lakehouse[rest]'
 """
 
 

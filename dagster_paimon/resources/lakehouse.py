@@ -12,6 +12,7 @@ from pydantic import Field
 
 from dagster_paimon.resources.secrets import Guarded, known_secrets, redacted_errors, secrets_from, value_of
 from table_format import Catalog, FormatTable, SystemTable, Table, load_catalog
+from table_format.engine.support import warehouse_is_directory
 from table_format.errors import InvalidIdentifier, TableFormatError
 from table_format.secrets import Secret, redact
 
@@ -30,7 +31,8 @@ class LakehouseCatalog(Guarded):
     """The catalog of a warehouse. The UI shows its options, so secrets in them are refused."""
 
     warehouse: str = Field(
-        description="Root directory of all databases; a relative path is relative to `base_directory`."
+        description="Root directory of all databases; a relative path is relative to `base_directory`. With the "
+        "metastore 'rest', the name of a warehouse on the server."
     )
     base_directory: str = Field(
         default="", description="Base of a relative warehouse; by default the working directory of the process."
@@ -51,8 +53,11 @@ class LakehouseCatalog(Guarded):
         Raises:
             KeyError: an environment variable named by ``secret_options`` is not set.
         """
+        warehouse = value_of(self.warehouse)
+        if warehouse_is_directory(self.metastore):
+            warehouse = absolute_location(warehouse, self.base_directory)
         return {
-            "warehouse": absolute_location(value_of(self.warehouse), self.base_directory),
+            "warehouse": warehouse,
             "metastore": self.metastore,
             **{f"table-default.{key}": value for key, value in self.table_defaults.items()},
             **self.options,

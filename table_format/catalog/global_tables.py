@@ -14,11 +14,12 @@ from urllib.parse import unquote
 from table_format.errors import InvalidInputError, NotFoundError, TableFormatError, TableNotFound
 from table_format.model.condition import Filter
 from table_format.model.identifier import SYSTEM_DATABASE
+from table_format.model.local_time import epoch_ms
 from table_format.model.types import BooleanType, DataField
 from table_format.registry import Registry
 from table_format.secrets import Secret, shown_option
 from table_format.table.read.scan import columns_argument
-from table_format.table.system.metadata import LONG, TEXT, MetadataScan, Row, columns, epoch_ms
+from table_format.table.system.metadata import LONG, TEXT, MetadataScan, Row, columns
 from table_format.table.system.partitions import partition_totals
 from table_format.table.system.table import SystemTable
 from table_format.table.table import Table

@@ -19,7 +19,6 @@ from table_format.model import arguments
 from table_format.nearest_names import did_you_mean
 from table_format.options.catalog import (
     METASTORE,
-    METASTORES_OF_PAIMON,
     REFUSED,
     TABLE_DEFAULT,
     WAREHOUSE,
@@ -27,7 +26,7 @@ from table_format.options.catalog import (
 )
 from table_format.options.check import check_options
 from table_format.options.check_secrets import refuse_secret
-from table_format.options.declare import AnyOption, Option, declared_in, parse_group, parse_value
+from table_format.options.declare import AnyOption, Option, OptionPattern, declared_in, parse_group, parse_value
 from table_format.runtime import Runtime
 from table_format.secrets import Secret, holds_secret, redact, shown_option
 
@@ -56,23 +55,21 @@ def load_catalog(
     kind = CATALOGS.get(METASTORE.read(given))
     if kind is not None and kind.warehouse is not None and WAREHOUSE.key not in given:
         given[WAREHOUSE.key] = kind.warehouse(_own_options(kind, given))
-    store = None if file_io is not None else STORES.get(scheme_of(WAREHOUSE.read(given) or ""))
     # Those of other stores serve the locations of object tables.
     stores = dict.fromkeys(option for each in STORES.values() for option in _options_of(each))
     _check(given, (*_options_of(kind), *stores))
     parsed = parse_group(CatalogOptions, given)
     if parsed.warehouse is None:
-        raise InvalidOption(WAREHOUSE.key, "is required: the root directory of all databases")
+        is_name = kind is not None and not kind.in_directories
+        what = "the name of the warehouse on the server" if is_name else "the root directory of all databases"
+        raise InvalidOption(WAREHOUSE.key, f"is required: {what}")
     check_options(parsed.table_defaults)
     if kind is None:
         raise _unknown_metastore(parsed.metastore)
-    if file_io is not None:
-        warehouse, io = without_scheme(parsed.warehouse), file_io
-    elif store is not None:
-        options_of_store = store.completed(_own_options(store, given), parsed.warehouse)
-        warehouse, io = store.path_of(parsed.warehouse), store.open(options_of_store)
+    if kind.in_directories:
+        warehouse, io = _opened_warehouse(parsed.warehouse, given, file_io)
     else:
-        raise _unknown_store(parsed.warehouse)
+        warehouse, io = parsed.warehouse, file_io or Locations().find("/").io
     world = runtime or Runtime()
     if parsed.local_cache_dir is not None:
         world = replace(world, cache_directory=str(Path(parsed.local_cache_dir).absolute()))
@@ -92,6 +89,18 @@ def load_catalog(
     )
 
 
+def _opened_warehouse(
+    warehouse: str, options: Mapping[str, str | Secret], file_io: FileIO | None
+) -> tuple[str, FileIO]:
+    """Return the path of a warehouse in its store, and the store."""
+    if file_io is not None:
+        return without_scheme(warehouse), file_io
+    store = STORES.get(scheme_of(warehouse))
+    if store is None:
+        raise _unknown_store(warehouse)
+    return store.path_of(warehouse), store.open(store.completed(_own_options(store, options), warehouse))
+
+
 def _options_of(part: CatalogKind | Store | None) -> tuple[AnyOption, ...]:
     return () if part is None or part.options is None else tuple(declared_in(part.options))
 
@@ -104,10 +113,15 @@ def _check(options: Mapping[str, str | Secret], own: tuple[AnyOption, ...]) -> N
     """Refuse unknown and malformed options. ``own`` lists the options of this metastore and of the stores."""
     declared = (*REFUSED, *declared_in(CatalogOptions), *own)
     known = {key: o for o in declared if isinstance(o, Option) for key in o.keys}
+    families = [o for o in own if isinstance(o, OptionPattern)]
     for key, value in options.items():
         part = TABLE_DEFAULT.matches(key)
         if part is not None:
             refuse_secret(part, value)
+            continue
+        family = next((o for o in families if o.matches(key) is not None), None)
+        if family is not None:
+            _check_member(family, key, value)
             continue
         option = known.get(key)
         if option is None:
@@ -127,6 +141,13 @@ def _check(options: Mapping[str, str | Secret], own: tuple[AnyOption, ...]) -> N
             refuse_credentials(key, value)
 
 
+def _check_member(family: OptionPattern[object], key: str, value: str | Secret) -> None:
+    parse_value(key, family.parser, value)
+    if not family.supported:
+        message = f"catalog option '{key}' is not supported by this version ({family.doc.rstrip('.')})"
+        raise UnsupportedFeature(key, message)
+
+
 def refuse_credentials(key: str, value: str) -> None:
     """Refuse a location, or another plain text, that contains a password, key or token.
 
@@ -141,16 +162,9 @@ def refuse_credentials(key: str, value: str) -> None:
         raise InvalidOption(key, message)
 
 
-def _unknown_metastore(name: str) -> InvalidOption | UnsupportedFeature:
-    if name in METASTORES_OF_PAIMON:
-        feature = f"{METASTORE.key}={name}"
-        message = f"catalog option '{METASTORE.key}' = {name!r} is not supported by this version ({_known_catalogs()})"
-        return UnsupportedFeature(feature, message)
-    return InvalidOption(METASTORE.key, f"{name!r} is not a legal value; {_known_catalogs()}")
-
-
-def _known_catalogs() -> str:
-    return f"it has {', '.join(CATALOGS)}; register_catalog adds others"
+def _unknown_metastore(name: str) -> InvalidOption:
+    known = f"it has {', '.join(CATALOGS)}; register_catalog adds others"
+    return InvalidOption(METASTORE.key, f"{name!r} is not a legal value; {known}")
 
 
 def _unknown_store(warehouse: str) -> UnsupportedFeature:

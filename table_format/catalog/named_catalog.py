@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, TypeGuard, cast
+from typing import ClassVar, TypeAlias, TypeGuard, cast
 
 from table_format.catalog.deletion_vector_switch import check_deletion_vector_switch
 from table_format.catalog.external_paths import check_external_paths, files_outside
@@ -63,15 +63,18 @@ from table_format.table.table import Table
 
 _log = logging.getLogger(__name__)
 
+SchemaCheck: TypeAlias = Callable[[TableSchema, TableSchema], None]
+"""Compares the schema of a table with the one that a change makes of it."""
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class NamedCatalog(ABC):
     """A ``Catalog`` on top of ``names``, which a subclass supplies.
 
-    ``warehouse`` is an absolute path. ``table_defaults`` are options for new tables that do not set them. ``options``
-    are the options of the catalog with secrets masked, for ``sys.catalog_options``; if ``shows_options`` is false,
-    this table does not exist. ``locations`` opens the locations of object tables. A subclass with ``partitions_of``
-    sets ``lists_partitions``.
+    ``warehouse`` is an absolute path in the store ``io``. ``table_defaults`` are options for new tables that do not set
+    them. ``options`` are the options of the catalog with secrets masked, for ``sys.catalog_options``; if
+    ``shows_options`` is false, this table does not exist. ``locations`` opens the locations of object tables. A
+    subclass with ``partitions_of`` sets ``lists_partitions``.
     """
 
     warehouse: str
@@ -187,7 +190,7 @@ class NamedCatalog(ABC):
             SchemaStore(store).create(first)
 
         try:
-            self.names.add_table(_table_name(identifier), write_first_schema)
+            self.names.add_table(_table_name(identifier), first, write_first_schema)
         except AlreadyExistsError as error:
             if self._has_view(identifier):
                 message = f"table '{identifier}' cannot be created: there is a view of this name"
@@ -237,7 +240,7 @@ class NamedCatalog(ABC):
                 check_fallback_branch(store, new)
 
         with self.names.locked(_table_name(identifier)):
-            SchemaStore(store).change(listed, check=check)
+            self._change_schema(identifier, store, listed, check)
         return self._open(identifier)
 
     def rename_table(self, source: str, target: str) -> None:
@@ -331,6 +334,16 @@ class NamedCatalog(ABC):
         return False
 
     # --- parts ------------------------------------------------------------------------------------------------------
+
+    def _change_schema(
+        self,
+        identifier: Identifier,  # noqa: ARG002 - a subclass reads it
+        store: TableStore,
+        changes: Sequence[SchemaChange],
+        check: SchemaCheck,
+    ) -> None:
+        """Change the schema of a table or a branch; ``check`` refuses the new schema by raising."""
+        SchemaStore(store).change(changes, check=check)
 
     def _is_new_database(self, name: str, *, ignore_if_exists: bool) -> bool:
         """Return whether a database is to be created; ``False`` if it exists and may."""

@@ -19,10 +19,10 @@ def check_listed_partitions(old: TableSchema | None, new: TableSchema, *, lists_
         feature = f"{PARTITIONED_IN_METASTORE.key}=true"
         message = (
             f"option '{PARTITIONED_IN_METASTORE.key}' = 'true' needs a catalog that lists partitions: one in a Hive "
-            "metastore"
+            "metastore or on a REST server"
         )
         raise UnsupportedFeature(feature, message)
     if old is not None and was != wants and lists_partitions:
         raise InvalidOption(
-            PARTITIONED_IN_METASTORE.key, "cannot change: the Hive metastore keeps the partition columns of a table"
+            PARTITIONED_IN_METASTORE.key, "cannot change: the catalog keeps the partition columns of a table"
         )

@@ -10,6 +10,8 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
+from table_format.model.schema import TableSchema
+
 
 @dataclass(frozen=True, slots=True)
 class TableName:
@@ -56,11 +58,11 @@ class TableNames(Protocol):
         """Return the directory of a name, even if it holds no table; ``None`` for an unknown name."""
         ...
 
-    def add_table(self, name: TableName, write_first_schema: Callable[[str], None]) -> None:
+    def add_table(self, name: TableName, first: TableSchema, write_first_schema: Callable[[str], None]) -> None:
         """Create a table: choose its directory, write the first schema there, and register the name.
 
-        Exactly one caller of all processes wins. ``write_first_schema`` takes the directory and writes in one atomic
-        step; it raises ``AlreadyExistsError`` if another caller was first.
+        Exactly one caller of all processes wins. ``write_first_schema`` takes the directory and writes ``first`` in one
+        atomic step; it raises ``AlreadyExistsError`` if another caller was first.
 
         Raises:
             AlreadyExistsError: another caller has created the table; nothing of this one is left.

@@ -99,8 +99,7 @@ def require_views(catalog: Catalog) -> ViewCatalog:
         return catalog
     feature = "CREATE VIEW"
     message = (
-        "views need a catalog that keeps them: open one with metastore=jdbc or metastore=hive, or use "
-        "CREATE TEMPORARY VIEW"
+        "views need a catalog that keeps them: open one with metastore=jdbc, hive or rest, or use CREATE TEMPORARY VIEW"
     )
     raise UnsupportedFeature(feature, message)
 

@@ -66,6 +66,10 @@ class Session:
     @property
     def local_warehouse(self) -> Path | None:
         """The warehouse as a local directory; ``None`` if it is in another store."""
+        from table_format.engine.support import warehouse_is_directory  # not at the top: as in ``_opened``
+
+        if not warehouse_is_directory(str(self.settings.get("metastore", ""))):
+            return None
         path = getattr(self._opened, "warehouse", None)
         is_local = urlsplit(self.warehouse).scheme in ("", "file")
         return Path(path) if is_local and isinstance(path, str) else None

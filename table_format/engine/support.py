@@ -6,6 +6,7 @@ The behaviour of these functions is stable. New arguments may be added.
 
 from __future__ import annotations
 
+from table_format.catalog.registry import warehouse_is_directory
 from table_format.format_table.directories import Directories
 from table_format.format_table.files import Files
 from table_format.format_table.scan import FormatFile, FormatPlan
@@ -69,5 +70,6 @@ __all__ = [
     "snapshot_fingerprint",
     "stored_key",
     "values_of",
+    "warehouse_is_directory",
     "with_integers",
 ]

@@ -41,8 +41,8 @@ class Locations:
     options: Mapping[str, str | Secret] = field(default_factory=dict)
     local: FileIO | None = None
 
-    def find(self, uri: str) -> Location:
-        """Open the store of a URI or of a path of this machine; no request is made.
+    def find(self, uri: str, key: str = OBJECT_LOCATION.key) -> Location:
+        """Open the store of a URI or of a path of this machine; no request is made. ``key`` is the option in errors.
 
         >>> Locations().find("file:/data/images/").path
         '/data/images'
@@ -69,4 +69,4 @@ class Locations:
                 raise
             # The stores check the warehouse of a catalog; here, another URI is wrong.
             message = f"'{redact(uri)}' {str(error).partition(': ')[2] or error}"
-            raise InvalidOption(OBJECT_LOCATION.key, message) from error
+            raise InvalidOption(key, message) from error

@@ -61,11 +61,23 @@ def partition_text(
         InvalidData: a text cannot be part of a file name.
         UnsupportedFeature: the type has no stable text.
     """
-    parts = []
+    texts = partition_values(fields, values, default_name=default_name, legacy=legacy)
+    return "/".join(f"{escape(name)}={escape(text)}" for name, text in texts.items())
+
+
+def partition_values(
+    fields: Sequence[DataField],
+    values: Sequence[InternalValue],
+    *,
+    default_name: str = DEFAULT_PARTITION_NAME,
+    legacy: bool = True,
+) -> dict[str, str]:
+    """Return the texts of the values of a partition by column, as in ``partition_text`` but without escapes."""
+    found = {}
     for field, value in zip(fields, values, strict=True):
         text = "" if value is None else _value_text(field.type, value, legacy=legacy)
-        parts.append(f"{escape(field.name)}={escape(default_name if _is_blank(text) else text)}")
-    return "/".join(parts)
+        found[field.name] = default_name if _is_blank(text) else text
+    return found
 
 
 def shown_value(data_type: DataType, value: InternalValue) -> str:

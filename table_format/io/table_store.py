@@ -8,6 +8,7 @@ from table_format.io.file_io import FileIO
 from table_format.io.partition_list import PartitionList
 from table_format.io.paths import TablePaths
 from table_format.io.table_lock import TableLock
+from table_format.io.table_server import TableServer
 from table_format.runtime import Runtime
 
 
@@ -17,7 +18,7 @@ class TableStore:
 
     ``identity`` distinguishes the opened table from one created later at the same path (``metastore.identity``);
     without it, this is not checked. Snapshots are published under ``lock``, if the catalog has locks. ``partitions`` is
-    the catalog's list of the partitions, if it keeps one.
+    the catalog's list of the partitions, if it keeps one. ``server`` publishes the snapshots, if the catalog has one.
     """
 
     io: FileIO
@@ -26,3 +27,4 @@ class TableStore:
     identity: str | None = None
     lock: TableLock | None = None
     partitions: PartitionList | None = None
+    server: TableServer | None = None

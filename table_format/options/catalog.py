@@ -4,24 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
 
 from table_format.decoded_files import DEFAULT_BYTES
 from table_format.options.declare import AnyOption, Option, OptionPattern, unsupported
 from table_format.options.values import Parser, boolean, choice, duration, integer, optional, size, text
 
-METASTORES_OF_PAIMON: Final = ("filesystem", "jdbc", "hive", "rest")
 METASTORE = Option(
     "metastore",
-    Parser("'filesystem', 'jdbc', 'hive', or the name of a registered catalog", lambda name: text(name).lower()),
+    Parser(
+        "'filesystem', 'jdbc', 'hive', 'rest', or the name of a registered catalog", lambda name: text(name).lower()
+    ),
     "filesystem",
-    "Catalog type: where databases and tables are listed. This version supports 'filesystem', 'jdbc' and 'hive'.",
+    "Catalog type: where databases and tables are listed. This version supports 'filesystem', 'jdbc', 'hive' and "
+    "'rest'.",
 )
 WAREHOUSE = Option(
     "warehouse",
     optional(text),
     None,
-    "Root directory of all databases. Required, except by a catalog in a Hive metastore, which has a default.",
+    "Root directory of all databases. Required, except by a catalog in a Hive metastore, which has a default. With "
+    "'metastore' = 'rest', the name of a warehouse on the server.",
 )
 CATALOG_TYPE = Option("type", choice("paimon"), "paimon", "Must be 'paimon'.")
 TABLE_DEFAULT = OptionPattern(

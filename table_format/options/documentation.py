@@ -19,6 +19,7 @@ from table_format.options.oss import OssOptions
 from table_format.options.preconditions import shown_needs
 from table_format.options.refused import REFUSED
 from table_format.options.registry import GROUPS
+from table_format.options.rest import RestOptions
 from table_format.options.s3 import S3Options
 from table_format.options.unread import shown_readers
 
@@ -56,6 +57,7 @@ def options_markdown() -> str:
     parts += ["## Catalog\n", _table(tuple(declared_in(CatalogOptions)))]
     parts += ["### Catalogs in a relational database\n", _table(tuple(declared_in(JdbcOptions)))]
     parts += ["### Catalogs in a Hive metastore\n", _table(tuple(declared_in(HiveOptions)))]
+    parts += ["### Catalogs on a REST server\n", _table(tuple(declared_in(RestOptions)))]
     parts += ["### Warehouses in S3\n", _table(tuple(declared_in(S3Options)))]
     parts += ["### Warehouses in Azure Blob Storage\n", _table(tuple(declared_in(AzureOptions)))]
     parts += ["### Warehouses in Google Cloud Storage\n", _table(tuple(declared_in(GcsOptions)))]
@@ -63,8 +65,8 @@ def options_markdown() -> str:
     parts += ["### Warehouses in HDFS\n", _table(tuple(declared_in(HdfsOptions)))]
     parts += [
         "### Not supported yet\n",
-        "These options are known. Only their default value is accepted. Catalogs in a relational database "
-        "or a Hive metastore support more of them; see above.\n",
+        "These options are known. Only their default value is accepted. Catalogs in a relational database, "
+        "a Hive metastore or on a REST server support more of them; see above.\n",
         _table(CATALOG_REFUSED),
     ]
     return "\n".join(parts)

@@ -87,7 +87,6 @@ def test_wrong_options_are_refused(options: dict[str, str], message: str) -> Non
 @pytest.mark.parametrize(
     "options",
     [
-        {"warehouse": "/w", "metastore": "rest"},
         {"warehouse": "/w", "uri": "thrift://x"},
         {"warehouse": "/w", "lock.enabled": "true"},
         {"warehouse": "cosn://bucket/w"},
@@ -174,7 +173,7 @@ def test_a_name_of_a_catalog_that_is_taken_is_refused(metastore: Metastore) -> N
 
 
 def test_an_unknown_catalog_is_refused_with_the_names_of_those_there_are(metastore: Metastore) -> None:
-    known = "filesystem, jdbc, hive, dict"
+    known = "filesystem, jdbc, hive, rest, dict"
     with pytest.raises(InvalidOption, match=f"'metastore': 'dikt' is not a legal value; it has {known}"):
         load_catalog({"warehouse": "/w", "metastore": "dikt"})
 

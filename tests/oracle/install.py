@@ -3,7 +3,7 @@
 Needs Java 17 with ``javac`` and Maven. The directory (default ``.oracle``) holds the jars, one compiled peer for each
 version, an environment with the older Spark that runs Paimon 0.9.0, one with pypaimon, Paimon's own Python client, an
 S3 server and an emulator of Google Cloud Storage written by others, which Go builds in some minutes, the emulator of
-Azure Storage, from npm, and HDFS.
+Azure Storage, from npm, HDFS, and the server of Paimon's own tests of its REST catalog.
 Running it again does nothing. Without pypaimon, Go or npm, which it says, the tests that need them are skipped. So are
 those with Paimon 2.0.0 if Maven Central does not have its bundle; a bundle built from the sources of the release may be
 put among the jars. With ``PAIMON_ORACLE_VERSION=2.0.0`` in the environment, all tests run with 2.0.0 in the place of
@@ -75,6 +75,16 @@ HDFS_LIBRARIES = (
     "org.slf4j:slf4j-api:2.0.7",
 )
 """A real HDFS in one process, and what it runs on."""
+REST_LIBRARIES = (
+    f"org.apache.paimon:paimon-core:{STABLE}:jar:tests",
+    "com.squareup.okhttp3:mockwebserver:4.12.0",
+    "com.squareup.okhttp3:okhttp:4.12.0",
+    "com.squareup.okio:okio-jvm:3.6.0",
+    "org.jetbrains.kotlin:kotlin-stdlib:1.9.10",
+    "junit:junit:4.13.2",
+    "org.hamcrest:hamcrest-core:1.3",
+)
+"""The REST server of Paimon's own tests, which is not in the bundle, and what it runs on."""
 UNREACHABLE = 3
 DEFAULT_DIRECTORY = Path(__file__).parent.parent.parent / ".oracle"
 SOURCE = Path(__file__).parent / "PaimonPeer.java"
@@ -101,6 +111,8 @@ def main(directory: Path) -> int:
             return UNREACHABLE
     if not all(_fetch(coordinates, jars) for coordinates in HDFS_LIBRARIES):
         print("!!!!! the jars of HDFS could not be fetched; nothing is checked on HDFS !!!!!", file=sys.stderr)
+    if not all(_fetch(coordinates, jars) for coordinates in REST_LIBRARIES):
+        print("!!!!! the REST server of Paimon could not be fetched; nothing is checked on it !!!!!", file=sys.stderr)
     if not _fetch(GCS_CONNECTOR, (directory / GCS_CONNECTOR_JAR).parent):
         print(
             f"!!!!! {GCS_CONNECTOR} could not be fetched; the real Paimon is not checked on it !!!!!", file=sys.stderr

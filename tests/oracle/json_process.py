@@ -31,7 +31,8 @@ class JsonProcess:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         place = str(warehouse)
-        place = place if "://" in place else str(Path(place).absolute())
+        # A word is the name of a warehouse on a server.
+        place = place if "://" in place or "/" not in place else str(Path(place).absolute())
         message = {"op": operation, "warehouse": place, "table": table, **request}
         self._process.stdin.write(json.dumps(message) + "\n")
         self._process.stdin.flush()

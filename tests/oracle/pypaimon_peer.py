@@ -20,11 +20,11 @@ class PyPaimonPeer(JsonProcess):
     def __init__(self) -> None:
         super().__init__("the process of pypaimon", [PYTHON, _PROCESS])
 
-    def write(self, warehouse: Path, table: str, rows: list[list[Any]]) -> None:
-        """Commit rows, all of which are added; it compacts nothing."""
-        self._call("write", warehouse, table, rows=rows)
+    def write(self, warehouse: Path | str, table: str, rows: list[list[Any]], **catalog: str) -> None:
+        """Commit rows, all of which are added; it compacts nothing. ``catalog`` has options beside the warehouse."""
+        self._call("write", warehouse, table, rows=rows, catalog=catalog)
 
-    def read(self, warehouse: Path, table: str) -> list[list[Any]]:
+    def read(self, warehouse: Path | str, table: str, **catalog: str) -> list[list[Any]]:
         """The rows of the latest snapshot."""
-        rows: list[list[Any]] = self._call("read", warehouse, table)["rows"]
+        rows: list[list[Any]] = self._call("read", warehouse, table, catalog=catalog)["rows"]
         return rows

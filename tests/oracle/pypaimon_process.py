@@ -12,7 +12,8 @@ from pypaimon import CatalogFactory  # type: ignore[import-not-found]  # install
 
 def opened(request: dict[str, Any]) -> Any:
     """The table of a request."""
-    return CatalogFactory.create({"warehouse": request["warehouse"]}).get_table(request["table"])
+    options = {"warehouse": request["warehouse"], **request["catalog"]}
+    return CatalogFactory.create(options).get_table(request["table"])
 
 
 def write(request: dict[str, Any]) -> dict[str, Any]:

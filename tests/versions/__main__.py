@@ -63,9 +63,10 @@ PARTS: Final[Mapping[str, Part]] = {
         ],
     ),
     "stores": Part(
-        ["s3", "azure", "gcs", "oss", "jdbc", "cli"],
+        ["s3", "azure", "gcs", "oss", "jdbc", "rest", "cli"],
         [
             "tests/catalog/jdbc",
+            "tests/catalog/rest",
             "tests/catalog/test_all_catalogs.py",
             "tests/catalog/test_load_catalog.py",
             "tests/cli/test_object_stores.py",

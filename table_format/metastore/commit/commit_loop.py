@@ -6,6 +6,8 @@ any two of them leaves orphan files, but never a broken table:
 1. delta manifests and their list, 2. changelog manifests and their list, 3. merged manifests, 4. the base list,
 5. the index manifest, 6. ``snapshot-<id>``: the commit point, 7. the link is verified, 8. the hints (advisory).
 
+If the catalog has a server that publishes snapshots, 6 is a request, and 7 and 8 are left to the server.
+
 An interrupt (Ctrl-C, ``MemoryError``, ``SystemExit``) may occur between any two of them, and the process may continue.
 The publication is therefore recorded before 6, and its files are not deleted before the store has been searched
 (``publications``).
@@ -13,7 +15,7 @@ The publication is therefore recorded before 6, and its files are not deleted be
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -28,11 +30,14 @@ from table_format.errors import (
     TableNotFound,
     TableReplaced,
 )
+from table_format.io.table_server import PartitionChange
 from table_format.metastore.commit.attempt import AttemptFiles, prepare
 from table_format.metastore.commit.commit_job import CommitContext, CommitJob
 from table_format.metastore.commit.confirmation import confirm, write_hints
 from table_format.metastore.commit.history_link import Link
+from table_format.metastore.commit.partition_changes import partition_changes
 from table_format.metastore.commit.publications import Publication, Publications
+from table_format.metastore.commit.server_commit import commit_to_server
 from table_format.metastore.publish import PutOutcome, put_if_absent
 from table_format.model.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snapshot
 
@@ -207,7 +212,8 @@ class CommitLoop:
             publications.refused(job.key, attempt.earlier)
             files.discard(files.passing)
             return None
-        write_hints(self._context, snapshot)  # 8
+        if self._context.store.server is None:
+            write_hints(self._context, snapshot)  # 8
         self._context.live.advance(snapshot)
         # Last: before this, a repeated call searches the store and finds the snapshot.
         publications.published(publication, snapshot)
@@ -243,14 +249,31 @@ class CommitLoop:
     def _publish(self, attempt: _Attempt, publication: Publication, snapshot: Snapshot, files: AttemptFiles) -> bool:
         """Create the snapshot's file and confirm it; return ``False`` if another writer was faster."""
         data = snapshot_bytes(snapshot, path=self._context.store.paths.snapshot(snapshot.id))
+        changes = self._partition_changes(files)
         files.are_requested = True
         self._publications.begin(publication)
-        return self._put(attempt, snapshot.id, data) and self._confirm(attempt, snapshot)
+        if not self._put(attempt, snapshot, data, changes):
+            return False
+        # A server refuses what does not follow its latest snapshot, or belongs to another table.
+        return self._context.store.server is not None or self._confirm(attempt, snapshot)
 
-    def _put(self, attempt: _Attempt, snapshot_id: int, data: bytes) -> bool:
-        """Create the snapshot's file; return ``False`` if another writer has created it."""
-        c = self._context
-        put = put_if_absent(c.store, c.store.paths.snapshot(snapshot_id), data, give_up_ms=attempt.give_up_ms)  # 6
+    def _partition_changes(self, files: AttemptFiles) -> Sequence[PartitionChange]:
+        """Return what the commit changes in each partition, which only a server wants to know."""
+        if self._context.store.server is None or files.written is None:
+            return ()
+        return partition_changes(self._context.partitions, files.written.changes.entries)
+
+    def _put(self, attempt: _Attempt, snapshot: Snapshot, data: bytes, changes: Sequence[PartitionChange]) -> bool:
+        """Publish the snapshot; return ``False`` if another writer has published one with its id."""
+        c, snapshot_id = self._context, snapshot.id
+        if c.store.server is None:
+            put = put_if_absent(c.store, c.store.paths.snapshot(snapshot_id), data, give_up_ms=attempt.give_up_ms)  # 6
+        else:
+            try:
+                put = commit_to_server(c, c.store.server, snapshot, changes, give_up_ms=attempt.give_up_ms)  # 6
+            except TableFormatError:
+                self._publications.refused(attempt.job.key, attempt.earlier)
+                raise
         match put.outcome:
             case PutOutcome.OURS:
                 return True

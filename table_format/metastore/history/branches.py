@@ -1,7 +1,8 @@
 """Branches: separate histories and schemas over the files of one table.
 
 A branch is built under a hidden name and appears completely, in one step. Shared files stay as long as anything names
-them (see ``branch_needs``). Format chapter 03, section 5; Java ``FileSystemBranchManager``.
+them (see ``branch_needs``). If the catalog has a server that publishes snapshots, the server creates, renames and
+deletes branches. Format chapter 03, section 5; Java ``FileSystemBranchManager`` and ``CatalogBranchManager``.
 """
 
 from __future__ import annotations
@@ -95,6 +96,10 @@ class BranchStore:
         """
         branch = self.of(_other(name))
         target = branch.paths.branch_root(name)
+        if self._store.server is not None:
+            if not (ignore_if_exists and self.exists(name)):
+                self._store.server.create_branch(self._store.paths.branch, name, tag)
+            return
         if self.exists(name):
             if tag is not None and TagStore(branch).is_being_deleted(tag):
                 self._confirm(branch, name, tag)  # an earlier attempt was interrupted here
@@ -142,6 +147,10 @@ class BranchStore:
             InvalidIdentifier: the new name is not legal, or the old one is the main branch.
             UnsupportedFeature: the warehouse is in an object store.
         """
+        if self._store.server is not None:
+            self.require(_other(name))
+            self._store.server.rename_branch(name, _other(new_name))
+            return
         if isinstance(self._store.io, ObjectStore):
             message = (
                 f"cannot rename branch '{name}': an object store would have to copy every file, and would lose what "
@@ -164,6 +173,9 @@ class BranchStore:
             OSError: the store failed; if the branch is already deleted, files that only it needed may be left.
         """
         branch = self.require(_other(name))
+        if self._store.server is not None:
+            self._store.server.delete_branch(name)
+            return FileDeletions()
         named = named_files(_readable_history(branch), ManifestStore(branch, options))
         self._remove(branch, name)
         with suppress(CorruptionError):  # the needs of others are unknown then, and nothing more is deleted

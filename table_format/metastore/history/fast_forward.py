@@ -1,6 +1,7 @@
 """Fast-forward: replaces the history of a branch by that of another.
 
-From the earliest snapshot of the source on, its snapshots, tags and schemas replace those of the target. The source
+If the catalog has a server that publishes snapshots, the server does it. Otherwise, from the earliest snapshot of the
+source on, its snapshots, tags and schemas replace those of the target. The source
 does not change. Other writers must have stopped, because ids are reused.
 
 The reference removes first and then copies; a crash in between leaves the table without its latest rows, or without
@@ -27,6 +28,7 @@ from table_format.codecs.snapshot_json import decode_snapshot
 from table_format.codecs.tag_json import decode_tag
 from table_format.errors import BranchNotFound, ConflictError, CorruptionError, InvalidIdentifier, SnapshotNotFound
 from table_format.io.regular_files import read_file
+from table_format.io.table_server import TableServer
 from table_format.io.table_store import TableStore
 from table_format.metastore.expiry.file_deletions import FileDeletions
 from table_format.metastore.expiry.unneeded import delete_unneeded, named_files
@@ -69,10 +71,37 @@ def fast_forward(
     if branch in (MAIN_BRANCH, store.paths.branch):
         message = f"'{store.paths.branch}' cannot be fast-forwarded to '{branch}': name another branch than main"
         raise InvalidIdentifier(message)
-    forward = _FastForward(store, BranchStore(store).require(branch), options)
+    source = BranchStore(store).require(branch)
+    if store.server is not None:
+        return _forward_by_server(store, store.server, source, expected)
+    forward = _FastForward(store, source, options)
     if expected is not None:
         forward.require_last(expected)
     return forward.run()
+
+
+def _forward_by_server(
+    store: TableStore, server: TableServer, source: TableStore, expected: Snapshot | None
+) -> FastForwardReport:
+    target, last = SnapshotStore(store), SnapshotStore(source).latest()
+    if last is None:
+        message = f"branch '{source.paths.branch}' has no snapshot, so nothing can be fast-forwarded to it"
+        raise SnapshotNotFound(message)
+    if expected is not None:
+        _require_same(last, expected)
+    before = set(target.listed_ids())
+    server.fast_forward(store.paths.branch, source.paths.branch)
+    removed = before - set(target.listed_ids())
+    return FastForwardReport(snapshot_ids=tuple(SnapshotStore(source).ids()), removed_ids=tuple(sorted(removed)))
+
+
+def _require_same(last: Snapshot, expected: Snapshot) -> None:
+    if not last.is_same(expected):
+        message = (
+            f"the latest snapshot of the branch is {last.id} by {last.commit_user}, not the expected "
+            f"{expected.id} by {expected.commit_user}; nothing was changed"
+        )
+        raise ConflictError(message)
 
 
 class _FastForward:
@@ -110,12 +139,7 @@ class _FastForward:
     def require_last(self, expected: Snapshot) -> None:
         """Refuse a branch whose latest snapshot is a different one. The states read here are those to be published."""
         last = decode_snapshot(self._new[self._last], path=self._source.paths.snapshot(self._last))
-        if not last.is_same(expected):
-            message = (
-                f"the latest snapshot of the branch is {last.id} by {last.commit_user}, not the expected "
-                f"{expected.id} by {expected.commit_user}; nothing was changed"
-            )
-            raise ConflictError(message)
+        _require_same(last, expected)
 
     def run(self) -> FastForwardReport:
         named = named_files(self._replaced_states(), ManifestStore(self._target, self._options))

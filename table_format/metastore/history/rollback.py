@@ -1,5 +1,7 @@
 """Rollback to an earlier snapshot (format chapter 10, section 8; Java ``RollbackHelper``).
 
+If the catalog has a server that publishes snapshots, the server rolls back. Otherwise:
+
 Later snapshots, long-lived changelogs and tags are removed; consumers and schemas stay. Other writers must have
 stopped, because ids are reused. Before anything is changed, the existence of all files that the target needs is
 checked.
@@ -23,6 +25,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from table_format.errors import AlreadyExistsError, ConflictError, CorruptionError, MissingFile
+from table_format.io.table_server import TableServer
 from table_format.io.table_store import TableStore
 from table_format.metastore.expiry.file_deletions import FileDeletions
 from table_format.metastore.expiry.unneeded import delete_unneeded, named_files
@@ -77,6 +80,8 @@ def rollback(store: TableStore, options: TableOptions, target: Snapshot) -> Roll
         ConflictError: other processes continue to commit.
         OSError: the store failed; roll back again.
     """
+    if store.server is not None:
+        return _rollback_by_server(store, store.server, target)
     manifests, snapshots, tags = ManifestStore(store, options), SnapshotStore(store), TagStore(store)
     _require_complete(store, target)
     later_tags = {name: tag for name, tag in tags.all().items() if tag.snapshot.id > target.id}
@@ -108,6 +113,21 @@ def rollback(store: TableStore, options: TableOptions, target: Snapshot) -> Roll
         tags=tuple(later_tags),
         deletions=deletions,
         unreadable=unreadable,
+    )
+
+
+def _rollback_by_server(store: TableStore, server: TableServer, target: Snapshot) -> RollbackReport:
+    """Let the server remove what is later, with the files that nothing names any more."""
+    snapshots, tags = SnapshotStore(store), TagStore(store)
+    _require_complete(store, target)
+    before, tagged = set(snapshots.listed_ids()), set(tags.names())
+    present = snapshots.find(target.id)
+    is_retained = present is not None and present.is_same(target)
+    server.roll_back(store.paths.branch, target.id if is_retained else next(iter(tags.keeping(target.id)), target.id))
+    return RollbackReport(
+        snapshot=target,
+        snapshot_ids=tuple(sorted(before - set(snapshots.listed_ids()))),
+        tags=tuple(sorted(tagged - set(tags.names()))),
     )
 
 

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from table_format.codecs.binary_row import deserialize_row, serialize_row
 from table_format.errors import BadEncoding, InvalidInputError
-from table_format.io.partition_path import partition_text, shown_value
+from table_format.io.partition_path import partition_text, partition_values, shown_value
 from table_format.io.paths import TablePaths
 from table_format.model.data_file import EMPTY_STATS, SimpleStats
 from table_format.model.predicate import And, Compare, CompareOp, In, IsNull, Or, Predicate
@@ -75,6 +75,16 @@ class Partitions:
                 legacy=files.partition_legacy_name,
             )
         return found
+
+    def spec_texts(self, partition: bytes) -> dict[str, str]:
+        """Return the texts of the partition's values by column, as in its directory but without escapes."""
+        files = self.options.files
+        return partition_values(
+            self.fields,
+            self.values(partition),
+            default_name=files.partition_default_name,
+            legacy=files.partition_legacy_name,
+        )
 
     def spec_text(self, partition: bytes) -> str:
         """Return the partition's values as SQL spells them, whatever its directory is called."""

@@ -1,7 +1,8 @@
 """The snapshots of a table (format chapter 03, sections 1 and 2; Java ``SnapshotManager``).
 
 A snapshot file never changes, and expiry removes the oldest first, so the retained ids are consecutive and end with the
-latest. Hints are only the start of a search. A notice announces that a snapshot is being deleted.
+latest. Hints are only the start of a search. A notice announces that a snapshot is being deleted. If the catalog has a
+server that publishes snapshots, the server says which is the latest.
 """
 
 from __future__ import annotations
@@ -68,6 +69,9 @@ class SnapshotStore:
             CorruptionError: the hint names a snapshot, but none exists.
             SnapshotNotFound: the listing and the existing files contradict each other repeatedly.
         """
+        if self._store.server is not None:
+            latest = self.latest()
+            return None if latest is None else latest.id
         return self._find_latest(lambda latest: latest if self.exists(latest) else None)
 
     def highest_id(self) -> int | None:
@@ -78,6 +82,8 @@ class SnapshotStore:
 
     def latest(self) -> Snapshot | None:
         """Return the latest snapshot; ``None`` if the table has no snapshot."""
+        if self._store.server is not None:
+            return self._store.server.latest(self._store.paths.branch)
         return self._find_latest(self.find)
 
     def earliest_id(self) -> int | None:

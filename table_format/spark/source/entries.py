@@ -5,7 +5,8 @@ table. For a write, Spark passes the columns of the query. If their names and ty
 passes the metadata of the query: none, or that of the table which the query reads. Therefore the column also has
 Spark's mark of a VARCHAR. A column of a query has this mark only if it comes from an entry; in that case, Spark creates
 the columns of the entry to write without the mark. So columns with the mark do not belong to the table to write. A
-table without a column of type STRING cannot be identified in this way and is not written through its entry.
+table without a column of type STRING cannot be identified in this way and is not written through its entry. Nor is a
+table whose snapshots are published by the server of its catalog, which a path does not name.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from table_format.errors import InvalidInputError, UnsupportedFeature
 TABLE_PATH: Final = "paimon.table-path"
 """The key of the path of the table in the metadata of a column of an entry."""
 
+_TABLE_NAME: Final = "paimon.table-name"
 _READ_ONLY: Final = "paimon.read-only"
 _MARK: Final = "__CHAR_VARCHAR_TYPE_STRING"
 """Spark's own key for the type of a column that it treats as a STRING."""
@@ -36,11 +38,13 @@ _ADVICE: Final = (
 )
 
 
-def entry_schema(schema: StructType, path: str) -> StructType:
-    """Return the columns of an entry for the table at a path."""
+def entry_schema(schema: StructType, path: str, *, name: str | None = None, read_only: bool = False) -> StructType:
+    """Return the columns of an entry for the table at a path; ``name`` is ``database.table`` in its catalog."""
     texts = [number for number, field in enumerate(schema.fields) if isinstance(field.dataType, StringType)]
     carrier = texts[0] if texts else 0
-    own = {TABLE_PATH: path, _MARK: _ANY_LENGTH} if texts else {TABLE_PATH: path, _READ_ONLY: True}
+    is_written = texts and not read_only
+    named = {TABLE_PATH: path} if name is None else {TABLE_PATH: path, _TABLE_NAME: name}
+    own = {**named, _MARK: _ANY_LENGTH} if is_written else {**named, _READ_ONLY: True}
     fields = [_with(field, own) if number == carrier else field for number, field in enumerate(schema.fields)]
     return StructType(fields)
 
@@ -62,10 +66,15 @@ def names_table(schema: StructType) -> bool:
 def is_entry(schema: StructType, database: str, name: str) -> bool:
     """Return whether these are the columns of an entry that this library created for a table.
 
-    A table that Spark creates from the rows of an entry has the same columns and metadata, but another name.
+    A table that Spark creates from the rows of an entry has the same columns and metadata, but another name. Entries of
+    earlier versions have no name; their tables are in the directory of the name.
     """
-    paths = [path for field in schema.fields if (path := (field.metadata or {}).get(TABLE_PATH)) is not None]
-    return bool(paths) and paths[0].lower().endswith(f"/{database}.db/{name}".lower())
+    found = next((field.metadata for field in schema.fields if TABLE_PATH in (field.metadata or {})), None)
+    if found is None:
+        return False
+    if _TABLE_NAME in found:
+        return bool(found[_TABLE_NAME].lower() == f"{database}.{name}".lower())
+    return bool(found[TABLE_PATH].lower().endswith(f"/{database}.db/{name}".lower()))
 
 
 def options_of(options: Mapping[str, str], schema: StructType) -> dict[str, str]:
@@ -99,7 +108,8 @@ def target_options(options: Mapping[str, str], schema: StructType) -> dict[str, 
             feature = "this write to a table by its name in Spark's catalog"
             message = (
                 f"{feature} is not supported: the rows come unchanged from another table of the lake, or the table has "
-                "no column of type STRING, so Spark does not identify the table to write; use lake.sql or lake.write"
+                "no column of type STRING, so Spark does not identify the table to write, or a server publishes its "
+                "snapshots; use lake.sql or lake.write"
             )
             raise UnsupportedFeature(feature, message)
     return options_of(options, schema)

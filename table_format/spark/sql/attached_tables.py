@@ -14,7 +14,9 @@ from pyspark.errors import AnalysisException
 from table_format.catalog.protocol import Catalog
 from table_format.errors import AlreadyExistsError, UnsupportedFeature
 from table_format.spark.names import quoted
+from table_format.spark.sessions import prepare_session
 from table_format.spark.source.entries import entry_schema, is_entry
+from table_format.spark.source.known_stores import known_stores, remember_store
 from table_format.spark.types import spark_schema
 from table_format.table.table import Table
 
@@ -35,8 +37,10 @@ def attach(spark: SparkSession, catalog: Catalog, database: str) -> tuple[str, .
         DatabaseNotFound: the database does not exist.
         AlreadyExistsError: the session catalog has another table with the same name.
     """
-    names = catalog.list_tables(database)
+    names, known = catalog.list_tables(database), known_stores()
     wanted = {name: schema for name in names if (schema := _entry_schema(catalog, database, name)) is not None}
+    if known_stores().keys() != known.keys():
+        prepare_session(spark)  # the data source takes the stores of the tables along
     spark.sql(f"CREATE DATABASE IF NOT EXISTS {quoted(database)}")
     present = {entry.name: _entry(spark, database, entry.name) for entry in spark.catalog.listTables(database)}
     for name, entry in present.items():
@@ -64,12 +68,14 @@ def _entry_schema(catalog: Catalog, database: str, name: str) -> StructType | No
     opened = catalog.load_any(f"{database}.{name}")
     if not isinstance(opened, Table):
         return None
+    remember_store(opened.store.io, opened.store.paths.root)
     try:
         shown = spark_schema(opened.schema.fields)
     except UnsupportedFeature as error:
         warnings.warn(f"'{database}.{name}' has no entry in Spark's catalog: {error}", stacklevel=4)
         return None
-    return entry_schema(shown, opened.location)
+    is_read_only = opened.store.server is not None
+    return entry_schema(shown, opened.location, name=f"{database}.{name}", read_only=is_read_only)
 
 
 def _entry(spark: SparkSession, database: str, name: str) -> StructType | None:

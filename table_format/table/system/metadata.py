@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Final
 
 import pyarrow as pa
@@ -163,8 +163,3 @@ def local_nanos(epoch_ms: int) -> int:
     offset = datetime.fromtimestamp(epoch_ms / 1000).astimezone().utcoffset()
     seconds = 0 if offset is None else int(offset.total_seconds())
     return (epoch_ms + seconds * 1000) * NANOS_PER_MILLI
-
-
-def epoch_ms(local_ms: int) -> int:
-    """The instant at which the local wall clock showed a time, given as milliseconds as if it were UTC."""
-    return int((datetime(1970, 1, 1) + timedelta(milliseconds=local_ms)).astimezone().timestamp() * 1000)

@@ -64,7 +64,7 @@ def test_a_catalog_of_directories_keeps_no_views(tmp_path: Path) -> None:
     files.create_database("db")
     assert not isinstance(files, ViewCatalog)
     assert (find_view(files, "db.v"), views_in(files, "db")) == (None, ())
-    with pytest.raises(UnsupportedFeature, match=r"metastore=jdbc or metastore=hive, or use CREATE TEMPORARY VIEW"):
+    with pytest.raises(UnsupportedFeature, match=r"metastore=jdbc, hive or rest, or use CREATE TEMPORARY VIEW"):
         require_views(files)
 
 

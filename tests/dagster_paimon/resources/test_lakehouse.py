@@ -48,6 +48,14 @@ def test_defaults_of_tables_become_catalog_options() -> None:
     assert options == {"warehouse": "/w", "metastore": "filesystem", "table-default.bucket": "4"}
 
 
+def test_a_warehouse_is_a_path_unless_only_a_server_knows_it() -> None:
+    given = {
+        kind: LakehouseCatalog(warehouse="lake", base_directory="/srv", metastore=kind) for kind in ("hive", "rest")
+    }
+    found = {kind: lakehouse.catalog_options({})["warehouse"] for kind, lakehouse in given.items()}
+    assert found == {"hive": "/srv/lake", "rest": "lake"}
+
+
 def test_the_catalog_may_be_in_a_relational_database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SHOP_PASSWORD", "hush-hush")
     lakehouse = LakehouseCatalog(

@@ -12,7 +12,9 @@ from pyspark.sql.types import IntegerType, StructField, StructType
 
 from table_format import Schema
 from table_format.errors import AlreadyExistsError, DatabaseNotFound
+from table_format.spark.sql.attached_tables import attach
 from tests.spark.lakes import TestLake
+from tests.support.dict_catalog import dict_warehouse
 
 pytestmark = pytest.mark.spark
 
@@ -37,6 +39,16 @@ def rows(lake: TestLake, text: str) -> list[tuple[Any, ...]]:
 def entries(lake: TestLake) -> list[str]:
     """Return the entries of the database, without the temporary views that Spark also lists."""
     return [entry.name for entry in lake.spark.catalog.listTables("shop") if not entry.isTemporary]
+
+
+def test_a_table_in_a_directory_of_another_name_is_attached_again(lake: TestLake) -> None:
+    warehouse = dict_warehouse()
+    warehouse.table("t")
+    try:
+        for _ in range(2):
+            assert attach(lake.spark, warehouse.catalog, "db") == ("t",)
+    finally:
+        lake.spark.sql("DROP DATABASE IF EXISTS db CASCADE")
 
 
 def test_spark_reads_and_writes_an_attached_table(attached: TestLake) -> None:

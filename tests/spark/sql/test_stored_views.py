@@ -269,6 +269,6 @@ def test_a_temporary_view_gets_another_query_and_name(shop: Lake) -> None:
 
 
 def test_a_catalog_of_directories_keeps_no_views(lake: TestLake) -> None:
-    with pytest.raises(UnsupportedFeature, match=r"metastore=jdbc or metastore=hive, or use CREATE TEMPORARY VIEW"):
+    with pytest.raises(UnsupportedFeature, match=r"metastore=jdbc, hive or rest, or use CREATE TEMPORARY VIEW"):
         lake.lake.sql("CREATE VIEW s.w AS SELECT 1 AS a")
     assert kept_views(lake.lake) == []

@@ -1,0 +1,1 @@
+"""A catalog on a REST server, as that of Apache Paimon in Java."""
