@@ -23,7 +23,6 @@ from table_format.catalog.table_names import TableName
 from table_format.errors import InvalidInputError
 from table_format.io.file_io import FileIO
 from table_format.io.paths import database_directory, database_name_of, table_root
-from table_format.model.schema import TableSchema
 from table_format.runtime import Ids
 
 _log = logging.getLogger(__name__)
@@ -78,12 +77,7 @@ class DirectoryNames:
         """Return the directory of a table."""
         return table_root(self.warehouse, name.database, name.table)
 
-    def add_table(
-        self,
-        name: TableName,
-        first: TableSchema,  # noqa: ARG002 - the protocol's
-        write_first_schema: Callable[[str], None],
-    ) -> None:
+    def add_table(self, name: TableName, write_first_schema: Callable[[str], None]) -> None:
         """Write the first schema; the directory itself is the entry.
 
         Raises:

@@ -19,7 +19,7 @@ from table_format.catalog.global_tables import CatalogView, GlobalTable, global_
 from table_format.catalog.new_schema import check_changed, first_schema
 from table_format.catalog.partition_lists import check_listed_partitions
 from table_format.catalog.partition_names import check_partition_names
-from table_format.catalog.table_names import TableName, TableNames
+from table_format.catalog.table_names import FirstSchema, TableName, TableNames
 from table_format.errors import (
     AlreadyExistsError,
     BranchNotFound,
@@ -190,7 +190,7 @@ class NamedCatalog(ABC):
             SchemaStore(store).create(first)
 
         try:
-            self.names.add_table(_table_name(identifier), first, write_first_schema)
+            self.names.add_table(_table_name(identifier), FirstSchema(first, write_first_schema))
         except AlreadyExistsError as error:
             if self._has_view(identifier):
                 message = f"table '{identifier}' cannot be created: there is a view of this name"

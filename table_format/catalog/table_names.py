@@ -24,6 +24,20 @@ class TableName:
         return f"{self.database}.{self.table}"
 
 
+@dataclass(frozen=True, slots=True)
+class FirstSchema:
+    """The first schema of a new table. Called with a directory, it writes the schema there, which creates the table.
+
+    A catalog whose server writes schemas sends ``schema`` instead.
+    """
+
+    schema: TableSchema
+    write: Callable[[str], None]
+
+    def __call__(self, root: str) -> None:
+        self.write(root)
+
+
 class TableNames(Protocol):
     """The databases and tables of a catalog. The caller has checked that names are legal and not in ``sys``."""
 
@@ -58,11 +72,11 @@ class TableNames(Protocol):
         """Return the directory of a name, even if it holds no table; ``None`` for an unknown name."""
         ...
 
-    def add_table(self, name: TableName, first: TableSchema, write_first_schema: Callable[[str], None]) -> None:
+    def add_table(self, name: TableName, write_first_schema: FirstSchema) -> None:
         """Create a table: choose its directory, write the first schema there, and register the name.
 
-        Exactly one caller of all processes wins. ``write_first_schema`` takes the directory and writes ``first`` in one
-        atomic step; it raises ``AlreadyExistsError`` if another caller was first.
+        Exactly one caller of all processes wins. ``write_first_schema`` takes the directory and writes in one atomic
+        step; it raises ``AlreadyExistsError`` if another caller was first.
 
         Raises:
             AlreadyExistsError: another caller has created the table; nothing of this one is left.

@@ -19,7 +19,6 @@ from table_format.errors import AlreadyExistsError, InvalidInputError
 from table_format.io.file_io import FileIO
 from table_format.io.locations import Locations
 from table_format.io.memory import MemoryFileIO
-from table_format.model.schema import TableSchema
 from table_format.runtime import Ids, SystemIds
 from table_format.secrets import Secret
 from tests.support.tables import DATABASE, Warehouse
@@ -71,12 +70,7 @@ class DictNames:
     def root_of(self, name: TableName) -> str | None:
         return self.metastore.databases.get(name.database, {}).get(name.table)
 
-    def add_table(
-        self,
-        name: TableName,
-        first: TableSchema,
-        write_first_schema: Callable[[str], None],
-    ) -> None:
+    def add_table(self, name: TableName, write_first_schema: Callable[[str], None]) -> None:
         root = f"{self.warehouse}/{self.ids.uuid()}"
         write_first_schema(root)
         with self.metastore.lock:

@@ -49,7 +49,6 @@ from table_format.io.stores import uri_in_store
 from table_format.io.table_store import TableStore
 from table_format.metastore.schema.schema_store import SchemaStore
 from table_format.model.identifier import SYSTEM_DATABASE, check_name
-from table_format.model.schema import TableSchema
 from table_format.runtime import Runtime
 
 _DEFAULT: Final = "default"
@@ -133,12 +132,7 @@ class HiveNames:
         """Return the location of a table of this format."""
         return self.entries.root_of(name)
 
-    def add_table(
-        self,
-        name: TableName,
-        first: TableSchema,  # noqa: ARG002 - the protocol's
-        write_first_schema: Callable[[str], None],
-    ) -> None:
+    def add_table(self, name: TableName, write_first_schema: Callable[[str], None]) -> None:
         """Write the first schema and list the table; see ``TableNames``.
 
         Raises:

@@ -30,7 +30,6 @@ from table_format.io.paths import TablePaths, database_directory
 from table_format.io.stores import uri_in_store
 from table_format.io.table_store import TableStore
 from table_format.metastore.schema.schema_store import SchemaStore
-from table_format.model.schema import TableSchema
 from table_format.runtime import Clock
 
 if TYPE_CHECKING:
@@ -113,12 +112,7 @@ class JdbcNames:
         with self.rows() as (rows, connection):
             return self.directories.root_of(name) if rows.has_table(connection, name) else None
 
-    def add_table(
-        self,
-        name: TableName,
-        first: TableSchema,
-        write_first_schema: Callable[[str], None],
-    ) -> None:
+    def add_table(self, name: TableName, write_first_schema: Callable[[str], None]) -> None:
         """Insert the row and write the first schema; see ``TableNames``.
 
         Raises:
@@ -133,7 +127,7 @@ class JdbcNames:
                     "delete the directory"
                 )
                 raise ConflictError(message)
-            self.directories.add_table(name, first, write_first_schema)
+            self.directories.add_table(name, write_first_schema)
             self._sync_properties(rows, connection, name)
 
     def rename_table(self, source: TableName, target: TableName) -> None:

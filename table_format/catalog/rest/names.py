@@ -6,7 +6,7 @@ an external table that is dropped.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Final
@@ -14,7 +14,7 @@ from typing import Final
 from table_format.catalog.rest.client import RestClient
 from table_format.catalog.rest.errors import COLUMN, CONFLICT, NOT_FOUND, Refused, raise_others
 from table_format.catalog.rest.requests import identifier_json, schema_change_json, schema_json
-from table_format.catalog.table_names import TableName
+from table_format.catalog.table_names import FirstSchema, TableName
 from table_format.errors import (
     AlreadyExistsError,
     ColumnNotFound,
@@ -26,7 +26,6 @@ from table_format.errors import (
 )
 from table_format.io.stores import STORES, scheme_of
 from table_format.model.identifier import SYSTEM_DATABASE
-from table_format.model.schema import TableSchema
 from table_format.model.schema_change import SchemaChange
 
 _TABLES: Final = ("table", "materialized-table")
@@ -151,13 +150,13 @@ class RestNames:
         found = self.find(name)
         return None if found is None else found.path
 
-    def add_table(self, name: TableName, first: TableSchema, write_first_schema: Callable[[str], None]) -> None:  # noqa: ARG002 - the server writes it
+    def add_table(self, name: TableName, write_first_schema: FirstSchema) -> None:
         """Create a table with its schema; see ``TableNames``.
 
         Raises:
             DatabaseNotFound: the server has no such database.
         """
-        body = {"identifier": identifier_json(name), "schema": schema_json(first)}
+        body = {"identifier": identifier_json(name), "schema": schema_json(write_first_schema.schema)}
         try:
             self.client.post("databases", name.database, "tables", body=body)
         except Refused as refused:

@@ -1,8 +1,8 @@
 """Fast-forward: replaces the history of a branch by that of another.
 
-If the catalog has a server that publishes snapshots, the server does it. Otherwise, from the earliest snapshot of the
-source on, its snapshots, tags and schemas replace those of the target. The source
-does not change. Other writers must have stopped, because ids are reused.
+From the earliest snapshot of the source on, its snapshots, tags and schemas replace those of the target. The source
+does not change. Other writers must have stopped, because ids are reused. If the catalog has a server that publishes
+snapshots, the server does all this.
 
 The reference removes first and then copies; a crash in between leaves the table without its latest rows, or without
 any. Here, the latest snapshot of the source appears in one step. Order of effects: 1 a notice announces the

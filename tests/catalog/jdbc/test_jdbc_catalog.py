@@ -13,7 +13,6 @@ import pytest
 
 from table_format import Schema, load_catalog
 from table_format.catalog.jdbc.catalog import JdbcCatalog
-from table_format.catalog.new_schema import first_schema
 from table_format.catalog.table_names import TableName
 from table_format.errors import (
     AlreadyExistsError,
@@ -190,9 +189,8 @@ def test_the_loser_of_a_creation_writes_nothing(tmp_path: Path) -> None:
     warehouse = jdbc_warehouse(tmp_path)
     # Another program inserts the row after this one has looked.
     sql(tmp_path, "INSERT INTO paimon_tables VALUES ('jdbc', 'db', 't')")
-    first = first_schema(Schema.from_arrow(KEYED), defaults={}, time_millis=0)
     with pytest.raises(AlreadyExistsError, match=r"table 'db\.t' already exists"):
-        warehouse.catalog.names.add_table(TableName("db", "t"), first, lambda root: pytest.fail(f"{root} is written"))
+        warehouse.catalog.names.add_table(TableName("db", "t"), lambda root: pytest.fail(f"{root} is written"))
     assert warehouse.io.list(f"{tmp_path}/warehouse") == []
 
 
