@@ -35,6 +35,7 @@ class FirstSchema:
     write: Callable[[str], None]
 
     def __call__(self, root: str) -> None:
+        """Write the schema to a directory."""
         self.write(root)
 
 

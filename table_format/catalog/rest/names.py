@@ -107,7 +107,9 @@ class RestNames:
             views = [] if cascade else list(self.client.listed("views", "databases", database, "views"))
             if views:
                 found = ", ".join(sorted(views))
-                message = f"database '{database}' is not empty: it has the view {found}; pass cascade=True to drop it"
+                message = (
+                    f"database '{database}' is not empty: it has the view {found}; a drop with cascade drops it too"
+                )
                 raise InvalidInputError(message)
             self.client.delete("databases", database)
         except Refused as refused:
