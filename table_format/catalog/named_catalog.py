@@ -257,6 +257,9 @@ class NamedCatalog(ABC):
                 message = f"table '{old}' cannot be renamed to '{new}': there is a view of this name"
                 raise AlreadyExistsError(message) from error
             raise _table_exists(new, self.names.root_of(_table_name(new))) from error
+        except FileNotFoundError as error:
+            self._open(old)  # another process may have dropped or renamed it after the look
+            raise error from None
         if self.names.root_of(_table_name(new)) != root:
             self._forget_key_indexes(root)
 

@@ -13,6 +13,7 @@ from table_format.io.memory import MemoryFileIO
 from tests.simulation.failing_io import Crash, Mode, OneFailure
 from tests.simulation.test_every_call import copy_of
 from tests.simulation.test_every_call_of_history import catalog_on, keys, long_branch, opened
+from tests.support.acting_io import ActingIO
 
 DROPS: dict[str, Callable[[FileSystemCatalog], None]] = {
     "table": lambda catalog: catalog.drop_table("db.t"),
@@ -61,6 +62,37 @@ def test_a_rename_happens_or_does_not(mode: Mode) -> None:
             assert names == ("new",)
             return
         number += 1
+
+
+@pytest.mark.parametrize("other", ["drop", "rename"])
+@pytest.mark.parametrize("change", ["drop", "rename"])
+def test_a_table_that_another_process_drops_or_renames_meanwhile_is_not_found(change: str, other: str) -> None:
+    start = MemoryFileIO()
+    long_branch(start)
+
+    def act(store: object, name: str, new_name: str) -> None:
+        catalog = catalog_on(store)
+        catalog.drop_table("db.t") if name == "drop" else catalog.rename_table("db.t", new_name)
+
+    refused = 0
+    for number in range(1_000):
+        memory = copy_of(start)
+
+        def others(memory: MemoryFileIO = memory) -> None:
+            with suppress(NotFoundError):  # the change was faster
+                act(memory, other, "db.other")
+
+        store = ActingIO(memory, number, others)
+        store.watch()
+        try:
+            act(store, change, "db.new")
+        except NotFoundError:
+            refused += 1
+            assert catalog_on(memory).list_tables("db") == (() if other == "drop" else ("other",))
+        assert not catalog_on(memory).table_exists("db.t")
+        if store.calls <= number:
+            break
+    assert refused
 
 
 def test_what_a_killed_drop_has_left_is_not_seen_and_goes_with_the_next(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,6 +33,7 @@ from table_format.metastore.history.restored import restored
 from table_format.metastore.manifest.manifest_store import ManifestStore
 from table_format.metastore.references.tag_store import TagStore
 from table_format.metastore.schema.schema_store import SchemaStore
+from table_format.metastore.schema.table_identity import require_same_table
 from table_format.metastore.snapshot.changelog_store import ChangelogStore
 from table_format.metastore.snapshot.snapshot_store import SnapshotStore
 from table_format.model.identifier import MAIN_BRANCH, check_name
@@ -108,9 +109,8 @@ class BranchStore:
                 return
             raise self._exists_already(name)
         draft = self._store.paths.branch_draft(self._store.runtime.ids.uuid())
-        files = self._content(tag)
         try:
-            for path, data in files:
+            for path, data in self._content(tag):
                 self._store.io.create(f"{draft}{path}", data)
             self._store.io.rename_directory(draft, target)
         except FileExistsError as error:
@@ -118,6 +118,10 @@ class BranchStore:
             if ignore_if_exists:
                 return
             raise self._exists_already(name) from error
+        except FileNotFoundError:
+            self._discard(draft)
+            require_same_table(self._store)
+            raise
         except BaseException:  # includes interrupts; once the branch has its name, there is no draft any more
             self._discard(draft)
             raise
@@ -163,6 +167,9 @@ class BranchStore:
             self._store.io.rename_directory(source, target.paths.branch_root(new_name))
         except FileExistsError as error:
             raise self._exists_already(new_name) from error
+        except FileNotFoundError:
+            self.require(name)  # another process may have deleted or renamed it after the look
+            raise
 
     def delete(self, name: str, options: TableOptions) -> FileDeletions:
         """Delete a branch and the files that only it needs. Return the other deleted files.
@@ -191,7 +198,11 @@ class BranchStore:
             io.delete_tree(root)
             return
         draft = self._store.paths.branch_draft(self._store.runtime.ids.uuid())
-        io.rename_directory(root, draft)
+        try:
+            io.rename_directory(root, draft)
+        except FileNotFoundError:
+            self.require(name)  # another process may have deleted or renamed it after the look
+            raise
         io.delete_tree(draft)
 
     def _content(self, tag: str | None) -> Sequence[tuple[str, bytes]]:

@@ -15,12 +15,13 @@ from typing import Final
 from table_format.codecs.publishable import tag_bytes
 from table_format.codecs.tag_json import decode_tag
 from table_format.counted import listed
-from table_format.errors import AlreadyExistsError, SnapshotExpired, TagNotFound
+from table_format.errors import AlreadyExistsError, SnapshotExpired, TableNotFound, TableReplaced, TagNotFound
 from table_format.io.paths import tag_being_deleted, tag_name_of
 from table_format.io.regular_files import read_file
 from table_format.io.table_store import TableStore
 from table_format.metastore.publish import create_new
 from table_format.metastore.references.completeness import missing_file
+from table_format.metastore.schema.table_identity import require_same_table
 from table_format.metastore.snapshot.snapshot_store import SnapshotStore
 from table_format.model.arguments import optional_whole_number
 from table_format.model.snapshot import Snapshot
@@ -94,6 +95,7 @@ class TagStore:
         Raises:
             AlreadyExistsError: a tag has this name.
             SnapshotExpired: the snapshot has expired, and no other tag keeps it.
+            TableNotFound, TableReplaced: the table was dropped, renamed or created again in the meantime.
             InvalidIdentifier: the name is not legal.
             OutcomeUnknownError: the store did not answer.
         """
@@ -103,6 +105,7 @@ class TagStore:
         if not self._is_kept(snapshot, beside=name):
             # The snapshot expired after it was read: its files may be deleted, and a tag must not rely on them.
             self.remove(name)
+            require_same_table(self._store)
             message = f"snapshot {snapshot.id} was expired before tag '{name}' could keep it"
             raise SnapshotExpired(message)
         self._confirm(name)
@@ -114,6 +117,7 @@ class TagStore:
         Raises:
             TagNotFound: the tag does not exist.
             SnapshotExpired: the snapshot has expired, and no other tag keeps it; the tag is unchanged.
+            TableNotFound, TableReplaced: the table was dropped, renamed or created again in the meantime.
             OSError: the store failed.
         """
         before, was_being_deleted = self.load(name), self.is_being_deleted(name)
@@ -126,6 +130,7 @@ class TagStore:
         self.announce_deletion(name)  # for the old tag, and for the new one until its files are known to exist
         self._store.io.overwrite(path, data)
         if not self._is_kept(snapshot, beside=name):
+            self._require_same_table(name)
             self._store.io.overwrite(path, tag_bytes(before, path=path))
             if not was_being_deleted:
                 self.withdraw_deletion(name)
@@ -133,6 +138,14 @@ class TagStore:
             raise SnapshotExpired(message)
         self._confirm(name)
         return tag
+
+    def _require_same_table(self, name: str) -> None:
+        """Delete the tag if the table of its snapshot is gone: it would be the tag of another table, without files."""
+        try:
+            require_same_table(self._store)
+        except (TableNotFound, TableReplaced):
+            self.remove(name)
+            raise
 
     def rename(self, name: str, new_name: str) -> None:
         """Rename a tag, in two steps; in between, it has both names.

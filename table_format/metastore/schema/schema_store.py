@@ -11,8 +11,14 @@ from typing import Final
 
 from table_format.codecs.publishable import schema_bytes
 from table_format.codecs.schema_json import decode_schema
-from table_format.errors import AlreadyExistsError, CommitRetriesExhausted, MissingFile, TableNotFound
-from table_format.io.paths import schema_id_of
+from table_format.errors import (
+    AlreadyExistsError,
+    CommitRetriesExhausted,
+    MissingFile,
+    TableNotFound,
+    TableReplaced,
+)
+from table_format.io.paths import parent, schema_id_of
 from table_format.io.table_store import TableStore
 from table_format.metastore.numbered_files import NumberedFiles
 from table_format.metastore.schema.schema_changes import apply_changes
@@ -59,9 +65,20 @@ class SchemaStore:
         """
         latest_id = self.latest_id()
         if latest_id is None:
-            message = f"no table at {self._store.paths.root}: it has no schema on branch '{self._store.paths.branch}'"
-            raise TableNotFound(message)
-        return self.load(latest_id)
+            raise self._no_table()
+        try:
+            return self.load(latest_id)
+        except MissingFile:
+            ids = self.ids()
+            if latest_id in ids:
+                raise
+            if not ids:
+                raise self._no_table() from None  # it was dropped after the look
+            return self.load(ids[-1])  # it was dropped, and created again
+
+    def _no_table(self) -> TableNotFound:
+        paths = self._store.paths
+        return TableNotFound(f"no table at {paths.root}: it has no schema on branch '{paths.branch}'")
 
     def load(self, schema_id: int) -> TableSchema:
         """Return the schema with this id.
@@ -109,6 +126,8 @@ class SchemaStore:
         Raises:
             InvalidSchemaChange: a change is not possible for the schema.
             CommitRetriesExhausted: other writers won every attempt.
+            TableNotFound, TableReplaced: the table was dropped, renamed or created again in the meantime; nothing was
+            changed.
             OutcomeUnknownError: the store did not answer.
         """
         for _ in range(_TRIES):
@@ -122,6 +141,31 @@ class SchemaStore:
                 self.create(changed)
             except AlreadyExistsError:
                 continue
+            self._require_table_of(current, changed)
             return changed
         message = f"the schema was changed by others {_TRIES} times in a row; try again"
         raise CommitRetriesExhausted(message)
+
+    def _require_table_of(self, before: TableSchema, created: TableSchema) -> None:
+        """Take a new schema back if the schema that it changes is gone: alone, it would be a table without rows."""
+        found = self._files.find(before.id)
+        path = self._store.paths.schema(before.id)
+        if found is not None and schema_bytes(found, path=path) == schema_bytes(before, path=path):
+            return
+        self._files.delete(created.id)
+        self._known.clear()
+        root, branch = self._store.paths.root, self._store.paths.branch
+        if found is None:
+            directory = self._store.paths.schema_directory
+            for empty in (directory, parent(directory)):  # that of a branch would be one without a schema
+                self._store.io.delete_empty_directory(empty)
+            message = (
+                f"the table at {root} (branch '{branch}') was dropped or renamed while its schema was changed; load it "
+                "again by its current name and repeat"
+            )
+            raise TableNotFound(message)
+        message = (
+            f"the table at {root} (branch '{branch}') was replaced while its schema was changed; nothing was changed "
+            "there. Load the table again and repeat"
+        )
+        raise TableReplaced(message)

@@ -11,6 +11,7 @@ from table_format.errors import (
     InvalidSchemaChange,
     MissingFile,
     TableNotFound,
+    TableReplaced,
 )
 from table_format.metastore.schema.schema_store import SchemaStore
 from table_format.model.schema_change import AddColumn, SetComment, SetOption
@@ -93,3 +94,24 @@ def test_a_change_may_be_refused_or_change_nothing():
         store.change([SetComment("x")], check=refuse)
     assert store.change([SetComment(None)], check=refuse) == table.schema
     assert store.latest_id() == 0
+
+
+def test_a_table_dropped_while_its_schema_is_read_is_not_damaged_but_gone():
+    table = a_table()
+    table.io.before("read", "schema-0", lambda: table.store.io.delete_tree(table.store.paths.root))
+    with pytest.raises(TableNotFound, match="it has no schema on branch 'main'"):
+        SchemaStore(table.store).latest()
+
+
+def test_a_schema_whose_predecessor_another_table_replaced_is_taken_back():
+    table = a_table()
+    store = SchemaStore(table.store)
+
+    def create_again():
+        table.store.io.delete_tree(table.store.paths.root)
+        SchemaStore(table.store).create(replace(table.schema, comment="new"))
+
+    table.io.before("create", "schema-1", once(create_again))
+    with pytest.raises(TableReplaced, match="was replaced while its schema was changed"):
+        store.change([SetComment("x")])
+    assert {i: s.comment for i, s in SchemaStore(table.store).all().items()} == {0: "new"}
