@@ -123,7 +123,7 @@ def test_a_condition_on_other_columns_replaces_nothing(lake: TestLake) -> None:
     assert lake.rows() == OLD
     with pytest.raises(InvalidInputError, match="is not a partition column"):
         overwritten(lake, col("v") == "x", ("a", 9, "y"))
-    with pytest.raises(InvalidInputError, match="where= requires mode='overwrite'"):
+    with pytest.raises(InvalidInputError, match="where requires the mode 'overwrite'"):
         lake.lake.write(frame(lake), "s.t", where="dt = 'a'")
 
 
