@@ -49,9 +49,10 @@ def query(
 
     Name a table ``table`` (in ``database``), ``database.table`` or ``paimon.database.table``. Quote system tables:
     ``"orders$files"``, or within backquotes. ``VERSION AS OF``, ``TIMESTAMP AS OF`` and ``/*+ OPTIONS(...) */`` follow
-    a name as in ``lake.sql``; versions and times are literals or parameters, and times are in local time. ``parameters`` holds the
-    values of ``$name``. Everything else is DuckDB's: functions, files and errors. The query reads the current latest
-    snapshot of each table. Of a view of the catalog, it runs the text in the dialect ``duckdb``, or else ``spark``.
+    a name as in ``lake.sql``; versions and times are literals or parameters, and times are in local time.
+    ``parameters`` holds the values of ``$name``. Everything else is DuckDB's: functions, files and errors. The query
+    reads the current latest snapshot of each table. Of a view of the catalog, it runs the text in the dialect
+    ``duckdb``, or else ``spark``.
 
     >>> query(catalog, "SELECT state, sum(price) FROM shop.orders GROUP BY ALL").fetchall()  # doctest: +SKIP
 

@@ -105,8 +105,8 @@ def in_double_quotes(name: str) -> str:
 def without_backquotes(text: str) -> str:
     """Return a query with the names in backquotes, as Spark writes them, in double quotes.
 
-    >>> without_backquotes("SELECT `a b` FROM `t$files` WHERE c = '`'")
-    'SELECT "a b" FROM "t$files" WHERE c = \'`\''
+    >>> without_backquotes("SELECT `a b` FROM `t$files`")
+    'SELECT "a b" FROM "t$files"'
 
     Raises:
         InvalidSql: the text cannot be split into tokens.
