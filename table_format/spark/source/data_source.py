@@ -42,7 +42,6 @@ from table_format.table.read.scan import shown_schema
 from table_format.table.system.table import SystemTable
 from table_format.table.table import Table
 
-
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
