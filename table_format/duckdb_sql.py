@@ -17,7 +17,14 @@ from table_format.extras import require
 from table_format.model.arguments import refuse
 from table_format.model.arguments import text as check_text
 from table_format.model.view import SPARK_DIALECT, View
-from table_format.sql.duckdb_queries import NamedTable, TimeTravel, column_edits, in_double_quotes, named_tables
+from table_format.sql.duckdb_queries import (
+    NamedTable,
+    TimeTravel,
+    column_edits,
+    in_double_quotes,
+    named_tables,
+    without_backquotes,
+)
 from table_format.sql.qualifiers import Relation
 from table_format.sql.reader import CATALOG_NAME
 from table_format.sql.splices import Edit, edited
@@ -41,10 +48,11 @@ def query(
     """Run one query in DuckDB's SQL and return a DuckDB relation. Each call opens its own connection.
 
     Name a table ``table`` (in ``database``), ``database.table`` or ``paimon.database.table``. Quote system tables:
-    ``"orders$files"``. ``VERSION AS OF``, ``TIMESTAMP AS OF`` and ``/*+ OPTIONS(...) */`` follow a name as in
-    ``lake.sql``; versions and times are literals or parameters, and times are in local time. ``parameters`` holds the
-    values of ``$name``. Everything else is DuckDB's: functions, files and errors. The query reads the current latest
-    snapshot of each table. Of a view of the catalog, it runs the text in the dialect ``duckdb``, or else ``spark``.
+    ``"orders$files"``, or within backquotes. ``VERSION AS OF``, ``TIMESTAMP AS OF`` and ``/*+ OPTIONS(...) */`` follow
+    a name as in ``lake.sql``; versions and times are literals or parameters, and times are in local time.
+    ``parameters`` holds the values of ``$name``. Everything else is DuckDB's: functions, files and errors. The query
+    reads the current latest snapshot of each table. Of a view of the catalog, it runs the text in the dialect
+    ``duckdb``, or else ``spark``.
 
     >>> query(catalog, "SELECT state, sum(price) FROM shop.orders GROUP BY ALL").fetchall()  # doctest: +SKIP
 
@@ -61,6 +69,7 @@ def query(
         refuse("parameters", "a mapping from the name in $name to its value", parameters)
     if database != _DEFAULT_DATABASE and not catalog.database_exists(database):
         catalog.list_tables(database)  # raises the error, with the nearest names
+    text = without_backquotes(text)
     _check_parameters(text, parameters or {})
     views = _Views(require("duckdb").connect(":memory:"), catalog, database)
     tables = named_tables(text, parameters)
@@ -238,7 +247,7 @@ class _Views:
             TableNotFound: a table in the text does not exist.
         """
         name = str(view.identifier)
-        text = view.text_in(_DIALECT) or text_for(view, SPARK_DIALECT)
+        text = view.text_in(_DIALECT) or without_backquotes(text_for(view, SPARK_DIALECT))
         if name in self._within:
             circle = " -> ".join((*self._within[self._within.index(name) :], name))
             message = f"view '{name}' refers to itself: {circle}"

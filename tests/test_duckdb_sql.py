@@ -50,6 +50,10 @@ RESULTS = {
     "SELECT t.v FROM t FOR VERSION AS OF 'first' WHERE t.id = 2": [(2,)],
     "WITH t AS (SELECT 1 AS one) SELECT * FROM t": [(1,)],
     'SELECT count(*) FROM "t$snapshots"': [(2,)],
+    "SELECT `t`.`v` AS `a ``b\"`, '`', $$`$$ FROM `paimon`.`db`.`t` VERSION AS OF 1 -- `\n WHERE id = 1": [
+        (1, "`", "`")
+    ],
+    "SELECT count(*) FROM `t$snapshots`": [(2,)],
     "SELECT count(*) FROM t TIMESTAMP AS OF '2999-01-01'": [(3,)],
     "SELECT count(*) FROM t TIMESTAMP AS OF TIMESTAMP '2999-01-01 00:00:00'": [(3,)],
     "SELECT count(*) FROM t TIMESTAMP AS OF 32503680000": [(3,)],

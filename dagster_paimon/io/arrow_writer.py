@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from dagster_paimon.io.frame_columns import FrameColumns, columns_of_arrow
 from dagster_paimon.io.frame_writer import PLAIN, Handling, Messages
-from table_format import TableSchema
-from table_format.engine import TableFacts, TableWrite, is_repeatable, reader_of
+from table_format import Schema, TableSchema
+from table_format.engine import TableFacts, TableWrite, check_rows, is_repeatable, reader_of
 from table_format.engine.support import ROW_KIND_COLUMN, nulls, with_integers
 from table_format.errors import InvalidData
 from table_format.types import DataField, arrow_type
@@ -48,6 +48,12 @@ class ArrowWriter:
     def is_repeatable(self) -> bool:
         """See ``FrameWriter``."""
         return isinstance(self._frame, Restartable) or is_repeatable(self._frame)
+
+    def check(self, table: Schema, handling: Handling) -> None:
+        """See ``FrameWriter``."""
+        frame = self._typed(table.fields)
+        if isinstance(frame, pa.Table) and not self._is_empty:
+            check_rows(table, _with_missing(_handled(frame.to_reader(), handling), table))
 
     def write(self, facts: TableFacts, *, replacing: bool, handling: Handling = PLAIN) -> Messages:
         """See ``FrameWriter``."""
@@ -88,7 +94,7 @@ def _handled(reader: pa.RecordBatchReader, handling: Handling) -> pa.RecordBatch
     return pa.RecordBatchReader.from_batches(schema, batches())
 
 
-def _with_missing(reader: pa.RecordBatchReader, schema: TableSchema) -> pa.RecordBatchReader:
+def _with_missing(reader: pa.RecordBatchReader, schema: Schema | TableSchema) -> pa.RecordBatchReader:
     """Return the stream with a null column for each missing column of the table."""
     missing = [field for field in schema.fields if field.name not in reader.schema.names]
     if not missing:

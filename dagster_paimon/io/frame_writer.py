@@ -8,6 +8,7 @@ from typing import Final, Protocol, TypeAlias
 
 from dagster_paimon.io.frame_columns import FrameColumns
 from dagster_paimon.io.tally import Tally
+from table_format import Schema
 from table_format.engine import CommitMessage, TableFacts
 from table_format.types import DataField
 
@@ -40,6 +41,12 @@ class FrameWriter(Protocol):
     @property
     def is_repeatable(self) -> bool:
         """Whether ``write`` can be called again after a lost commit race. A stream can be read only once."""
+        ...
+
+    def check(self, table: Schema, handling: Handling) -> None:
+        """Refuse rows that a new table of this schema cannot hold, if they are in memory. Others are only refused
+        when they are written.
+        """
         ...
 
     def write(self, facts: TableFacts, *, replacing: bool, handling: Handling = PLAIN) -> Messages:

@@ -102,6 +102,16 @@ class RunPartitions:
             raise InvalidData(message)
         return None if missing else Tally(self.spec.table, self.slices, self.table_fields, refuse_others=replaces)
 
+    def refusal(self) -> Tally | None:
+        """Return a counter that refuses rows outside of the run; ``None`` if the run does not replace its partitions.
+
+        Raises:
+            InvalidData: see ``tally``.
+        """
+        if self.slices and self.are_partitions and self.spec.mode is WriteMode.overwrite_partition:
+            return Tally(self.spec.table, self.slices, self.table_fields, refuse_others=True)
+        return self.tally()
+
     def outside(self, facts: TableFacts, messages: Iterable[CommitMessage]) -> list[str]:
         """Return partitions of the table that have new rows but are not part of the run."""
         fields = {field.name: field for field in facts.schema.partition_fields}

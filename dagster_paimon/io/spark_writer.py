@@ -13,7 +13,7 @@ from dagster_paimon.io.partitions import Slice, condition_of
 from dagster_paimon.io.tally import RETRACTING, Tally
 from dagster_paimon.resources.progress import Log
 from dagster_paimon.resources.spark import SparkResource
-from table_format import TableSchema
+from table_format import Schema, TableSchema
 from table_format.engine import TableFacts
 from table_format.engine.support import ROW_KIND_COLUMN
 from table_format.errors import InvalidData
@@ -50,6 +50,9 @@ class SparkWriter:
     def is_repeatable(self) -> bool:
         """See ``FrameWriter``: Spark computes the frame again."""
         return True
+
+    def check(self, table: Schema, handling: Handling) -> None:
+        """See ``FrameWriter``: Spark computes the rows when they are written."""
 
     def write(self, facts: TableFacts, *, replacing: bool, handling: Handling = PLAIN) -> Messages:
         """See ``FrameWriter``."""

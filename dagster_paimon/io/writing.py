@@ -28,7 +28,7 @@ from dagster_paimon.io.frame_columns import FrameColumns
 from dagster_paimon.io.frame_writer import FrameWriter, Handling, Messages
 from dagster_paimon.io.run_partitions import RunPartitions, partition_columns
 from dagster_paimon.io.spec import EmptyPartitions, WriteMode, WriteSpec
-from dagster_paimon.io.tally import PartitionRows
+from dagster_paimon.io.tally import PartitionRows, Tally
 from dagster_paimon.tables.measure import committed_by
 from table_format import Catalog, FormatTable, Identifier, Schema, Snapshot, SystemTable, Table, TableSchema
 from table_format.engine import REPAIRED, BatchCommit, WriterTurns, check_deletable, replace_rows, write_and_commit
@@ -90,11 +90,11 @@ def write_output(
     if spec.branch is not None:
         of_branch = on_branch(spec.table, spec.branch)  # refuses an illegal name before anything is made
         if table is None:
-            table = _created(catalog, spec, columns, partitions, definition, create=create)
+            table = _created(catalog, spec, frame, partitions, definition, create=create)
         ensure_branch(table, spec.branch)
         table = _existing(catalog, of_branch)
     if table is None:
-        table = _created(catalog, spec, columns, partitions, definition, create=create)
+        table = _created(catalog, spec, frame, partitions, definition, create=create)
     else:
         earlier = committed_by(table.facts, who.user, since_ms=who.since_ms)
         if not earlier:
@@ -117,8 +117,7 @@ def write_output(
     if spec.mode is WriteMode.delete:
         check_deletable(table.facts, "delete")
     tally = of_run.tally()
-    kind = "-D" if spec.mode is WriteMode.delete else None
-    handling = Handling(kind=kind, tally=tally, dropped=spec.dropped | columns.untyped)
+    handling = _handling(spec, columns, tally)
     snapshots = _write_and_commit(table, spec, frame, handling, who, of_run)
     rows = tally.result() if tally is not None else of_run.committed_rows(table.facts, snapshots)
     return Written(table=table, snapshots=snapshots, schema_changes=changes_made, remark=remark, partition_rows=rows)
@@ -140,12 +139,13 @@ def _existing(catalog: Catalog, name: str) -> Table | None:
 def _created(
     catalog: Catalog,
     spec: WriteSpec,
-    columns: FrameColumns,
+    frame: FrameWriter,
     partitions: Sequence[str],
     definition: dg.PartitionsDefinition[Any] | None,
     *,
     create: bool,
 ) -> Table:
+    columns = frame.columns(())
     if not create:
         message = f"{spec.table} does not exist and create_tables is off; create the table, or set create_tables"
         raise InvalidInputError(message)
@@ -165,9 +165,16 @@ def _created(
         comment=spec.comment,
     )
     # A table that the run cannot write to would also be an obstacle to the corrected asset.
-    _check_mode(spec, schema, RunPartitions.of(spec, schema, columns.fields, partitions, definition))
+    of_run = RunPartitions.of(spec, schema, columns.fields, partitions, definition)
+    _check_mode(spec, schema, of_run)
+    frame.check(schema, _handling(spec, columns, of_run.refusal()))
     catalog.create_database(Identifier.parse(spec.table).database, ignore_if_exists=True)
     return catalog.create_table(spec.table, schema, ignore_if_exists=True)
+
+
+def _handling(spec: WriteSpec, columns: FrameColumns, tally: Tally | None) -> Handling:
+    kind = "-D" if spec.mode is WriteMode.delete else None
+    return Handling(kind=kind, tally=tally, dropped=spec.dropped | columns.untyped)
 
 
 def _remark(spec: WriteSpec, table: Table, columns: FrameColumns) -> str | None:

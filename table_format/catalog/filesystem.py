@@ -62,7 +62,7 @@ class DirectoryNames:
         delete_all_remains(self.io, directory)
         if not drop_empty_directory(self.io, directory, self.ids):
             message = (
-                f"database '{database}' has no tables but other files in {directory}; pass cascade=True to delete them"
+                f"database '{database}' has no tables but other files in {directory}; a drop with cascade deletes them"
             )
             raise InvalidInputError(message)
         return True

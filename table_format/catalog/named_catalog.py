@@ -131,7 +131,7 @@ class NamedCatalog(ABC):
             raise InvalidIdentifier(message)
         tables = self.list_tables(name) if self.names.has_database(name) else ()
         if tables and not cascade:
-            message = f"database '{name}' is not empty, it has {', '.join(tables)}; drop them, or pass cascade=True"
+            message = f"database '{name}' is not empty, it has {', '.join(tables)}; drop them, or drop it with cascade"
             raise InvalidInputError(message)
         owned = [TableName(name, table) for table in tables if not self._keeps_files(TableName(name, table))]
         roots = [self.names.root_of(table) for table in owned]

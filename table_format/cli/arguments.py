@@ -21,6 +21,16 @@ _UNITS_MS: Final = {"s": 1000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
 _AGE: Final = re.compile(r"(\d+)\s*(s|min|h|d)")
 
 
+def warn_of_case(names: Sequence[str]) -> None:
+    """Warn of columns that differ only in case. The format has them, but SQL does not tell them apart."""
+    seen: dict[str, str] = {}
+    for name in names:
+        other = seen.setdefault(name.lower(), name)
+        if other != name:
+            message = f"warning: the columns '{other}' and '{name}' differ only in case; SQL does not tell them apart"
+            click.echo(message, err=True)
+
+
 class TableName(click.ParamType):
     """A table name ``database.table``, with shell completion."""
 

@@ -125,6 +125,7 @@ def print_grid(console: Console, grid: Grid) -> None:
     with console.capture() as captured:
         console.print(grid)
     console.file.writelines(f"{line.rstrip()}\n" for line in captured.get().splitlines())
+    console.file.flush()
 
 
 def write_rows(reading: Reading, target: Target) -> int:
@@ -133,15 +134,17 @@ def write_rows(reading: Reading, target: Target) -> int:
         return write_batches(reading.schema, batches, target)
 
 
-def write_batches(schema: pa.Schema, batches: Iterable[pa.RecordBatch], target: Target) -> int:
+def write_batches(
+    schema: pa.Schema, batches: Iterable[pa.RecordBatch], target: Target, *, page_rows: int = PAGE_ROWS
+) -> int:
     """Write batches of one schema. Return the number of rows."""
     if target.format is Format.TABLE and target.path is None:
-        return _write_pages(stdout_console(), schema, batches)
+        return _write_pages(stdout_console(), schema, batches, page_rows)
     with _sink(target.path) as sink:
         if target.format is not Format.TABLE:
-            return _write_file(target, schema, batches, sink)
+            return _write_file(target, schema, _flushed(batches, sink), sink)
         text = io.TextIOWrapper(sink, encoding="utf-8")
-        number = _write_pages(Console(file=text, width=_WIDE), schema, batches)
+        number = _write_pages(Console(file=text, width=_WIDE), schema, batches, page_rows)
         text.detach()  # this flushes it
         return number
 
@@ -152,6 +155,13 @@ def show_first(reading: Reading, number: int) -> tuple[int, bool]:
         rows = list(_rows_of(_cut(batches, number + 1)))
     _print_page(stdout_console(), reading.schema, rows[:number])
     return min(len(rows), number), len(rows) <= number
+
+
+def _flushed(batches: Iterable[pa.RecordBatch], sink: BinaryIO) -> Iterator[pa.RecordBatch]:
+    """Yield batches. What was written of one is visible before the next one is read, which may take long."""
+    for batch in batches:
+        yield batch
+        sink.flush()
 
 
 def _cut(batches: Iterable[pa.RecordBatch], number: int) -> Iterator[pa.RecordBatch]:
@@ -200,10 +210,10 @@ def _opened(beside: Path, path: Path) -> BinaryIO:
 # --- as a table -----------------------------------------------------------------------------------------------------
 
 
-def _write_pages(console: Console, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> int:
+def _write_pages(console: Console, schema: pa.Schema, batches: Iterable[pa.RecordBatch], page_rows: int) -> int:
     rows = _rows_of(batches)
     number = 0
-    while page := list(islice(rows, PAGE_ROWS)):
+    while page := list(islice(rows, page_rows)):
         _print_page(console, schema, page)
         number += len(page)
     if number == 0:

@@ -44,6 +44,9 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Executor
 from typing import TypeVar
 
+import pyarrow as pa
+
+from table_format.catalog.new_schema import first_schema
 from table_format.codecs.commit_message import decode_messages, encode_messages
 from table_format.indexes.file_index import FileIndexes
 from table_format.io.file_io import FileIO, FileStatus
@@ -60,6 +63,7 @@ from table_format.model.commit import CommitMessage
 from table_format.model.data_file import DataFileMeta, FileSource, SimpleStats
 from table_format.model.manifest import DeletionVectorRange, FileKind, IndexFileMeta, ManifestEntry
 from table_format.model.row_order import OrderedColumn, RowLimit
+from table_format.model.schema import Schema
 from table_format.model.snapshot import Snapshot
 from table_format.model.split import DataSplit, DeletionFile, SplitContent
 from table_format.options.bucket_mode import total_buckets
@@ -79,6 +83,7 @@ from table_format.table.read.file_notes import FileNote
 from table_format.table.read.plan import Limited
 from table_format.table.read.row_groups import RowGroupCounts
 from table_format.table.rows.input import ArrowStream, reader_of
+from table_format.table.rows.validate import RowRules
 from table_format.table.table import Table
 from table_format.table.upkeep.declared_indexes import IndexCoverage, index_coverage
 from table_format.table.write.batch_commit import BatchCommit
@@ -135,6 +140,7 @@ __all__ = [
     "changes_mode",
     "changes_of",
     "check_deletable",
+    "check_rows",
     "consumer_position",
     "declared_buckets",
     "deserialize_messages",
@@ -177,6 +183,24 @@ def deserialize_messages(data: bytes) -> tuple[CommitMessage, ...]:
         LimitExceeded: the bytes declare more than valid messages can hold.
     """
     return decode_messages(data)
+
+
+def check_rows(schema: Schema, rows: pa.RecordBatchReader) -> None:
+    """Check that a table that would be created with this schema can hold these rows, and read them for that.
+
+    A refused write leaves a new table empty. This tells before there is one.
+
+    Raises:
+        InvalidData: a value, a null or a row kind that the table cannot hold.
+        InvalidSchema, InvalidOption, UnsupportedFeature: no table can have this schema.
+    """
+    first = first_schema(schema, defaults={}, time_millis=0)
+    rules = RowRules.of(first, TableOptions.parse(first.options))
+    rules.check_columns(rows.schema.names)
+    number = 0
+    for batch in rows:
+        rules.conform(batch, first_row=number)
+        number += batch.num_rows
 
 
 def files_of(facts: TableFacts, snapshot: Snapshot | None) -> tuple[ManifestEntry, ...]:

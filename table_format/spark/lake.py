@@ -171,7 +171,7 @@ class Lake:
             return _format_frame(self.spark, opened, columns, filter, first, options)
         if isinstance(opened, SystemTable):
             if first is not None:
-                feature = "limit= of a system table"
+                feature = "limit of a system table"
                 raise UnsupportedFeature(feature)
             return with_columns(
                 columns, lambda once: system_frame(self.spark, opened, columns=once, filter=filter, options=options)
@@ -554,12 +554,12 @@ class Lake:
         """
         if order_by is not None:
             if buckets is not None:
-                message = "order_by= sorts all rows of a partition; leave buckets= out"
+                message = "order_by sorts all rows of a partition; leave buckets out"
                 raise InvalidInputError(message)
             strategy = order_strategy or OrderStrategy.ORDER
             return sort_compact_on_spark(self.spark, self._data_table(name), order_by, strategy, partitions=partitions)
         if order_strategy is not None:
-            message = "order_strategy= requires order_by="
+            message = "order_strategy requires order_by"
             raise InvalidInputError(message)
         return self.run_compaction(name, full=full, partitions=partitions, buckets=buckets).snapshots
 
@@ -655,8 +655,8 @@ def _check_mode(mode: str, partition: Mapping[str, object] | None, where: object
         message = f"mode '{mode}' is not known; modes are append and overwrite"
         raise InvalidInputError(message)
     if mode == "append" and partition is not None:
-        message = "partition= requires mode='overwrite'"
+        message = "partition requires the mode 'overwrite'"
         raise InvalidInputError(message)
     if where is not None and (mode == "append" or partition is not None):
-        message = "where= requires mode='overwrite', without partition="
+        message = "where requires the mode 'overwrite', without partition"
         raise InvalidInputError(message)

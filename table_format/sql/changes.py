@@ -9,6 +9,7 @@ from typing import Final, TypeAlias
 from table_format.counted import counted
 from table_format.sql.grammar import Grammar, openings
 from table_format.sql.reader import Reader, SqlName
+from table_format.sql.references import travel_clause
 
 _TRAVELS: Final = (("VERSION", "AS"), ("TIMESTAMP", "AS"), ("FOR",))
 _OF_QUERIES: Final = (
@@ -73,8 +74,9 @@ WhenClause: TypeAlias = WhenMatched | WhenNotMatched | WhenNotMatchedBySource
 class MergeStatement:
     """``MERGE INTO table USING source ON condition WHEN ...``; ``source`` is the name of a table, or a query as text.
 
-    ``evolves`` is true for ``MERGE WITH SCHEMA EVOLUTION INTO``. ``source_columns`` are the new names of the columns of
-    the source, as in ``AS s(a, b)``.
+    ``travel`` is the time travel clause of a source that is a table, such as ``VERSION AS OF 3``. ``evolves`` is true
+    for ``MERGE WITH SCHEMA EVOLUTION INTO``. ``source_columns`` are the new names of the columns of the source, as in
+    ``AS s(a, b)``.
     """
 
     name: SqlName
@@ -85,6 +87,7 @@ class MergeStatement:
     source_alias: str | None = None
     evolves: bool = False
     source_columns: tuple[str, ...] = ()
+    travel: str = ""
 
 
 ChangeStatement: TypeAlias = UpdateStatement | DeleteStatement | MergeStatement
@@ -153,6 +156,7 @@ def _merge(reader: Reader) -> MergeStatement:
     name, alias = reader.qualified_name(), _alias(reader)
     reader.expect("USING")
     source = _source(reader)
+    travel = travel_clause(reader) if isinstance(source, SqlName) else ""
     _refuse_clause_of_source(reader)
     source_alias = _alias(reader)
     source_columns: tuple[str, ...] = ()
@@ -171,7 +175,7 @@ def _merge(reader: Reader) -> MergeStatement:
         clauses.append(clause)
     if not clauses:
         reader.expected("WHEN")
-    return MergeStatement(name, source, condition, tuple(clauses), alias, source_alias, evolves, source_columns)
+    return MergeStatement(name, source, condition, tuple(clauses), alias, source_alias, evolves, source_columns, travel)
 
 
 def _source(reader: Reader) -> SqlName | str:
@@ -198,7 +202,7 @@ def _source(reader: Reader) -> SqlName | str:
 
 def _refuse_clause_of_source(reader: Reader) -> None:
     if any(reader.sees(*words) for words in _TRAVELS):
-        reader.refuse("time travel of the source", "write USING (SELECT * FROM name VERSION AS OF ...) AS alias")
+        reader.refuse("time travel here", "write it after the name of a table and before its alias")
     for word in _OF_QUERIES:
         if reader.sees(word):
             clause = "a list of sources" if word == "," else f"{word} after the source"

@@ -15,7 +15,7 @@ from sqlglot.errors import ParseError, TokenError
 
 from table_format.sql.hints import end_of_hints, hints_between, options_between
 from table_format.sql.qualifiers import Relation, qualifier_edits
-from table_format.sql.splices import Edit
+from table_format.sql.splices import Edit, edited
 from table_format.sql.words import fail_at
 
 _VERSIONS: Final = ("VERSION", "SYSTEM_VERSION")
@@ -26,6 +26,7 @@ _NAMES: Final = (TokenType.VAR, TokenType.IDENTIFIER)
 
 
 class _Tokenizer(DuckDB.Tokenizer):
+    IDENTIFIERS: ClassVar[list[str | tuple[str, str]]] = ['"', "`"]
     # With commands, the whole text after a word such as EXPLAIN would be one token.
     COMMANDS: ClassVar[set[TokenType]] = set()
 
@@ -101,11 +102,30 @@ def in_double_quotes(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _tokens(text: str, parameters: Mapping[str, object]) -> tuple[list[Token], tuple[TimeTravel, ...]]:
+def without_backquotes(text: str) -> str:
+    """Return a query with the names in backquotes, as Spark writes them, in double quotes.
+
+    >>> without_backquotes("SELECT `a b` FROM `t$files`")
+    'SELECT "a b" FROM "t$files"'
+
+    Raises:
+        InvalidSql: the text cannot be split into tokens.
+    """
+    if "`" not in text:
+        return text
+    quoted = (token for token in _split(text) if text.startswith("`", token.start))
+    return edited(text, [Edit(name.start, name.end + 1, in_double_quotes(name.text)) for name in quoted])
+
+
+def _split(text: str) -> list[Token]:
     try:
-        tokens = _Tokenizer(dialect=DuckDB()).tokenize(text)
+        return _Tokenizer(dialect=DuckDB()).tokenize(text)
     except TokenError as error:
         fail_at(text, 0, f"this is not SQL: {error}")
+
+
+def _tokens(text: str, parameters: Mapping[str, object]) -> tuple[list[Token], tuple[TimeTravel, ...]]:
+    tokens = _split(text)
     return tokens, tuple(_travels(text, tokens, parameters))
 
 

@@ -346,6 +346,22 @@ def _travel_word(reader: Reader) -> str | None:
     return None
 
 
+def travel_clause(reader: Reader) -> str:
+    """Read a time travel clause, if one comes next, and return its text; otherwise an empty text.
+
+    >>> travel_clause(Reader.of("VERSION AS OF 3 AS s"))
+    'VERSION AS OF 3'
+
+    Raises:
+        InvalidSql: the version or the time cannot be parsed.
+    """
+    start = reader.offset
+    if _travel(reader) is None:
+        return ""
+    reader.passed_on.append((start, reader.last_end))
+    return reader.text[start : reader.last_end]
+
+
 def _travel(reader: Reader) -> Travel | None:
     word = _travel_word(reader)
     if word is None:

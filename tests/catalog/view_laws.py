@@ -171,7 +171,7 @@ def test_a_database_is_dropped_with_its_views_only_on_demand(warehouse: Warehous
     names.create_database("other")
     names.create_view(view("other.v"))
     before = names.load_view("other.v")
-    with pytest.raises(InvalidInputError, match=r"database 'other' is not empty: it has the view v; pass cascade=True"):
+    with pytest.raises(InvalidInputError, match=r"database 'other' is not empty: it has the view v; .*cascade"):
         names.drop_database("other")
     assert names.load_view("other.v") == before
     names.drop_database("other", cascade=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -30,20 +31,21 @@ class Numbers:
             self.closed = True
 
 
-@pytest.mark.parametrize("format", [Format.CSV, Format.JSONL])
-def test_rows_are_written_before_later_ones_are_read(
-    format: Format, capsysbinary: pytest.CaptureFixture[bytes]
+@pytest.mark.parametrize("format", [Format.CSV, Format.JSONL, Format.TABLE])
+def test_rows_are_visible_before_later_ones_are_read(
+    format: Format, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sizes = []
+    file, sizes = tmp_path / "out", []
 
     def watched() -> Iterator[pa.RecordBatch]:
         for batch in Numbers(3).to_batches():
-            sizes.append(len(capsysbinary.readouterr().out))
+            sizes.append(file.stat().st_size)
             yield batch
 
-    assert write_batches(SCHEMA, watched(), Target(format)) == 30
-    assert sizes[1] > 0
-    assert sizes[2] > 0
+    with file.open("w") as stdout:
+        monkeypatch.setattr(sys, "stdout", stdout)
+        assert write_batches(SCHEMA, watched(), Target(format), page_rows=10) == 30
+    assert 0 < sizes[1] < sizes[2]
 
 
 def test_a_long_table_is_split_into_pages(capsys: pytest.CaptureFixture[str]) -> None:

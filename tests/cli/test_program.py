@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
@@ -174,6 +175,27 @@ def test_a_table_that_cannot_be_read_does_not_hide_the_others(shell: Shell, orde
     assert '"shop.orders","id","",1,3,"table"' in result.stdout
     assert '"shop.broken",,,,,"cannot be read"' in result.stdout
     assert result.stderr.startswith("shop.broken: it cannot be read: ")
+
+
+@pytest.mark.parametrize(("format", "number"), [("csv", 2), ("table", 21)])
+def test_tables_are_shown_before_the_last_one_is_opened(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch, format: str, number: int
+) -> None:
+    names = [f"shop.t{count:02}" for count in range(number)]
+    for name in names:
+        shell("create", name, "--column", "a:INT")
+    opened, open_table = [], Session.table
+
+    def stops(session: Session, name: str) -> Any:
+        opened.append(name)
+        if name == names[-1]:
+            raise KeyboardInterrupt
+        return open_table(session, name)
+
+    monkeypatch.setattr(Session, "table", stops)
+    result = shell.run("tables", "--long", "-f", format)
+    assert opened == names
+    assert all(name in result.stdout for name in names[:-1])
 
 
 def test_a_table_is_described(shell: Shell, orders: Callable[..., Table]) -> None:

@@ -297,7 +297,7 @@ class HiveNames:
         delete_all_remains(self.io, directory)
         if self.io.status(directory) is not None and not drop_empty_directory(self.io, directory, self.runtime.ids):
             message = (
-                f"database '{database}' has no tables but other files in {directory}; pass cascade=True to delete them"
+                f"database '{database}' has no tables but other files in {directory}; a drop with cascade deletes them"
             )
             raise InvalidInputError(message)
 
@@ -342,7 +342,7 @@ def _refuse_views(database: str, views: Iterable[Any]) -> None:
     found = sorted(view.tableName for view in views)
     if found:
         message = (
-            f"database '{database}' is not empty: it has the view {', '.join(found)}; pass cascade=True to drop it"
+            f"database '{database}' is not empty: it has the view {', '.join(found)}; a drop with cascade drops it too"
         )
         raise InvalidInputError(message)
 

@@ -92,7 +92,7 @@ class JdbcNames:
             is_listed = tables + properties + len(views) > 0
             if (tables or views) and not cascade:
                 found = f"it has the view {', '.join(sorted(views))}" if views else "a table was created"
-                message = f"database '{database}' is not empty: {found}; pass cascade=True to drop it"
+                message = f"database '{database}' is not empty: {found}; drop it with cascade"
                 raise InvalidInputError(message)
             if is_listed and not cascade:
                 # It refuses a directory with other files; then the rows stay.

@@ -16,7 +16,7 @@ from table_format import (
     SetComment,
     SetOption,
 )
-from table_format.cli.arguments import Pair, name_and_type, table_argument
+from table_format.cli.arguments import Pair, name_and_type, table_argument, warn_of_case
 from table_format.cli.session import Session
 from table_format.sql.column_types import column_type
 
@@ -63,6 +63,8 @@ def alter(
         raise click.UsageError(message)
     session.data_table(table)
     made = session.catalog.alter_table(table, changes)
+    if added or renamed:
+        warn_of_case(made.schema.field_names)
     click.echo(f"Table {table} has schema {made.schema.id} with the columns {', '.join(made.schema.field_names)}.")
 
 

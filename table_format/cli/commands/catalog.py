@@ -22,6 +22,8 @@ _TEXTS: Final = pa.schema([("table", pa.string()), ("primary_key", pa.string()),
 _NUMBERS: Final = pa.schema([("snapshot", pa.int64()), ("stored_rows", pa.int64())])
 _LONG: Final = pa.unify_schemas([_TEXTS, _NUMBERS, pa.schema([("kind", pa.string())])])
 _UNREADABLE: Final = "cannot be read"
+_PAGE: Final = 20
+"""Tables on one page. A page is shown when its tables have been opened, which takes long in an object store."""
 
 
 @click.command()
@@ -77,21 +79,24 @@ def tables(
     session: Session = context.obj
     names = session.table_names() if database is None else (f"{database}.{t}" for t in session.database(database))
     if is_long or format is not None or output is not None:
-        lines = [_line(session, name) for name in names]
-        write_batches(_LONG, lines, Target.of(format, output))
-        if any(line["kind"][0].as_py() == _UNREADABLE for line in lines):
+        unreadable: list[str] = []
+        lines = (_line(session, name, unreadable) for name in names)
+        write_batches(_LONG, lines, Target.of(format, output), page_rows=_PAGE)
+        if unreadable:
             context.exit(FAILED)
         return
     for name in names:
         click.echo(name)
 
 
-def _line(session: Session, name: str) -> pa.RecordBatch:
+def _line(session: Session, name: str, unreadable: list[str]) -> pa.RecordBatch:
+    """Return the line of a table. The name of one that cannot be read is added to ``unreadable``."""
     try:
         values = _values(session.table(name))
     except (CorruptionError, UnsupportedFeature, OSError) as error:
         # The other tables are listed all the same.
         click.echo(f"{name}: it {_UNREADABLE}: {one_line(error)}", err=True)
+        unreadable.append(name)
         values = (None, None, None, None, _UNREADABLE)
     columns = [pa.array([value], field.type) for value, field in zip((name, *values), _LONG, strict=True)]
     return pa.RecordBatch.from_arrays(columns, schema=_LONG)

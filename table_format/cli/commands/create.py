@@ -10,7 +10,7 @@ import click
 import pyarrow as pa
 
 from table_format import Schema
-from table_format.cli.arguments import name_and_type, names_of, option_option, table_argument
+from table_format.cli.arguments import name_and_type, names_of, option_option, table_argument, warn_of_case
 from table_format.cli.input import INPUT_FORMATS, InputFormat, columns_of_file
 from table_format.cli.session import Session
 from table_format.sql.column_types import column_type
@@ -74,6 +74,8 @@ def create(
     )
     existed = if_not_exists and session.catalog.table_exists(table)
     made = session.catalog.create_table(table, schema, ignore_if_exists=if_not_exists)
+    if not existed:
+        warn_of_case(made.schema.field_names)
     state = "already exists" if existed else "was created"
     click.echo(f"Table {made.identifier} {state} with the columns {', '.join(made.schema.field_names)}.")
 

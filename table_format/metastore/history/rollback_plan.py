@@ -86,7 +86,7 @@ class RollbackPlan:
         message = (
             f"a rollback to snapshot {self.target.id}, before the commits with {match}, would also undo what "
             f"others committed since: snapshot {named}{f' and {more} more' if more > 0 else ''}. Nothing was changed; "
-            "set including_others=True to undo that too"
+            "set including_others to true to undo that too"
         )
         raise ConflictError(message)
 

@@ -10,9 +10,9 @@ true or are refused.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from functools import cached_property
-from typing import ClassVar
+from collections.abc import Callable, Mapping
+from functools import cached_property, wraps
+from typing import ClassVar, ParamSpec, TypeVar
 
 from pyspark.sql import datasource
 from pyspark.sql.types import StructType
@@ -41,6 +41,22 @@ from table_format.spark.types import spark_schema
 from table_format.table.read.scan import shown_schema
 from table_format.table.system.table import SystemTable
 from table_format.table.table import Table
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+
+def _shortly(method: Callable[_P, _T]) -> Callable[_P, _T]:
+    """Leave one line of the traceback of an error of the library: Spark shows all of it, before the message."""
+
+    @wraps(method)
+    def called(*args: _P.args, **kwargs: _P.kwargs) -> _T:
+        try:
+            return method(*args, **kwargs)
+        except TableFormatError as error:
+            raise error.with_traceback(None) from None
+
+    return called
 
 
 def _table(options: Mapping[str, str], stores: Stores) -> Table:
@@ -83,6 +99,7 @@ class PaimonDataSource(datasource.DataSource):
     def _opened(self) -> Table:
         return (_streamed if is_stream(self.options) else _table)(self.options, self.stores)
 
+    @_shortly
     def schema(self) -> StructType:
         """Return the columns of the table, or of the snapshot that the options name, with Spark types.
 
@@ -99,6 +116,7 @@ class PaimonDataSource(datasource.DataSource):
         shown = with_row_kind(facts, spark_schema(fields))
         return entry_schema(shown, self.options["path"]) if is_of_entry(self.options) else shown
 
+    @_shortly
     def reader(self, schema: StructType) -> datasource.DataSourceReader:
         """Return a batch reader of these columns.
 
@@ -118,6 +136,7 @@ class PaimonDataSource(datasource.DataSource):
         check_read_schema(schema, shown_schema(table.facts).fields)
         return PaimonReader(table, schema, parallelism=self.parallelism)
 
+    @_shortly
     def writer(self, schema: StructType, overwrite: bool) -> datasource.DataSourceWriter:  # noqa: FBT001
         """Return a writer of one job.
 
@@ -147,6 +166,7 @@ class PaimonDataSource(datasource.DataSource):
         check_read_schema(schema, shown_fields(table.facts, schema.names))
         return PaimonStreamReader(table.facts, schema, parallelism=self.parallelism)
 
+    @_shortly
     def streamWriter(self, schema: StructType, overwrite: bool) -> PaimonStreamWriter:  # noqa: FBT001
         """Return a writer of one micro-batch. With ``overwrite``, a micro-batch replaces all rows.
 

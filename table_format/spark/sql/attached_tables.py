@@ -42,7 +42,7 @@ def attach(spark: SparkSession, catalog: Catalog, database: str) -> tuple[str, .
     if known_stores().keys() != known.keys():
         prepare_session(spark)  # the data source takes the stores of the tables along
     spark.sql(f"CREATE DATABASE IF NOT EXISTS {quoted(database)}")
-    present = {entry.name: _entry(spark, database, entry.name) for entry in spark.catalog.listTables(database)}
+    present = {name: _entry(spark, database, name) for name in _listed(spark, database)}
     for name, entry in present.items():
         if entry is not None and wanted.get(name) != entry:
             spark.sql(f"DROP TABLE {quoted(database)}.{quoted(name)}")
@@ -51,6 +51,14 @@ def attach(spark: SparkSession, catalog: Catalog, database: str) -> tuple[str, .
         if present.get(name) != schema:
             spark.catalog.createTable(f"{quoted(database)}.{quoted(name)}", source=_PROVIDER, schema=schema)
     return tuple(wanted)
+
+
+def _listed(spark: SparkSession, database: str) -> list[str]:
+    """Return the names of the tables of a database of the session catalog.
+
+    Spark decodes the rows of ``spark.catalog.listTables`` by compiled code alone, which a session can turn off.
+    """
+    return [row["tableName"] for row in spark.sql(f"SHOW TABLES IN {quoted(database)}").collect() if row["namespace"]]
 
 
 def check_free(spark: SparkSession, database: str, name: str) -> None:

@@ -104,7 +104,7 @@ def _merge(
     alias, source_alias = (relation.alias for relation in relations)
     if isinstance(source, SqlName):
         name_of_source = ".".join(map(quoted, source.parts))
-        frame = frame_of_query(session, f"SELECT * FROM {name_of_source}")  # noqa: S608 - within back-quotes
+        frame = frame_of_query(session, f"SELECT * FROM {name_of_source} {statement.travel}")  # noqa: S608 - within back-quotes
     else:
         frame = frame_of_query(session, source)
     if statement.source_columns:

@@ -19,7 +19,9 @@ from table_format.io.stores import STORES, scheme_of
 CHECKPOINT: Final = "checkpointLocation"
 """The Spark option with the checkpoint of a query."""
 
-_FOREACH_BATCH: Final = "write with Lake.write_stream, or with foreachBatch and Lake.write(commit_user=, identifier=)"
+_FOREACH_BATCH: Final = (
+    "write with Lake.write_stream, or with foreachBatch and a commit_user and an identifier of Lake.write"
+)
 
 
 def user_of(query_id: str) -> str:

@@ -41,7 +41,7 @@ def streaming_frame(spark: SparkSession, table: Table, columns: Sequence[str] | 
     facts = table.facts
     columns = None if columns is None else name_or_names(columns, "columns")
     if columns is not None and not columns:
-        message = f"a stream of {facts.name}: columns=[] is not supported; name at least one column"
+        message = f"a stream of {facts.name} without columns is not supported; name at least one column"
         raise InvalidInputError(message)
     if columns is not None and facts.options.spark_stream.read_changelog:
         columns = tuple(name for name in columns if name != ROW_KIND.name)

@@ -209,7 +209,7 @@ def read_index(facts: TableFacts, entry: IndexManifestEntry) -> Hashes:
         where = f"{facts.partitions.shown(entry.partition)} of {facts.name}"
         message = (
             f"the hash index of bucket {entry.bucket} in {where} is damaged ({error}). Nothing was written. Restore "
-            "the file, or rebuild the index from the data files with compact(order_by=[...]) of the partition"
+            "the file, or rebuild the index from the data files: compact the partition with order_by"
         )
         raise BadEncoding(error.path, message) from error
 

@@ -43,7 +43,7 @@ def row_limit(order_by: str | Sequence[str] | None, limit: int | None) -> RowLim
         message = "order_by: expected at least one column"
         raise InvalidInputError(message)
     if count is None:
-        message = "order_by= needs limit=: a scan does not sort all rows"
+        message = "order_by needs limit: a scan does not sort all rows"
         raise InvalidInputError(message)
     return RowLimit(count, order)
 

@@ -218,7 +218,7 @@ class Scan(ArrowRows):
         ['amount']
         """
         if self.limit is not None:
-            feature = "an aggregate of a scan with limit="
+            feature = "an aggregate of a scan with limit"
             raise UnsupportedFeature(feature)
         schema = shown_schema(self.facts)
         aggregation = Aggregation.of(schema.fields, aggregates, group_by)

@@ -28,11 +28,11 @@ def compact_table(
     """See ``Table.compact``."""
     if order_by is None:
         if order_strategy is not None or temporary_directory is not None:
-            message = "order_strategy= and temporary_directory= require order_by="
+            message = "order_strategy and temporary_directory require order_by"
             raise InvalidInputError(message)
         return run_compaction(table, full=full, partitions=partitions, buckets=buckets).snapshots
     if buckets is not None:
-        message = "order_by= sorts all rows of a partition; leave buckets= out"
+        message = "order_by sorts all rows of a partition; leave buckets out"
         raise InvalidInputError(message)
     facts = table.current_facts
     with facts.blaming_old_columns():

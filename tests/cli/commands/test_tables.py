@@ -25,6 +25,14 @@ def test_columns_and_options_are_changed_in_one_step(shell: Shell, orders: Calla
     assert table.scan().to_arrow().to_pylist()[0] == {"id": 0, "status": "new", "note": None, "address": None}
 
 
+def test_columns_that_differ_only_in_case_are_made_with_a_warning(shell: Shell) -> None:
+    warning = "warning: the columns 'a' and 'A' differ only in case; SQL does not tell them apart\n"
+    assert shell.run("create", "shop.t", "--column", "a:INT", "--column", "A:INT").stderr == warning
+    shell("create", "shop.u", "--column", "a:INT", "--column", "b:INT")
+    assert shell.run("alter", "shop.u", "--rename-column", "b:A").stderr == warning
+    assert shell.run("alter", "shop.u", "--comment", "two").stderr == ""
+
+
 def test_a_nested_column_and_a_type_are_changed_and_an_option_is_reset(shell: Shell) -> None:
     shell("create", "shop.t", "--column", "a:INT", "--column", "home:ROW<city STRING>", "--option", "bucket=-1")
     shell("alter", "shop.t", "--type", "a:BIGINT", "--add-column", "home.street:STRING", "--set", "file.format=orc")

@@ -150,6 +150,27 @@ def test_an_asset_whose_metadata_is_wrong_creates_no_table(
     assert project.rows("shop.items") == [{"id": 1}]
 
 
+UPSERT = {"paimon/write_mode": "upsert", "paimon/primary_key": "id", "paimon/options": {"bucket": "1"}}
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [({"id": [1, None]}, "found 1 null"), ({"id": [1], "_row_kind": ["?"]}, "a row kind is one of")],
+)
+def test_a_first_run_whose_rows_are_refused_creates_no_table(
+    project: Project, rows: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(dg.Failure, match=message):
+        project.run(an_asset(lambda: pa.table(rows), **UPSERT))
+    assert not project.lakehouse.catalog().table_exists("shop.items")
+
+
+def test_a_first_run_with_rows_of_another_day_creates_no_table(project: Project) -> None:
+    with pytest.raises(dg.Failure, match=r"dt = 2026-01-03.*2026-01-02"):
+        project.run(a_daily_asset(lambda day: sales("2026-01-03", 1)), days="2026-01-02")
+    assert not project.lakehouse.catalog().table_exists("shop.sales")
+
+
 @pytest.mark.parametrize(
     ("value", "message"), [("2026-01-09", "dt = 2026-01-09.*2026-01-02"), (None, "dt = null.*2026-01-02")]
 )

@@ -124,8 +124,14 @@ def test_a_failed_write_leaves_nothing(lake: TestLake) -> None:
     with pytest.raises(PySparkException, match="column 'dt' is STRING NOT NULL"):
         rows.write.format("paimon").mode("append").save(path)
     assert lake.files() == []
-    with pytest.raises(AnalysisException, match="is not the directory of a table"):
+
+
+def test_the_error_of_a_wrong_path_has_one_line_of_a_traceback(lake: TestLake) -> None:
+    with pytest.raises(
+        AnalysisException, match="InvalidInputError: 'nowhere' is not the directory of a table"
+    ) as found:
         lake.spark.read.format("paimon").load("nowhere").schema  # noqa: B018
+    assert str(found.value).count("  File ") == 1
 
 
 def test_cross_partition_tables_are_refused(lake: TestLake) -> None:

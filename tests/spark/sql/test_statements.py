@@ -320,6 +320,24 @@ def test_a_source_of_merge_may_be_a_table_function_or_values(shop: TestLake) -> 
     assert rows(shop, "TABLE t") == [(1, "a1")]
 
 
+@pytest.mark.parametrize(
+    ("source", "alias"),
+    [
+        ("u VERSION AS OF 1", "u"),
+        ("u FOR VERSION AS OF :version AS x", "x"),
+        ("s.u TIMESTAMP AS OF current_timestamp() - INTERVAL 0 DAYS x", "x"),
+        ("paimon.s.u VERSION AS OF 'one'", "s.u"),
+    ],
+)
+def test_a_source_of_merge_may_be_an_earlier_state_of_a_table(shop: TestLake, source: str, alias: str) -> None:
+    shop.lake.sql("CREATE TABLE t (k INT, v STRING); CREATE TABLE u AS SELECT 1 AS k, 'a' AS v")
+    shop.lake.sql("ALTER TABLE u CREATE TAG one AS OF VERSION 1")
+    shop.lake.sql("DELETE FROM u" if "TIMESTAMP" not in source else "SELECT 1")
+    merge = f"MERGE INTO t USING {source} ON t.k = {alias}.k WHEN NOT MATCHED THEN INSERT *"
+    shop.lake.sql(merge, **({"version": 1} if ":version" in source else {}))
+    assert rows(shop, "TABLE t") == [(1, "a")]
+
+
 def test_common_table_expressions_may_precede_insert(shop: TestLake) -> None:
     shop.lake.sql("CREATE TABLE t (k INT, v STRING); WITH c AS (SELECT 7 AS k) INSERT INTO t (k) SELECT k FROM c")
     shop.lake.sql("WITH a(x, z) AS (TABLE t), b AS (SELECT 'v' AS y) INSERT OVERWRITE t SELECT k + 1, y FROM t, b")
