@@ -181,3 +181,15 @@ def test_both_zeros_are_one_key_in_small_files_and_large_ones(rows: int, old: fl
     one = pa.array([1], pa.int32())
     table.append(pa.table([pa.array([7], pa.int32()), pa.array([new]), one], schema=columns))
     assert table.scan(filter="j = 7", columns=["v"]).to_arrow().to_pylist() == [{"v": 1}]
+
+
+def test_a_statement_sees_a_single_row_on_level_0_as_it_was_written() -> None:
+    columns = [pa.field("k", pa.int32(), nullable=False), ("v", pa.string()), ("g", pa.int32()), ("w", pa.string())]
+    options = {"merge-engine": "partial-update", "fields.g.sequence-group": "v", **ENABLED, "bucket": "1"}
+    table = memory_warehouse().table(schema=pa.schema(columns), primary_keys=["k"], options=options)
+    row = pa.table({"k": [1], "v": ["written"], "g": [None], "w": ["-"]}, schema=pa.schema(columns))
+    table.copy({"write-only": "true"}).append(row)
+    assert rows_of(table) == []
+    assert table.update({"w": "v"}, "k = 1").updated == 1
+    table.compact(full=True)
+    assert rows_of(table) == [(1, None, None, "written")]
