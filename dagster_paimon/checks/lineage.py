@@ -11,9 +11,9 @@ from dagster_paimon.checks.base import CheckedTable, check_result, not_made, ope
 from dagster_paimon.reporting.metadata import listed
 from dagster_paimon.resources.lakehouse import LakehouseCatalog
 from dagster_paimon.tables.data_age import FRESHNESS, FRESHNESS_CHECK, allowed_age, data_age
-from table_format import CommitKind, Snapshot, Table
+from table_format import Snapshot, Table
 from table_format.counted import counted
-from table_format.engine.support import Consumed, consumed_by
+from table_format.engine.support import Consumed, consumed_by, keeps_rows
 from table_format.errors import InvalidInputError
 
 
@@ -58,7 +58,7 @@ def _unread(table: Table | None, seen: Consumed) -> int:
     if table is None:
         return 0
     retained = table.snapshots()
-    with_rows = [s.id for s in retained if s.commit_kind not in (CommitKind.COMPACT, CommitKind.ANALYZE)]
+    with_rows = [s.id for s in retained if not keeps_rows(s)]
     if seen.is_replaced(table.facts.snapshots):
         return len(with_rows)
     expired = range(seen.id + 1, retained[0].id if retained else 0)

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from dagster_paimon.sensors.cursor import TRAIL_LENGTH, ReportedSnapshot, Snapshots, valid_part
-from table_format import CommitKind, Snapshot
+from table_format import Snapshot
 from table_format.engine import TableFacts, all_values, changed_values
-from table_format.engine.support import snapshot_fingerprint
+from table_format.engine.support import keeps_rows, snapshot_fingerprint
 from table_format.errors import SnapshotExpired
 
 MOST_REMEMBERED: Final = 1000
@@ -122,5 +122,5 @@ def _after(first: int, snapshots: Snapshots, latest: Snapshot) -> tuple[Snapshot
 
 
 def _last_change(snapshots: Sequence[Snapshot]) -> Snapshot | None:
-    changing = [s for s in snapshots if s.commit_kind not in (CommitKind.COMPACT, CommitKind.ANALYZE)]
+    changing = [s for s in snapshots if not keeps_rows(s)]
     return changing[-1] if changing else None

@@ -10,9 +10,9 @@ from typing import Any, Final
 import dagster as dg
 
 from dagster_paimon.tables.freshness import Freshness
-from table_format import CommitKind, Snapshot
+from table_format import Snapshot
 from table_format.engine import TableFacts
-from table_format.engine.support import duration
+from table_format.engine.support import duration, keeps_rows
 from table_format.errors import InvalidInputError
 
 FRESHNESS: Final = "paimon/freshness"
@@ -58,7 +58,7 @@ def data_age(facts: TableFacts, allowed: timedelta, *, now_ms: int) -> DataAge:
         snapshot = facts.snapshots.find(snapshot_id)
         if snapshot is None:
             break
-        if snapshot.commit_kind not in (CommitKind.COMPACT, CommitKind.ANALYZE):
+        if not keeps_rows(snapshot):
             return DataAge(snapshot, timedelta(milliseconds=max(now_ms - snapshot.time_millis, 0)), allowed)
     return DataAge(None, None, allowed)
 

@@ -25,6 +25,7 @@ from table_format.model.arrow_calls import nulls, schema
 from table_format.model.consumed import Consumed, SnapshotsById, consumed_by, snapshot_fingerprint
 from table_format.model.identifier import MAIN_BRANCH
 from table_format.model.row_kind import ROW_KIND_COLUMN
+from table_format.model.same_rows import keeps_rows
 from table_format.model.type_changes import can_widen
 from table_format.nearest_names import nearest
 from table_format.options.compaction import STOP_TRIGGER
@@ -62,6 +63,7 @@ __all__ = [
     "consumed_by",
     "duration",
     "explaining_expiry",
+    "keeps_rows",
     "matches",
     "nearest",
     "nulls",

@@ -8,15 +8,14 @@ from hashlib import blake2b
 from typing import Final
 
 from table_format.model.consumed import Consumed, consumed_by
-from table_format.model.snapshot import CommitKind, Snapshot
+from table_format.model.same_rows import keeps_rows
+from table_format.model.snapshot import Snapshot
 
 _TIME: Final = "materialized-table.refreshed-ms"
 _QUERY: Final = "materialized-table.refreshed-query"
 _PARTITION: Final = "materialized-table.refreshed-partition"
 _SCHEMA: Final = "materialized-table.refreshed-schema."
 _DIGEST_BYTES: Final = 8
-SAME_ROWS: Final = (CommitKind.COMPACT, CommitKind.ANALYZE)
-"""The kinds of commits that do not change rows. A compaction may make rows visible, though."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,13 +89,13 @@ class Refreshes:
 def refreshes_of(newest_first: Iterable[Snapshot]) -> Refreshes:
     """Return the refreshes of the rows, from the snapshots of a table.
 
-    Compactions and statistics do not change rows. Any other commit that is no refresh does.
+    Compactions, rescaling and statistics do not change rows. Any other commit that is no refresh does.
     """
     partitions: list[Refresh] = []
     for snapshot in newest_first:
         refresh = Refresh.of(snapshot)
         if refresh is None:
-            if snapshot.commit_kind in SAME_ROWS:
+            if keeps_rows(snapshot):
                 continue
             break
         if refresh.partition is None:

@@ -15,8 +15,9 @@ from table_format.errors import (
     TableNotFound,
     UnsupportedFeature,
 )
-from table_format.materialized.refreshes import SAME_ROWS, Refresh
+from table_format.materialized.refreshes import Refresh
 from table_format.model.consumed import Consumed
+from table_format.model.same_rows import keeps_rows
 from table_format.model.schema import TableSchema
 from table_format.model.snapshot import CommitKind, Snapshot
 from table_format.model.types import DataType
@@ -177,12 +178,13 @@ def _is_unchanged(catalog: Catalog, name: str, refresh: Refresh) -> bool:
 
 
 def _has_rows_of(table: Table, read: Consumed) -> bool:
-    """Return whether a table has the rows of a snapshot that was read: there were only compactions since."""
+    """Return whether a table has the rows of a snapshot that was read: later commits only moved them."""
     found = table.latest_snapshot()
     # Rows may be visible only after a compaction.
     hides_rows = table.options.skips_level_0 or isinstance(table.facts.bucket_mode, Postponed)
-    same_rows = (CommitKind.ANALYZE,) if hides_rows else SAME_ROWS
-    while found is not None and found.id > read.id and found.commit_kind in same_rows:
+    while found is not None and found.id > read.id and keeps_rows(found):
+        if hides_rows and found.commit_kind is not CommitKind.ANALYZE:
+            break
         found = table.facts.snapshots.find(found.id - 1)
     return SourceState(found).consumed == read
 

@@ -101,6 +101,15 @@ def test_other_commits_than_refreshes_make_a_table_stale_and_compactions_of_it_d
     assert (found.refresh, found.age(0), found.is_stale(0)) == (None, None, True)
 
 
+def test_another_number_of_buckets_is_no_change_of_a_source_or_of_the_table() -> None:
+    catalog = a_catalog(MemoryFileIO(), {"bucket": "1"}, keys=("k",))
+    a_materialized_table(catalog, "s.n", QUERY, COLUMNS, options={"bucket": "1", "bucket-key": "k"})
+    refreshed(catalog, "s.n", rows(1), at_ms=1_000)
+    for name in ("t", "n"):
+        assert table(catalog, name).rescale(2)
+    assert materialized_table(catalog, "s.n").is_current
+
+
 def test_a_source_that_reads_a_tag_by_its_options_is_never_known_to_be_unchanged(catalog: Catalog) -> None:
     table(catalog, "t").create_tag("x")
     catalog.alter_table("s.t", SetOption("scan.tag-name", "x"))

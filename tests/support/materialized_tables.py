@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pyarrow as pa
 
 from table_format import Catalog, Refresh, Schema, Snapshot, Table
@@ -13,9 +15,17 @@ from table_format.table.write.table_write import TableWrite
 KEY = "materialized-table."
 
 
-def a_materialized_table(catalog: Catalog, name: str, query: str, columns: pa.Schema, *, seconds: int = 30) -> Table:
-    """A new table with the options that Flink writes, without rows."""
-    options = {
+def a_materialized_table(
+    catalog: Catalog,
+    name: str,
+    query: str,
+    columns: pa.Schema,
+    *,
+    seconds: int = 30,
+    options: Mapping[str, str] | None = None,
+) -> Table:
+    """A new table with the options that Flink writes, and others, without rows."""
+    of_flink = {
         "type": "materialized-table",
         f"{KEY}definition-query": query,
         f"{KEY}interval-freshness": str(seconds),
@@ -24,7 +34,7 @@ def a_materialized_table(catalog: Catalog, name: str, query: str, columns: pa.Sc
         f"{KEY}refresh-mode": "FULL",
         f"{KEY}refresh-status": "ACTIVATED",
     }
-    return catalog.create_table(name, Schema.from_arrow(columns, options=options))
+    return catalog.create_table(name, Schema.from_arrow(columns, options={**of_flink, **(options or {})}))
 
 
 def refreshed(catalog: Catalog, name: str, rows: pa.Table, *, at_ms: int) -> Snapshot:

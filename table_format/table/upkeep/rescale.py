@@ -25,6 +25,7 @@ from table_format.metastore.schema.table_identity import require_same_table
 from table_format.model import arguments
 from table_format.model.commit import CommitMessage, Committable
 from table_format.model.manifest import ManifestEntry
+from table_format.model.same_rows import SAME_ROWS
 from table_format.model.schema import VALUE_KIND
 from table_format.model.schema_change import SetOption
 from table_format.model.snapshot import BATCH_COMMIT_IDENTIFIER, Snapshot
@@ -93,8 +94,12 @@ def _with_new_option(facts: TableFacts) -> tuple[Snapshot, ...]:
     latest = facts.snapshots.latest()
     if latest is None or latest.schema_id >= facts.schema.id:
         return ()
-    nothing = Committable(identifier=BATCH_COMMIT_IDENTIFIER, messages=())
+    nothing = _committable(())
     return (facts.committer(fresh_user(facts)).rewrite(nothing, latest, frozenset()),)
+
+
+def _committable(messages: Sequence[CommitMessage]) -> Committable:
+    return Committable(identifier=BATCH_COMMIT_IDENTIFIER, messages=tuple(messages), properties=SAME_ROWS)
 
 
 def _alter_bucket(facts: TableFacts, count: int) -> bool:
@@ -128,8 +133,7 @@ def rescale(
     with aborting_on_failure(committer, messages):
         # One by one, so that results before a failure are known and deleted.
         messages.extend((perform or _in_this_process(facts))(pieces))
-        committable = Committable(identifier=BATCH_COMMIT_IDENTIFIER, messages=tuple(messages))
-        snapshot = committer.rewrite(committable, base, frozenset(entry.partition for entry in entries))
+        snapshot = committer.rewrite(_committable(messages), base, frozenset(entry.partition for entry in entries))
     expire_after_commit(facts)
     return (snapshot,)
 
