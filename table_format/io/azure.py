@@ -31,12 +31,16 @@ class AzureClients:
 
     def objects(self, bucket: str) -> Any:  # noqa: ANN401 - a store of the optional obstore
         """Return the ``obstore`` store of a container."""
-        endpoint = {} if self._endpoint is None else {"endpoint": f"{self._endpoint}/{self.account}"}
+        account = f"https://{self.account}.blob.core.windows.net"
+        made = {"access_key": self._key, "expires_at": None}
+        # All are given: else variables such as AZURE_STORAGE_USE_EMULATOR and AZURE_STORAGE_TOKEN decide.
         return require("obstore").store.AzureStore(
             bucket,
             account_name=self.account,
-            account_key=self._key,
-            **endpoint,
+            credential_provider=lambda: made,
+            endpoint=account if self._endpoint is None else f"{self._endpoint}/{self.account}",
+            use_emulator=False,
+            skip_signature=False,
             **OBSTORE_LIMITS,
         )
 

@@ -7,11 +7,12 @@ on the time of a request.
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import quote
 
-from table_format.errors import InvalidOption
+from table_format.errors import InvalidInputError, InvalidOption
 from table_format.extras import require
 from table_format.io.marked_directories import MarkedDirectories
 from table_format.io.object_store import ObjectStoreFileIO
@@ -30,6 +31,8 @@ _ENDPOINT: Final = "https://storage.googleapis.com"
 _PEM: Final = "PRIVATE KEY-----"
 _NOBODY: Final = {"disable_oauth": True, "client_email": "", "private_key": "", "private_key_id": ""}
 """The key of requests that are not signed: ``skip_signature`` alone holds for reads only."""
+_KEY_FILES: Final = ("GOOGLE_SERVICE_ACCOUNT", "GOOGLE_SERVICE_ACCOUNT_PATH")
+_KEYS: Final = ("GOOGLE_SERVICE_ACCOUNT_KEY",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +60,8 @@ class GcsClients:
         return with_scheme(self.options.endpoint) or _ENDPOINT
 
     def _store(self, bucket: str, endpoint: str) -> Any:  # noqa: ANN401 - a store of the optional obstore
-        settings = {**_credentials(self.options), "base_url": endpoint}
+        _check_environment(self.options)
+        settings = {"skip_signature": False, **_credentials(self.options), "base_url": endpoint}
         return require("obstore").store.GCSStore(bucket, **settings, **OBSTORE_LIMITS)
 
 
@@ -113,6 +117,23 @@ def _credentials(options: GcsOptions) -> dict[str, Any]:
         "private_key_id": options.private_key_id.reveal(),
     }
     return {"service_account_key": json.dumps(key)}
+
+
+def _check_environment(options: GcsOptions) -> None:
+    """Refuse variables by which ``obstore`` would replace the credentials of the options, or contradict them.
+
+    Raises:
+        InvalidInputError: names the variable.
+    """
+    given = _credentials(options)
+    refused = [*(() if "service_account" in given else _KEY_FILES), *(() if "service_account_key" in given else _KEYS)]
+    for name in refused:
+        if name in os.environ:
+            message = (
+                f"the environment variable {name} would decide who makes the requests to Google Cloud Storage; unset "
+                f"it, and set '{KEY_FILE.key}' or the variable GOOGLE_APPLICATION_CREDENTIALS"
+            )
+            raise InvalidInputError(message)
 
 
 def _private_key(options: GcsOptions) -> str:

@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
+
+OF_OPTIONS_ALONE: Final[dict[str, Any]] = {
+    "conditional_put": "etag",  # commits depend on it
+    "skip_signature": False,
+    "s3_express": False,
+}
+"""Settings that ``obstore`` would otherwise take from ``AWS_CONDITIONAL_PUT``, ``AWS_SKIP_SIGNATURE`` and so on."""
 
 
 def signed_by(key: str, secret: str, token: str | None) -> dict[str, Callable[[], dict[str, Any]]]:

@@ -19,7 +19,7 @@ from urllib.parse import quote, urlsplit
 
 from table_format.errors import InvalidOption
 from table_format.extras import require
-from table_format.io.given_keys import signed_by
+from table_format.io.given_keys import OF_OPTIONS_ALONE, signed_by
 from table_format.io.marked_directories import MarkedDirectories
 from table_format.io.object_store import ObjectStoreFileIO
 from table_format.io.request_limits import OBSTORE_LIMITS, with_scheme
@@ -68,6 +68,7 @@ class OssClients:
             region=_region_of(self.options),
             # A mark cannot be named in a request that deletes many files.
             disable_bulk_delete=True,
+            **OF_OPTIONS_ALONE,
             **signed_by(*_keys(self.options)),
             **limits,
         )

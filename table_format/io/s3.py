@@ -12,7 +12,7 @@ from typing import Any, Final
 from pyarrow import fs
 
 from table_format.extras import require
-from table_format.io.given_keys import signed_by
+from table_format.io.given_keys import OF_OPTIONS_ALONE, signed_by
 from table_format.io.object_store import ObjectStoreFileIO
 from table_format.io.request_limits import CONNECT_SECONDS, OBSTORE_LIMITS, REQUEST_SECONDS, with_scheme
 from table_format.options.s3 import S3Options
@@ -20,6 +20,7 @@ from table_format.secrets import Secret
 
 _ANY_REGION: Final = "us-east-1"
 """The region of a store that has none."""
+_ENDPOINTS: Final = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ class S3Clients:
             bucket,
             **{name: value for name, value in settings.items() if value is not None},
             virtual_hosted_style_request=not self._path_style,
-            conditional_put="etag",  # whatever AWS_CONDITIONAL_PUT says: commits depend on it
+            **OF_OPTIONS_ALONE,
             **OBSTORE_LIMITS,
         )
 
@@ -67,7 +68,7 @@ class S3Clients:
 
     @property
     def _endpoint(self) -> str | None:
-        return with_scheme(self.options.endpoint or _environment("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"))
+        return with_scheme(self.options.endpoint or _environment(*_ENDPOINTS))
 
     @property
     def _path_style(self) -> bool:

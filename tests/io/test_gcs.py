@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from base64 import urlsafe_b64decode
 
+import obstore
 import pytest
 
+from table_format.errors import InvalidInputError
 from table_format.io.gcs import open_gcs
 from table_format.options.declare import parse_group
 from table_format.options.gcs import GcsOptions
@@ -57,6 +59,16 @@ def test_without_authentication_no_request_has_a_token(gcs_server, gcs_place, to
     assert store.read(gcs_place.path("d/f")) == b"x"
     store.delete_tree(gcs_place.path("d"))
     assert tokens == {""}
+
+
+def test_requests_are_signed_by_the_options_whatever_the_environment_says(gcs_place, tokens, monkeypatch):
+    io, path = gcs_place.io, gcs_place.path("f")
+    monkeypatch.setenv("GOOGLE_SKIP_SIGNATURE", "true")
+    obstore.put(io.clients.objects("laws"), path.removeprefix("/laws/"), b"x")
+    assert {signer(token) for token in tokens} == {(EMAIL, KEY_ID)}
+    monkeypatch.setenv("GOOGLE_SERVICE_ACCOUNT", "/of/another/program.json")
+    with pytest.raises(InvalidInputError, match="variable GOOGLE_SERVICE_ACCOUNT would decide"):
+        io.clients.objects("laws")
 
 
 def test_a_key_file_that_is_missing_is_named(gcs_server):

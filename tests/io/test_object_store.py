@@ -133,6 +133,16 @@ def test_a_write_is_conditional_whatever_the_environment_says(place, own, monkey
         own.create(place.path("f"), b"y")
 
 
+@pytest.mark.parametrize("store", ["s3", "oss"])
+def test_every_request_is_signed_whatever_the_environment_says(server, place, own, monkeypatch):
+    for name in ("AWS_SKIP_SIGNATURE", "AWS_S3_EXPRESS"):
+        monkeypatch.setenv(name, "true")
+    server.keys.clear()
+    with server.counted() as seen:
+        own.overwrite(place.path("f"), b"x")
+    assert (len(seen), server.keys) == (1, {KEY})
+
+
 def test_a_store_that_ignores_conditions_is_refused_before_anything_is_written(server, place, own):
     path = place.path("snapshot-1")
     with server.failing(lambda _: Fault.UNCONDITIONAL):
