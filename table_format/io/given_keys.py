@@ -1,4 +1,4 @@
-"""Keys that options give, for requests in the protocol of S3."""
+"""Keys and other settings that options give, for requests in the protocol of S3."""
 
 from __future__ import annotations
 
@@ -11,6 +11,11 @@ OF_OPTIONS_ALONE: Final[dict[str, Any]] = {
     "s3_express": False,
 }
 """Settings that ``obstore`` would otherwise take from ``AWS_CONDITIONAL_PUT``, ``AWS_SKIP_SIGNATURE`` and so on."""
+
+
+def s3_endpoint(address: str | None) -> dict[str, str]:
+    """Return the settings of the address of an S3 store: ``AWS_ENDPOINT_URL_S3`` would precede the first one."""
+    return {} if address is None else {"endpoint": address, "aws_endpoint_url_s3": address}
 
 
 def signed_by(key: str, secret: str, token: str | None) -> dict[str, Callable[[], dict[str, Any]]]:

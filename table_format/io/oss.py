@@ -19,7 +19,7 @@ from urllib.parse import quote, urlsplit
 
 from table_format.errors import InvalidOption
 from table_format.extras import require
-from table_format.io.given_keys import OF_OPTIONS_ALONE, signed_by
+from table_format.io.given_keys import OF_OPTIONS_ALONE, s3_endpoint, signed_by
 from table_format.io.marked_directories import MarkedDirectories
 from table_format.io.object_store import ObjectStoreFileIO
 from table_format.io.request_limits import OBSTORE_LIMITS, with_scheme
@@ -63,7 +63,7 @@ class OssClients:
             limits["client_options"] = {**limits["client_options"], "default_headers": dict(headers)}
         return require("obstore").store.S3Store(
             bucket,
-            endpoint=address,
+            **s3_endpoint(address),
             virtual_hosted_style_request=True,  # the address has the bucket
             region=_region_of(self.options),
             # A mark cannot be named in a request that deletes many files.

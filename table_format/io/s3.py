@@ -12,7 +12,7 @@ from typing import Any, Final
 from pyarrow import fs
 
 from table_format.extras import require
-from table_format.io.given_keys import OF_OPTIONS_ALONE, signed_by
+from table_format.io.given_keys import OF_OPTIONS_ALONE, s3_endpoint, signed_by
 from table_format.io.object_store import ObjectStoreFileIO
 from table_format.io.request_limits import CONNECT_SECONDS, OBSTORE_LIMITS, REQUEST_SECONDS, with_scheme
 from table_format.options.s3 import S3Options
@@ -32,7 +32,7 @@ class S3Clients:
 
     def objects(self, bucket: str) -> Any:  # noqa: ANN401 - a store of the optional obstore
         """Return the ``obstore`` store of a bucket."""
-        settings = {"endpoint": self._endpoint, "region": self._region(bucket), **self._keys}
+        settings = {**s3_endpoint(self._endpoint), "region": self._region(bucket), **self._keys}
         return require("obstore").store.S3Store(
             bucket,
             **{name: value for name, value in settings.items() if value is not None},

@@ -134,6 +134,14 @@ def test_a_write_is_conditional_whatever_the_environment_says(place, own, monkey
 
 
 @pytest.mark.parametrize("store", ["s3", "oss"])
+@pytest.mark.parametrize("name", ["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT"])
+def test_files_go_to_the_store_of_the_options_whatever_the_environment_says(place, own, monkeypatch, name):
+    monkeypatch.setenv(name, "http://127.0.0.1:1")
+    own.create(place.path("f"), b"x")
+    assert place.io.read(place.path("f")) == b"x"
+
+
+@pytest.mark.parametrize("store", ["s3", "oss"])
 def test_every_request_is_signed_whatever_the_environment_says(server, place, own, monkeypatch):
     for name in ("AWS_SKIP_SIGNATURE", "AWS_S3_EXPRESS"):
         monkeypatch.setenv(name, "true")
