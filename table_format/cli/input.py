@@ -175,6 +175,12 @@ def _read_csv(file: BinaryIO | pa.NativeFile, wanted: pa.Schema, delimiter: str)
     if not isinstance(file, pa.NativeFile | BufferedReader):
         file = BufferedReader(file)  # type: ignore[type-var]  # needs no more than to read bytes
     names = _names(file, delimiter)
+    if len(wanted) and not {name.lower() for name in names} & {name.lower() for name in wanted.names}:
+        message = (
+            f"the first line of a CSV file has the names of its columns, found {', '.join(names)}; the columns of the "
+            f"table are {', '.join(wanted.names)}"
+        )
+        raise click.ClickException(message)
     for field in wanted:
         if field.name in names and pt.is_nested(field.type):
             message = (
@@ -211,6 +217,9 @@ def _names(file: BufferedReader[Any] | pa.NativeFile, delimiter: str) -> Sequenc
     else:
         head = file.read(_HEAD_BYTES)
         file.seek(0)
+    if not head:
+        message = "the file is empty; the first line of a CSV file has the names of its columns"
+        raise click.ClickException(message)
     lines = io.StringIO(head.decode("utf-8-sig", "replace"), newline="")
     return next(csv_rows(lines, delimiter=delimiter), ())
 

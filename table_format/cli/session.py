@@ -21,6 +21,17 @@ if TYPE_CHECKING:
     from table_format import Catalog, Table
 
 
+def check_no_file(warehouse: Path) -> None:
+    """Refuse a warehouse that is a file.
+
+    Raises:
+        click.ClickException: it is one.
+    """
+    if warehouse.exists() and not warehouse.is_dir():
+        message = f"warehouse '{warehouse}' is a file; a warehouse is a directory"
+        raise click.ClickException(message)
+
+
 class Reading(Protocol):
     """A stream of batches with a schema, such as a scan."""
 
@@ -91,6 +102,8 @@ class Session:
         directory = self.local_warehouse
         # Another kind of catalog knows its databases without the directory, which its first table creates.
         lists_directories = self.settings.get("metastore", "filesystem") == "filesystem"
+        if directory is not None:
+            check_no_file(directory)
         if lists_directories and directory is not None and not directory.is_dir():
             message = f"warehouse '{self.warehouse}' does not exist; create it with: lakehouse -w {self.warehouse} init"
             raise click.ClickException(message)

@@ -155,6 +155,13 @@ def test_the_error_names_a_branch_that_does_not_exist(shell: Shell, orders: Call
     assert "has no branch 'dev'" in shell.error("scan", "shop.orders$branch_dev")
 
 
+@pytest.mark.parametrize("command", [("tables",), ("init", "shop")])
+def test_a_warehouse_that_is_a_file_is_refused(tmp_path: Path, command: tuple[str, ...]) -> None:
+    file = tmp_path / "orders.csv"
+    file.write_text("id\n")
+    assert f"warehouse '{file}' is a file; a warehouse is a directory" in Shell(file).error(*command)
+
+
 def test_tables_are_listed(shell: Shell, orders: Callable[..., Table]) -> None:
     orders(3)
     shell("create", "shop.other", "--column", "a:INT")

@@ -24,6 +24,27 @@ def rows(shell: Shell, table: str = "shop.orders") -> list[tuple[object, ...]]:
     return sorted(tuple(str(value) for value in row.values()) for row in found)
 
 
+@pytest.mark.parametrize("command", [("load", "shop.orders"), ("create", "shop.new", "--from")])
+def test_an_empty_csv_file_is_refused_with_what_it_lacks(
+    shell: Shell, orders: Callable[..., Table], tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    orders()
+    file = tmp_path / "orders.csv"
+    file.write_text("")
+    expected = f"error: {file}: the file is empty; the first line of a CSV file has the names of its columns"
+    assert shell.error(*command, str(file)) == expected
+
+
+def test_a_csv_file_without_the_names_of_columns_is_refused(
+    shell: Shell, orders: Callable[..., Table], tmp_path: Path
+) -> None:
+    orders()
+    file = tmp_path / "orders.csv"
+    file.write_text("1,new,1.50\n")
+    message = shell.error("load", "shop.orders", str(file))
+    assert "names of its columns, found 1, new, 1.50; the columns of the table are id, state, amount" in message
+
+
 def test_a_table_gets_the_columns_of_a_csv_file(shell: Shell, tmp_path: Path) -> None:
     file = tmp_path / "orders.csv"
     file.write_text(CSV)
