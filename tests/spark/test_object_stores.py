@@ -12,7 +12,6 @@ import pytest
 from table_format.secrets import Secret
 from table_format.spark import Lake, paimon
 from table_format.spark.write.frames import explain_write
-from tests.queries.sessions import settings_of
 from tests.spark import test_secrets
 from tests.spark.lakes import rows_of
 from tests.support.canaries import canary, leaks, texts_of
@@ -39,13 +38,6 @@ def remote(spark: Any, server: S3Server, interpreted: None) -> Lake:
     lake = paimon(spark, {"warehouse": warehouse, "s3.endpoint": server.endpoint, **keys})
     lake.sql("CREATE DATABASE s")
     return lake
-
-
-@pytest.fixture
-def compiling(spark: Any) -> Iterator[None]:
-    """Spark compiles its plans, which it needs to list its own catalog."""
-    with settings_of(spark, {"spark.sql.codegen.factoryMode": "FALLBACK"}):
-        yield
 
 
 def keyed(lake: Lake, **options: str) -> Lake:
@@ -118,7 +110,7 @@ def test_the_data_source_and_streams_find_the_keys_of_the_lake_by_the_path(remot
     assert sorted(seen) == [*SIX, (7, "df")]
 
 
-def test_plain_spark_reads_attached_tables_and_the_location_is_a_uri(remote: Lake, compiling: None) -> None:
+def test_plain_spark_reads_attached_tables_and_the_location_is_a_uri(remote: Lake) -> None:
     keyed(remote)
     remote.attach("s")
     try:
