@@ -291,6 +291,8 @@ def test_no_error_of_the_library_shows_a_secret(kind: type[TableFormatError]) ->
         return
     if kind.__name__ == "Truncated":
         error = kind(URI, expected_bytes=1, found_bytes=0)  # type: ignore[call-arg]
+    elif kind.__name__ == "Refused":
+        error = kind(f"no store at {URI}", code=403, reason="forbidden")  # type: ignore[call-arg]
     else:
         error = kind(*ARGUMENTS.get(kind.__name__, ()), f"no store at {URI}")
     assert not leaks(f"{error} {error!r} {error.args}", HUSH)

@@ -110,6 +110,17 @@ USES: Final[Mapping[str, tuple[Use, ...]]] = {
             "    show(table.scan().to_arrow().to_pylist())"
         ),
     ),
+    "rest": (
+        Use(
+            "from table_format.errors import MetastoreUnavailable\n"
+            "own = {'metastore': 'rest', 'uri': 'http://127.0.0.1:1', 'token.provider': 'bear', 'token': 'secret'}\n"
+            "try:\n"
+            "    load_catalog({'warehouse': 'lake', **own})\n"
+            "except MetastoreUnavailable as error:\n"
+            "    assert 'the server cannot be reached' in str(error), error\n"
+            "    show(table.scan().to_arrow().to_pylist())"
+        ),
+    ),
     "duckdb": (Use("show(table.scan().to_duckdb().select('id, state').arrow().read_all().to_pylist())"),),
     "dagster": (
         Use(

@@ -24,6 +24,7 @@ BROUGHT = {
     "jdbc": frozenset({"psycopg", "pymysql", "sqlalchemy"}),
     "pandas": frozenset({"pandas"}),
     "polars": frozenset({"polars"}),
+    "rest": frozenset({"urllib3"}),
     "s3": frozenset({"obstore"}),
     "spark": frozenset({"pyspark", "pandas"}),
 }

@@ -189,6 +189,6 @@ def open_rest(arguments: CatalogArguments) -> RestCatalog:
 
 
 def _no_other_tables(name: str, kind: str) -> UnsupportedFeature:
-    feature = f"type={kind} in a REST catalog"
+    feature = f"a table of the type {kind} in a REST catalog"
     message = f"'{name}' is a table of the type '{kind}', which this version does not support in a REST catalog"
     return UnsupportedFeature(feature, message)

@@ -13,7 +13,8 @@ from table_format.catalog.rest.client import Json, RestClient
 from table_format.catalog.rest.errors import CONFLICT, NOT_FOUND, SNAPSHOT, TAG, Refused, Unanswered, raise_others
 from table_format.catalog.rest.requests import partition_json
 from table_format.catalog.table_names import TableName
-from table_format.codecs.snapshot_json import decode_snapshot, encode_snapshot
+from table_format.codecs.publishable import snapshot_bytes
+from table_format.codecs.snapshot_json import decode_snapshot
 from table_format.errors import (
     AlreadyExistsError,
     BranchNotFound,
@@ -54,7 +55,7 @@ class RestTableServer:
         """
         body = {
             "tableId": self.table_id,
-            "snapshot": json.loads(encode_snapshot(snapshot)),
+            "snapshot": json.loads(snapshot_bytes(snapshot, path=f"{self.name}{branch_suffix(branch)}")),
             "statistics": [partition_json(change) for change in changes],
         }
         try:

@@ -146,7 +146,7 @@ def test_a_stream_of_no_columns_is_refused_because_it_would_have_no_rows(lake: T
     lake.create("s")
     lake.write([(1, "a")], name="s")
     assert lake.lake.table("s.s", columns=[]).count() == 1
-    with pytest.raises(InvalidInputError, match=r"columns=\[\].*name at least one column"):
+    with pytest.raises(InvalidInputError, match="without columns is not supported; name at least one column"):
         lake.lake.read_stream("s.s", columns=[])
 
 

@@ -159,7 +159,7 @@ def test_unknown_modes_are_refused(lake: TestLake) -> None:
     frame = lake.frame([(1, "a")], "id long, v string")
     with pytest.raises(InvalidInputError, match="modes are append and overwrite"):
         lake.lake.write(frame, "s.t", mode="ignore")  # type: ignore[arg-type]
-    with pytest.raises(InvalidInputError, match="requires mode='overwrite'"):
+    with pytest.raises(InvalidInputError, match="partition requires the mode 'overwrite'"):
         lake.lake.write(frame, "s.t", partition={"v": "x"})
     with pytest.raises(InvalidInputError, match="is a system table"):
         lake.lake.write(frame, "s.t$snapshots")
