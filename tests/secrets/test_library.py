@@ -291,7 +291,7 @@ def test_no_error_of_the_library_shows_a_secret(kind: type[TableFormatError]) ->
         return
     if kind.__name__ == "Truncated":
         error = kind(URI, expected_bytes=1, found_bytes=0)  # type: ignore[call-arg]
-    elif kind.__name__ == "Refused":
+    elif kind.__name__ == "RequestRefused":
         error = kind(f"no store at {URI}", code=403, reason="forbidden")  # type: ignore[call-arg]
     else:
         error = kind(*ARGUMENTS.get(kind.__name__, ()), f"no store at {URI}")

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote_plus, urlencode
 
-from table_format.catalog.rest.errors import Refused, Unanswered
+from table_format.catalog.rest.errors import RequestRefused, Unanswered
 from table_format.errors import MetastoreUnavailable
 from table_format.extras import require
 from table_format.io.connections import kept
@@ -101,7 +101,7 @@ class RestClient:
         It is not repeated after the monotonic time ``give_up_ms``.
 
         Raises:
-            Refused: the server refused it. Unanswered: it is not known whether it had an effect.
+            RequestRefused: the server refused it. Unanswered: it is not known whether it had an effect.
             MetastoreUnavailable: the server cannot be reached.
         """
         parts = ("v1", *(() if self.prefix is None else (self.prefix,)), *path)
@@ -174,7 +174,7 @@ class RestClient:
         if status >= _FIRST_OF_SERVER and status != _NOT_IMPLEMENTED:
             return Unanswered(message)
         kind, name = found.get("resourceType") or "", found.get("resourceName") or ""
-        return Refused(message, code=status, reason=str(reason), kind=kind, name=name)
+        return RequestRefused(message, code=status, reason=str(reason), kind=kind, name=name)
 
     def _shown(self, what: str, why: str) -> str:
         line = " ".join(f"the REST catalog: {what}: {why}".split())
@@ -207,4 +207,4 @@ def _object(data: bytes) -> Json | None:
 
 
 def _name_of(status: int) -> str:
-    return _NAMES.get(status, "Server error" if status >= _FIRST_OF_SERVER else "Refused")
+    return _NAMES.get(status, "Server error" if status >= _FIRST_OF_SERVER else "RequestRefused")

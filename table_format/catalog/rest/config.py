@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from table_format.catalog.rest.client import RestClient
-from table_format.catalog.rest.errors import Refused, raise_others
+from table_format.catalog.rest.errors import RequestRefused, raise_others
 from table_format.errors import UnsupportedFeature
 from table_format.io.stores import STORES
 from table_format.options.declare import AnyOption, Option, declared_in
@@ -25,7 +25,7 @@ def merged_options(client: RestClient, warehouse: str, given: Mapping[str, str |
     """
     try:
         answer = client.get("config", warehouse=warehouse)
-    except Refused as refused:
+    except RequestRefused as refused:
         raise_others(refused)
     defaults, overrides = (_texts(answer.get(part)) for part in ("defaults", "overrides"))
     merged = {**_guarded(defaults), **given, **_guarded(overrides)}

@@ -18,7 +18,7 @@ DIALECT: Final = "DIALECT"
 """Kinds of what the server does not have, or has already."""
 
 
-class Refused(MetastoreUnavailable):
+class RequestRefused(MetastoreUnavailable):
     """The server refused a request, which had no effect. ``kind`` and ``name`` are what it does not have, or has."""
 
     def __init__(self, message: str, *, code: int, reason: str, kind: str = "", name: str = "") -> None:
@@ -33,12 +33,12 @@ class Unanswered(MetastoreUnavailable):
     """The server did not answer or failed: the request may have had an effect, or may still have it."""
 
 
-def raise_others(refused: Refused) -> NoReturn:
+def raise_others(refused: RequestRefused) -> NoReturn:
     """Raise the error for a refusal that a caller does not expect.
 
     Raises:
         InvalidInputError: the server calls the request wrong. UnsupportedFeature: it does not support it.
-        Refused: anything else, such as a missing permission.
+        RequestRefused: anything else, such as a missing permission.
     """
     if refused.code == BAD_REQUEST:
         raise InvalidInputError(str(refused)) from refused

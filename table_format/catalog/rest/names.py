@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from table_format.catalog.rest.client import RestClient
-from table_format.catalog.rest.errors import COLUMN, CONFLICT, NOT_FOUND, Refused, raise_others
+from table_format.catalog.rest.errors import COLUMN, CONFLICT, NOT_FOUND, RequestRefused, raise_others
 from table_format.catalog.rest.requests import identifier_json, schema_change_json, schema_json
 from table_format.catalog.table_names import FirstSchema, TableName
 from table_format.errors import (
@@ -73,7 +73,7 @@ class RestNames:
         """Return the properties of a database with its location; ``None`` if there is none of this name."""
         try:
             found = self.client.get("databases", database)
-        except Refused as refused:
+        except RequestRefused as refused:
             if refused.code == NOT_FOUND:
                 return None
             raise_others(refused)
@@ -88,7 +88,7 @@ class RestNames:
         """Create a database; do nothing if it exists."""
         try:
             self.client.post("databases", body={"name": database, "options": dict(properties)})
-        except Refused as refused:
+        except RequestRefused as refused:
             if refused.code != CONFLICT:
                 raise_others(refused)
 
@@ -98,7 +98,7 @@ class RestNames:
         updates = {key: value for key, value in changes.items() if value is not None}
         try:
             self.client.post("databases", database, body={"removals": removals, "updates": updates})
-        except Refused as refused:
+        except RequestRefused as refused:
             raise_others(refused)
 
     def drop_database(self, database: str, *, cascade: bool) -> bool:
@@ -112,7 +112,7 @@ class RestNames:
                 )
                 raise InvalidInputError(message)
             self.client.delete("databases", database)
-        except Refused as refused:
+        except RequestRefused as refused:
             if refused.code == NOT_FOUND:
                 return False
             raise_others(refused)
@@ -132,7 +132,7 @@ class RestNames:
         """Return a table; ``None`` if there is none of this name."""
         try:
             found = self.client.get("databases", name.database, "tables", name.table)
-        except Refused as refused:
+        except RequestRefused as refused:
             if refused.code == NOT_FOUND:
                 return None
             raise_others(refused)
@@ -161,7 +161,7 @@ class RestNames:
         body = {"identifier": identifier_json(name), "schema": schema_json(write_first_schema.schema)}
         try:
             self.client.post("databases", name.database, "tables", body=body)
-        except Refused as refused:
+        except RequestRefused as refused:
             if refused.code == CONFLICT:
                 message = f"table '{name}' already exists"
                 raise AlreadyExistsError(message) from refused
@@ -179,7 +179,7 @@ class RestNames:
         body = {"changes": [schema_change_json(change) for change in changes]}
         try:
             self.client.post("databases", name.database, "tables", name.table, body=body)
-        except Refused as refused:
+        except RequestRefused as refused:
             if refused.code == NOT_FOUND and refused.kind == COLUMN:
                 raise ColumnNotFound(str(refused)) from refused
             if refused.code == NOT_FOUND:
@@ -194,7 +194,7 @@ class RestNames:
         body = {"source": identifier_json(source), "destination": identifier_json(target)}
         try:
             self.client.post("tables", "rename", body=body)
-        except Refused as refused:
+        except RequestRefused as refused:
             if refused.code == NOT_FOUND:
                 raise FileNotFoundError(str(source)) from refused
             if refused.code == CONFLICT:
@@ -205,7 +205,7 @@ class RestNames:
         """Drop a table of any type; see ``TableNames``."""
         try:
             self.client.delete("databases", name.database, "tables", name.table)
-        except Refused as refused:
+        except RequestRefused as refused:
             if refused.code == NOT_FOUND:
                 return False
             raise_others(refused)
@@ -218,7 +218,7 @@ class RestNames:
     def _listed(self, database: str, **query: str) -> Sequence[str]:
         try:
             return list(self.client.listed("tables", "databases", database, "tables", **query))
-        except Refused as refused:
+        except RequestRefused as refused:
             if refused.code == NOT_FOUND:
                 message = f"database '{database}' does not exist"
                 raise DatabaseNotFound(message) from refused

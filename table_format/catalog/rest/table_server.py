@@ -10,7 +10,15 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from table_format.catalog.rest.client import Json, RestClient
-from table_format.catalog.rest.errors import CONFLICT, NOT_FOUND, SNAPSHOT, TAG, Refused, Unanswered, raise_others
+from table_format.catalog.rest.errors import (
+    CONFLICT,
+    NOT_FOUND,
+    SNAPSHOT,
+    TAG,
+    RequestRefused,
+    Unanswered,
+    raise_others,
+)
 from table_format.catalog.rest.requests import partition_json
 from table_format.catalog.table_names import TableName
 from table_format.codecs.publishable import snapshot_bytes
@@ -41,7 +49,7 @@ class RestTableServer:
         """Return the latest snapshot of a branch; ``None`` if it has none."""
         try:
             answer = self.client.get(*self._path(branch), "snapshot")
-        except Refused as refused:
+        except RequestRefused as refused:
             if refused.code == NOT_FOUND and refused.kind == SNAPSHOT:
                 return None
             self._raise(refused, branch)
@@ -62,7 +70,7 @@ class RestTableServer:
             answer = self.client.send("POST", (*self._path(branch), "commit"), body=body, give_up_ms=give_up_ms)
         except Unanswered as error:
             raise OSError(errno.EIO, str(error)) from error
-        except Refused as refused:
+        except RequestRefused as refused:
             if refused.code == CONFLICT:
                 return False
             self._raise(refused, branch)
@@ -116,7 +124,7 @@ class RestTableServer:
             message = f"the REST catalog: {place} cannot be read: {error}"
             raise MetastoreUnavailable(message) from error
 
-    def _raise(self, refused: Refused, branch: str) -> NoReturn:
+    def _raise(self, refused: RequestRefused, branch: str) -> NoReturn:
         if refused.code == NOT_FOUND:
             message = (
                 f"table '{self.name}{branch_suffix(branch)}' was dropped, renamed or replaced after it was opened: "
@@ -129,7 +137,7 @@ class RestTableServer:
     def _refusals(self, branch: str, name: str = "") -> Iterator[None]:
         try:
             yield
-        except Refused as refused:
+        except RequestRefused as refused:
             if refused.code == NOT_FOUND and refused.kind == SNAPSHOT:
                 raise SnapshotNotFound(str(refused)) from refused
             if refused.code == NOT_FOUND and refused.kind == TAG:
@@ -143,7 +151,7 @@ class RestTableServer:
     def _branch_refusals(self, new_name: str = "") -> Iterator[None]:
         try:
             yield
-        except Refused as refused:
+        except RequestRefused as refused:
             if refused.code == NOT_FOUND:
                 raise BranchNotFound(str(refused)) from refused
             if refused.code == CONFLICT and new_name:

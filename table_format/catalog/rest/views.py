@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from table_format.catalog.catalog_with_views import no_view
-from table_format.catalog.rest.errors import CONFLICT, DIALECT, NOT_FOUND, Refused, raise_others
+from table_format.catalog.rest.errors import CONFLICT, DIALECT, NOT_FOUND, RequestRefused, raise_others
 from table_format.catalog.rest.names import RestNames
 from table_format.catalog.rest.requests import identifier_json, view_changes_json
 from table_format.catalog.table_names import TableName
@@ -28,7 +28,7 @@ class RestViews:
         """Return the names of the views of a database."""
         try:
             return list(self.names.client.listed("views", "databases", database, "views"))
-        except Refused as refused:
+        except RequestRefused as refused:
             if refused.code == NOT_FOUND:
                 return ()
             raise_others(refused)
@@ -53,7 +53,7 @@ class RestViews:
         body = {"identifier": identifier_json(name), "schema": json.loads(encode_view(view))}
         try:
             self.names.client.post("databases", name.database, "views", body=body)
-        except Refused as refused:
+        except RequestRefused as refused:
             if refused.code != CONFLICT:
                 raise_others(refused)
             if not ignore_if_exists:
@@ -70,7 +70,7 @@ class RestViews:
         if changes:
             try:
                 self.names.client.post(*_path(identifier), body={"changes": changes})
-            except Refused as refused:
+            except RequestRefused as refused:
                 if refused.code == NOT_FOUND and refused.kind == DIALECT:
                     raise NotFoundError(str(refused)) from refused
                 if refused.code == NOT_FOUND:
@@ -89,7 +89,7 @@ class RestViews:
         body = {"source": identifier_json(old), "destination": identifier_json(new)}
         try:
             self.names.client.post("views", "rename", body=body)
-        except Refused as refused:
+        except RequestRefused as refused:
             if refused.code == NOT_FOUND:
                 raise self.not_found(source) from refused
             if refused.code == CONFLICT:
@@ -101,7 +101,7 @@ class RestViews:
         """Drop a view; see ``KeptViews``."""
         try:
             self.names.client.delete(*_path(identifier))
-        except Refused as refused:
+        except RequestRefused as refused:
             if refused.code != NOT_FOUND:
                 raise_others(refused)
             if not ignore_if_not_exists:
@@ -115,7 +115,7 @@ class RestViews:
     def _found(self, identifier: Identifier) -> Mapping[str, Any] | None:
         try:
             return self.names.client.get(*_path(identifier))
-        except Refused as refused:
+        except RequestRefused as refused:
             if refused.code == NOT_FOUND:
                 return None
             raise_others(refused)

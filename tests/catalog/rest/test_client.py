@@ -12,7 +12,7 @@ import urllib3
 from urllib3.exceptions import NewConnectionError, ProtocolError, ReadTimeoutError
 
 from table_format.catalog.rest.client import RestClient
-from table_format.catalog.rest.errors import Refused, Unanswered
+from table_format.catalog.rest.errors import RequestRefused, Unanswered
 from table_format.errors import MetastoreUnavailable
 from table_format.runtime import Runtime
 from table_format.secrets import Secret
@@ -143,10 +143,10 @@ def test_only_a_question_is_repeated_after_a_lost_connection(
     [
         (answer(500, '{"message": "it broke", "code": 500}'), Unanswered, "500 Server error: it broke"),
         (answer(502, "<html>\nbad gateway"), Unanswered, "502 Server error: <html> bad gateway"),
-        (answer(401), Refused, "401 Unauthorized: no reason is given"),
-        (answer(403, f'{{"message": "not {TOKEN}", "code": 403}}'), Refused, r"403 Forbidden: not \*\*\*\*\*\*"),
-        (answer(307), Refused, "307 Refused: no reason is given"),
-        (answer(404, '{"message": "x", "code": 501}'), Refused, "501 Not supported: x"),
+        (answer(401), RequestRefused, "401 Unauthorized: no reason is given"),
+        (answer(403, f'{{"message": "not {TOKEN}", "code": 403}}'), RequestRefused, r"403 Forbidden: not \*\*\*\*\*\*"),
+        (answer(307), RequestRefused, "307 RequestRefused: no reason is given"),
+        (answer(404, '{"message": "x", "code": 501}'), RequestRefused, "501 Not supported: x"),
         (answer(200, "[1]"), Unanswered, "expected a JSON object, found 3 other bytes"),
         (ReadTimeoutError(None, "/", f"slow {TOKEN}"), Unanswered, r"the server did not answer: .*slow \*\*\*\*\*\*"),
         (NewConnectionError(None, "refused"), MetastoreUnavailable, "the server cannot be reached: .*refused"),
