@@ -90,11 +90,11 @@ def write_output(
     if spec.branch is not None:
         of_branch = on_branch(spec.table, spec.branch)  # refuses an illegal name before anything is made
         if table is None:
-            table = _created(catalog, spec, frame, partitions, definition, create=create)
+            table = _created(catalog, spec, frame, columns, partitions, definition, create=create)
         ensure_branch(table, spec.branch)
         table = _existing(catalog, of_branch)
     if table is None:
-        table = _created(catalog, spec, frame, partitions, definition, create=create)
+        table = _created(catalog, spec, frame, columns, partitions, definition, create=create)
     else:
         earlier = committed_by(table.facts, who.user, since_ms=who.since_ms)
         if not earlier:
@@ -140,12 +140,12 @@ def _created(
     catalog: Catalog,
     spec: WriteSpec,
     frame: FrameWriter,
+    columns: FrameColumns,
     partitions: Sequence[str],
     definition: dg.PartitionsDefinition[Any] | None,
     *,
     create: bool,
 ) -> Table:
-    columns = frame.columns(())
     if not create:
         message = f"{spec.table} does not exist and create_tables is off; create the table, or set create_tables"
         raise InvalidInputError(message)

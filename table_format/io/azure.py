@@ -31,14 +31,14 @@ class AzureClients:
 
     def objects(self, bucket: str) -> Any:  # noqa: ANN401 - a store of the optional obstore
         """Return the ``obstore`` store of a container."""
-        account = f"https://{self.account}.blob.core.windows.net"
+        of_azure = f"https://{self.account}.blob.core.windows.net"
         made = {"access_key": self._key, "expires_at": None}
         # All are given: else variables such as AZURE_STORAGE_USE_EMULATOR and AZURE_STORAGE_TOKEN decide.
         return require("obstore").store.AzureStore(
             bucket,
             account_name=self.account,
             credential_provider=lambda: made,
-            endpoint=account if self._endpoint is None else f"{self._endpoint}/{self.account}",
+            endpoint=of_azure if self._endpoint is None else f"{self._endpoint}/{self.account}",
             use_emulator=False,
             skip_signature=False,
             **OBSTORE_LIMITS,

@@ -10,9 +10,9 @@ from typing import ClassVar, Final
 
 from table_format.catalog.arguments import CatalogArguments
 from table_format.catalog.catalog_with_views import NamedCatalogWithViews
+from table_format.catalog.database_location import refuse_new_location
 from table_format.catalog.filesystem import DirectoryNames
 from table_format.catalog.hive.address import parse_addresses
-from table_format.catalog.hive.database_properties import LOCATION
 from table_format.catalog.hive.format_tables import HiveFormatTables
 from table_format.catalog.hive.hive_table import is_partitioned
 from table_format.catalog.hive.lock import HiveLock
@@ -24,7 +24,7 @@ from table_format.catalog.hive.site import URIS, WAREHOUSE_DIR, read_site
 from table_format.catalog.hive.views import HiveViews
 from table_format.catalog.named_catalog import NamedCatalog
 from table_format.catalog.table_names import TableName
-from table_format.errors import InvalidInputError, InvalidOption, MetastoreUnavailable, TableNotFound
+from table_format.errors import InvalidOption, MetastoreUnavailable, TableNotFound
 from table_format.extras import require_installed
 from table_format.format_table.table import FormatTable
 from table_format.model.identifier import MAIN_BRANCH, SYSTEM_DATABASE, Identifier, branch_suffix
@@ -134,9 +134,7 @@ class HiveCatalog(NamedCatalogWithViews):
             DatabaseNotFound: the database does not exist. InvalidInputError: its location cannot change.
         """
         self._require_database(name)
-        if LOCATION in changes:
-            message = f"property '{LOCATION}' of database '{name}' cannot be changed: its tables are there"
-            raise InvalidInputError(message)
+        refuse_new_location(name, changes)
         self.names.entries.change_database(name, changes)
 
     def repair_table(self, name: str) -> Table:

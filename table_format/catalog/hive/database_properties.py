@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-LOCATION: Final = "location"
+from table_format.catalog.database_location import LOCATION
+
 _FIELDS: Final = {"comment": "description", "owner": "ownerName"}
 
 

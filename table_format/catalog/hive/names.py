@@ -19,6 +19,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Final
 
+from table_format.catalog.database_location import LOCATION
 from table_format.catalog.dropping import (
     delete_all_remains,
     delete_remains,
@@ -27,7 +28,7 @@ from table_format.catalog.dropping import (
     drop_existing_directory,
     refuse_remains,
 )
-from table_format.catalog.hive.database_properties import LOCATION, properties_of
+from table_format.catalog.hive.database_properties import properties_of
 from table_format.catalog.hive.entries import Entries, is_lower_case
 from table_format.catalog.hive.format_entries import is_created_as_format_table
 from table_format.catalog.hive.hive_table import described, is_external, is_listed_as_external, is_paimon, is_view

@@ -39,4 +39,4 @@ def check_header(key: str, value: Secret) -> None:
         InvalidOption: names the option but not its value.
     """
     if not all(" " <= letter <= "~" for letter in value.reveal()):
-        raise InvalidOption(key, "has letters that a request cannot carry, such as the end of a line")
+        raise InvalidOption(key, "has characters that a request cannot carry, such as the end of a line")

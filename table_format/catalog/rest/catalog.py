@@ -12,6 +12,7 @@ from typing import ClassVar
 
 from table_format.catalog.arguments import CatalogArguments
 from table_format.catalog.catalog_with_views import NamedCatalogWithViews
+from table_format.catalog.database_location import refuse_new_location
 from table_format.catalog.named_catalog import NamedCatalog, SchemaCheck
 from table_format.catalog.rest.address import HEADER_PREFIX, check_header, parse_uri
 from table_format.catalog.rest.client import RestClient
@@ -20,7 +21,7 @@ from table_format.catalog.rest.names import RestNames
 from table_format.catalog.rest.table_server import RestTableServer
 from table_format.catalog.rest.views import RestViews
 from table_format.catalog.table_names import TableName
-from table_format.errors import InvalidInputError, InvalidOption, UnsupportedFeature
+from table_format.errors import InvalidOption, UnsupportedFeature
 from table_format.extras import require_installed
 from table_format.format_table.table import FormatTable
 from table_format.io.file_io import RemoteStore
@@ -38,8 +39,6 @@ from table_format.options.identity import PATH
 from table_format.options.kind import is_object_table
 from table_format.options.rest import HEADER, TOKEN, TOKEN_PROVIDER, URI, RestOptions
 from table_format.table.table import Table
-
-_LOCATION = "location"
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
@@ -88,9 +87,7 @@ class RestCatalog(NamedCatalogWithViews):
             DatabaseNotFound: the database does not exist. InvalidInputError: its location cannot change.
         """
         self._require_database(name)
-        if _LOCATION in changes:
-            message = f"property '{_LOCATION}' of database '{name}' cannot be changed: its tables are there"
-            raise InvalidInputError(message)
+        refuse_new_location(name, changes)
         self.names.change_database(name, changes)
 
     def list_data_tables(self, database: str) -> tuple[str, ...]:

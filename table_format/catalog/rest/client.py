@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote_plus, urlencode
 
-from table_format.catalog.rest.errors import RequestRefused, Unanswered
+from table_format.catalog.rest.errors import NOT_FOUND, RequestRefused, Unanswered, raise_others
 from table_format.errors import MetastoreUnavailable
 from table_format.extras import require
 from table_format.io.connections import kept
@@ -31,7 +31,7 @@ _SUCCESS: Final = frozenset({200, 202, 204})
 _FIRST_OF_SERVER: Final = 500
 _NOT_IMPLEMENTED: Final = 501
 _SHOWN: Final = 500
-"""How many letters of an error are shown."""
+"""How many characters of an error are shown."""
 _NAMES: Final = {
     401: "Unauthorized",
     403: "Forbidden",
@@ -68,6 +68,19 @@ class RestClient:
         """Return an answer. Raises as ``send``."""
         return self.send("GET", path, query=query)
 
+    def find(self, *path: str) -> Json | None:
+        """Return an answer; ``None`` if the server has nothing of this path.
+
+        Raises:
+            InvalidInputError, UnsupportedFeature, MetastoreUnavailable: as ``raise_others`` and ``send``.
+        """
+        try:
+            return self.get(*path)
+        except RequestRefused as refused:
+            if refused.code == NOT_FOUND:
+                return None
+            raise_others(refused)
+
     def post(self, *path: str, body: Json) -> Json:
         """Send an object, and return the answer. Raises as ``send``."""
         return self.send("POST", path, body=body)
@@ -96,7 +109,7 @@ class RestClient:
         body: Json | None = None,
         give_up_ms: int | None = None,
     ) -> Json:
-        """Return the answer to a request; the parts of a path may have any letters.
+        """Return the answer to a request; the parts of a path may have any characters.
 
         It is not repeated after the monotonic time ``give_up_ms``.
 
@@ -207,4 +220,4 @@ def _object(data: bytes) -> Json | None:
 
 
 def _name_of(status: int) -> str:
-    return _NAMES.get(status, "Server error" if status >= _FIRST_OF_SERVER else "RequestRefused")
+    return _NAMES.get(status, "Server error" if status >= _FIRST_OF_SERVER else "Refused")

@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Final
 
+from table_format.catalog.database_location import LOCATION
 from table_format.catalog.rest.client import RestClient
 from table_format.catalog.rest.errors import COLUMN, CONFLICT, NOT_FOUND, RequestRefused, raise_others
 from table_format.catalog.rest.requests import identifier_json, schema_change_json, schema_json
@@ -71,14 +72,11 @@ class RestNames:
 
     def properties_of(self, database: str) -> Mapping[str, str] | None:
         """Return the properties of a database with its location; ``None`` if there is none of this name."""
-        try:
-            found = self.client.get("databases", database)
-        except RequestRefused as refused:
-            if refused.code == NOT_FOUND:
-                return None
-            raise_others(refused)
-        location = found.get("location")
-        return {**(found.get("options") or {}), **({} if location is None else {"location": location})}
+        found = self.client.find("databases", database)
+        if found is None:
+            return None
+        location = found.get(LOCATION)
+        return {**(found.get("options") or {}), **({} if location is None else {LOCATION: location})}
 
     def add_database(self, database: str) -> None:
         """Create a database without properties."""
@@ -130,12 +128,9 @@ class RestNames:
 
     def find(self, name: TableName) -> RestTable | None:
         """Return a table; ``None`` if there is none of this name."""
-        try:
-            found = self.client.get("databases", name.database, "tables", name.table)
-        except RequestRefused as refused:
-            if refused.code == NOT_FOUND:
-                return None
-            raise_others(refused)
+        found = self.client.find("databases", name.database, "tables", name.table)
+        if found is None:
+            return None
         options = (found.get("schema") or {}).get("options") or {}
         if not found.get("path"):
             message = f"the REST catalog at {self.client.address} does not say where the files of '{name}' are"

@@ -142,9 +142,7 @@ class RestTableServer:
                 raise SnapshotNotFound(str(refused)) from refused
             if refused.code == NOT_FOUND and refused.kind == TAG:
                 raise TagNotFound(str(refused)) from refused
-            if refused.code == CONFLICT and name:
-                message = f"branch '{name}' already exists; delete it or choose another name"
-                raise AlreadyExistsError(message) from refused
+            _refuse_taken_name(refused, name)
             self._raise(refused, branch)
 
     @contextmanager
@@ -154,7 +152,12 @@ class RestTableServer:
         except RequestRefused as refused:
             if refused.code == NOT_FOUND:
                 raise BranchNotFound(str(refused)) from refused
-            if refused.code == CONFLICT and new_name:
-                message = f"branch '{new_name}' already exists; delete it or choose another name"
-                raise AlreadyExistsError(message) from refused
+            _refuse_taken_name(refused, new_name)
             raise_others(refused)
+
+
+def _refuse_taken_name(refused: RequestRefused, new_branch: str) -> None:
+    """Raise the error for a branch that is there already, if the request was to make one."""
+    if refused.code == CONFLICT and new_branch:
+        message = f"branch '{new_branch}' already exists; delete it or choose another name"
+        raise AlreadyExistsError(message) from refused

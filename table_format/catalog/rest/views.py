@@ -113,12 +113,7 @@ class RestViews:
         return no_view(name, is_table=self.names.find(name) is not None, views=self.of_database(name.database))
 
     def _found(self, identifier: Identifier) -> Mapping[str, Any] | None:
-        try:
-            return self.names.client.get(*_path(identifier))
-        except RequestRefused as refused:
-            if refused.code == NOT_FOUND:
-                return None
-            raise_others(refused)
+        return self.names.client.find(*_path(identifier))
 
 
 def _path(identifier: Identifier) -> tuple[str, ...]:

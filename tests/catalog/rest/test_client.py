@@ -68,7 +68,7 @@ def reset() -> Exception:
     return ProtocolError("Connection aborted.", ConnectionResetError(104, "Connection reset by peer"))
 
 
-def test_a_request_carries_the_headers_and_names_have_any_letters(
+def test_a_request_carries_the_headers_and_names_have_any_characters(
     client: RestClient, answering: Callable[..., Pool]
 ) -> None:
     pool = answering(answer(200, '{"name": "x"}'), answer(204))
@@ -145,7 +145,7 @@ def test_only_a_question_is_repeated_after_a_lost_connection(
         (answer(502, "<html>\nbad gateway"), Unanswered, "502 Server error: <html> bad gateway"),
         (answer(401), RequestRefused, "401 Unauthorized: no reason is given"),
         (answer(403, f'{{"message": "not {TOKEN}", "code": 403}}'), RequestRefused, r"403 Forbidden: not \*\*\*\*\*\*"),
-        (answer(307), RequestRefused, "307 RequestRefused: no reason is given"),
+        (answer(307), RequestRefused, "307 Refused: no reason is given"),
         (answer(404, '{"message": "x", "code": 501}'), RequestRefused, "501 Not supported: x"),
         (answer(200, "[1]"), Unanswered, "expected a JSON object, found 3 other bytes"),
         (ReadTimeoutError(None, "/", f"slow {TOKEN}"), Unanswered, r"the server did not answer: .*slow \*\*\*\*\*\*"),
