@@ -143,7 +143,11 @@ def use_tables(spark: Any, warehouse: Path) -> None:
     numbered = spark.range(0, 5000, 1, 1).selectExpr("id", "'x' AS v")
     with bounds_of({"SMALL_BYTES": 0}):
         batches = in_unmeasured_batches(numbered, row_counts)
-    print("batches", batches, MAX_BYTES in spark.conf.getAll, in_unmeasured_batches(numbered, row_counts))
+        spark.conf.set("spark.sql.artifact.isolation.enabled", "false")
+        shared = in_unmeasured_batches(numbered, row_counts)
+        spark.conf.set("spark.sql.artifact.isolation.enabled", "true")
+    small = in_unmeasured_batches(numbered, row_counts)
+    print("batches", batches, MAX_BYTES in spark.conf.getAll, shared, small)
     for way in ("shuffle", "storage", "none"):
         rows = numbered.selectExpr("id", f"'{way}' AS v")
         lake.write(rows, "s.t", parallelism=2, options={"spark.write.exchange": way})

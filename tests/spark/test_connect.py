@@ -26,7 +26,7 @@ audited [Row(rowkind='+I')]
 changed 1 9
 too large table s.a: column 'n' is INT, which cannot hold 5000000000
 marked 1 [Row(id=0, n=0), Row(id=1, n=1), Row(id=2, n=3), Row(id=3, n=3)]
-batches [2000, 2000, 1000] False [5000]
+batches [2000, 2000, 1000] False [5000] [5000]
 shuffle [Row(v='shuffle', count=5000)]
 storage [Row(v='storage', count=5000)]
 none [Row(v='none', count=5000)]

@@ -8,7 +8,8 @@ import subprocess
 import sys
 import threading
 import venv
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
@@ -21,8 +22,11 @@ from tests.support.shared_classes import java_options
 _CLASS: Final = Path(pyspark.__file__).parent / "bin" / "spark-class"
 _MASTER: Final = "org.apache.spark.deploy.master.Master"
 _WORKER: Final = "org.apache.spark.deploy.worker.Worker"
+_SUBMIT: Final = "org.apache.spark.deploy.SparkSubmit"
+_CONNECT: Final = "org.apache.spark.sql.connect.service.SparkConnectServer"
 _ADDRESS: Final = re.compile(r"Starting Spark master at (spark://\S+)")
 _REGISTERED: Final = re.compile(r"(Successfully registered with master)")
+_LISTENS: Final = re.compile(r"Spark Connect server started at: \S*:(\d+)")
 _START: Final = 120.0
 """Seconds after which a process that has not said that it is ready is taken to hang; it takes two."""
 
@@ -72,38 +76,49 @@ class StandaloneCluster:
 
     def __enter__(self) -> Self:
         with ExitStack() as starting:
-            self._running = starting
-            self.address = self._start("master", _ADDRESS, _MASTER, "--host", "127.0.0.1", "--port", "0")
+            place = ["--host", "127.0.0.1", "--webui-port", "0"]
+            self.address = self._start(starting, "master", _ADDRESS, _MASTER, *place, "--port", "0")
             for number in range(self._workers):
                 name = f"worker{number}"
                 work = ["--work-dir", str(self._directory / name / "work")]
-                size = ["--host", "127.0.0.1", "--cores", "1", "--memory", "1g"]
-                self._start(name, _REGISTERED, _WORKER, *size, *work, self.address)
+                size = ["--cores", "1", "--memory", "1g"]
+                self._start(starting, name, _REGISTERED, _WORKER, *place, *size, *work, self.address)
             self._running = starting.pop_all()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: object, trace: TracebackType | None) -> None:
         self._running.close()
 
-    def _start(self, name: str, ready: re.Pattern[str], *command: str) -> str:
+    @contextmanager
+    def connect_server(self, settings: Mapping[str, str]) -> Iterator[str]:
+        """Run a Spark Connect server on all cores of the cluster; its address."""
+        wanted = {"spark.connect.grpc.binding.port": "0", **settings}
+        conf = [word for key, value in wanted.items() for word in ("--conf", f"{key}={value}")]
+        command = ["--master", self.address, "--class", _CONNECT, *conf, "spark-internal"]
+        with ExitStack() as running:
+            port = self._start(running, "connect", _LISTENS, _SUBMIT, *command)
+            yield f"sc://127.0.0.1:{port}"
+
+    def _start(self, running: ExitStack, name: str, ready: re.Pattern[str], *command: str) -> str:
         """Start a process and wait until it prints what is looked for; the first group of that."""
         own = self._directory / name
         own.mkdir(parents=True)
         environment = cleaned(dict(os.environ), self._python) | {
             "SPARK_LOCAL_DIRS": str(own / "local"),
             "SPARK_LOCAL_IP": "127.0.0.1",
-            "SPARK_DAEMON_MEMORY": "256m",
+            "SPARK_DAEMON_MEMORY": "512m",
             "SPARK_DAEMON_JAVA_OPTS": java_options(),
+            "SPARK_SUBMIT_OPTS": java_options(),
         }
         process = subprocess.Popen(
-            [_CLASS, *command, "--webui-port", "0"],
+            [_CLASS, *command],
             cwd=own,
             env=environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
         )
-        self._running.callback(_end, process)
+        running.callback(_end, process)
         found: list[str] = []
         is_ready = threading.Event()
         reader = threading.Thread(target=_watch, args=(process, own / "log", ready, found, is_ready), daemon=True)

@@ -7,7 +7,8 @@ too wide stops the job, and the job is repeated with Spark's own limit.
 
 In a classic session, the limit is a local property of this thread: tasks read it like a setting, other threads do not
 see it, and a setting of the user takes precedence. On Connect, a large job runs in a clone of the session. A small one
-does not: the tasks of a new session start new Python processes, which takes seconds.
+does not: the tasks of a new session start new Python processes, which takes seconds. Nor does one on a server that does
+not isolate the files of its sessions: each later executor would ask for the files of the clone, which Spark deletes.
 """
 
 from __future__ import annotations
@@ -54,6 +55,9 @@ T = TypeVar("T")
 
 MAX_BYTES: Final = "spark.sql.execution.arrow.maxBytesPerBatch"
 MAX_ROWS: Final = "spark.sql.execution.arrow.maxRecordsPerBatch"
+
+_ISOLATION: Final = "spark.sql.artifact.isolation.enabled"
+"""Spark's servers set it. A server inside a session of PySpark does not."""
 
 UNMEASURED: Final = str((1 << 31) - 1)
 """The only value with which Spark does not measure rows."""
@@ -109,9 +113,7 @@ def shown_bound(frame: DataFrame) -> str:
 
 def _bound(frame: DataFrame) -> RowBound | None:
     spark = frame.sparkSession
-    if is_connect(spark) and (
-        not hasattr(spark, "cloneSession") or is_small(frame, SMALL_BYTES) or _belongs_to_session(frame)
-    ):
+    if is_connect(spark) and (is_small(frame, SMALL_BYTES) or not _may_clone(spark) or _belongs_to_session(frame)):
         return None
     return None if _has_python(frame) else bound_of(frame.schema, _settings(spark))
 
@@ -204,6 +206,10 @@ def _has_python(frame: DataFrame) -> bool:
 
 
 # --- sessions of Connect ----------------------------------------------------------------------------------------------
+
+
+def _may_clone(spark: SparkSession) -> bool:
+    return hasattr(spark, "cloneSession") and spark.conf.get(_ISOLATION, "true") == "true"
 
 
 @contextmanager

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,6 @@ from table_format.errors import TableFormatError
 from table_format.spark import Lake, paimon
 from tests.spark.cluster.connect_job import ROWS
 from tests.spark.cluster.places import places
-from tests.support.connect_process import has_connect
 from tests.support.shared_classes import java_options
 from tests.support.spark_session import INTERPRETED
 
@@ -32,18 +30,6 @@ CONF = {
     "spark.task.maxFailures": "1",
     **INTERPRETED,
 }
-CONNECT = {
-    "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
-    "spark.connect.grpc.binding.port": "0",
-}
-
-
-def through_connect(spark: Any, warehouse: Path) -> str:
-    """Return what a client prints of the Spark Connect server in the JVM of this driver."""
-    service = getattr(spark._jvm, "org.apache.spark.sql.connect.service.SparkConnectService$")
-    address = f"sc://127.0.0.1:{getattr(service, 'MODULE$').localPort()}"
-    command = [sys.executable, "-m", "tests.spark.cluster.connect_job", address, str(warehouse)]
-    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
 def keyed(lake: Lake, facts: dict[str, Any]) -> None:
@@ -107,12 +93,7 @@ def without_packages(lake: Lake) -> str:
 
 
 def main(master: str, directory: Path) -> None:
-    conf = {
-        "spark.eventLog.enabled": "true",
-        "spark.eventLog.dir": f"file://{directory}/events",
-        **CONF,
-        **(CONNECT if has_connect() else {}),
-    }
+    conf = {"spark.eventLog.enabled": "true", "spark.eventLog.dir": f"file://{directory}/events", **CONF}
     resource = SparkResource(
         master=master,
         driver_memory="512m",
@@ -121,11 +102,7 @@ def main(master: str, directory: Path) -> None:
         secret_conf=dict.fromkeys(("spark.hadoop.fs.s3a.secret.key", "spark.executorEnv.S3_TOKEN"), "SHOP_SECRET_KEY"),
     )
     facts: dict[str, Any] = {}
-    session = resource.session(print)
-    # First, while the library is on no executor.
-    if has_connect():
-        print(through_connect(session, directory / "connect"), end="")
-    lake = paimon(session, {"warehouse": str(directory / "warehouse")})
+    lake = paimon(resource.session(print), {"warehouse": str(directory / "warehouse")})
     facts["places"] = places(lake)
     keyed(lake, facts)
     appended(lake, facts)

@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 
 from tests.spark.cluster.connect_job import ROWS
+from tests.spark.cluster.job import CONF
 from tests.support.canaries import canary, leaks, leaks_in
-from tests.support.connect_process import needs_connect
+from tests.support.connect_process import has_connect, needs_connect
 from tests.support.shared_classes import java_options
 from tests.support.standalone_cluster import StandaloneCluster, bare_python, cleaned, empty_python
 
@@ -41,16 +42,21 @@ def outcome(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
     directory = tmp_path_factory.mktemp("cluster")
     bare, empty = bare_python(directory / "bare"), empty_python(directory / "empty")
     logs, place = directory / "logs", directory / "job"
+    for name in ("events", "warehouse", "temporary"):
+        (place / name).mkdir(parents=True)
+    environment = environment_of(place, bare, empty)
+    said = ""
     with StandaloneCluster(logs, workers=2, python=bare) as cluster:
-        said = job(cluster.address, place, bare, empty)
+        if has_connect():
+            with cluster.connect_server(CONF) as address:
+                said += printed("connect_job", address, place / "connect", environment)
+        said += printed("job", cluster.address, place, environment)
     lines = [line.partition(" ") for line in said.splitlines() if line.startswith(("FACTS ", "CONNECT "))]
     return Outcome({name: json.loads(facts) for name, _, facts in lines}, said, place, logs)
 
 
-def job(address: str, directory: Path, bare: Path, empty: Path) -> str:
-    """Run a driver on a cluster, whose Python lacks the library. Return its output."""
-    for name in ("events", "warehouse", "temporary"):
-        (directory / name).mkdir(parents=True)
+def environment_of(directory: Path, bare: Path, empty: Path) -> dict[str, str]:
+    """The environment of a driver or a client, whose workers use a Python that lacks the library."""
     own = {
         "PYTHONPATH": str(ROOT),
         "PYSPARK_PYTHON": "python3",
@@ -61,10 +67,15 @@ def job(address: str, directory: Path, bare: Path, empty: Path) -> str:
         "SPARK_SUBMIT_OPTS": java_options(),
         "TMPDIR": str(directory / "temporary"),
     }
+    return cleaned(dict(os.environ), bare) | own
+
+
+def printed(module: str, address: str, directory: Path, environment: dict[str, str]) -> str:
+    """Run a driver or a client of a server on the cluster; its output."""
     done = subprocess.run(
-        [sys.executable, "-m", "tests.spark.cluster.job", address, directory],
+        [sys.executable, "-m", f"tests.spark.cluster.{module}", address, directory],
         cwd=ROOT,
-        env=cleaned(dict(os.environ), bare) | own,
+        env=environment,
         capture_output=True,
         text=True,
         timeout=600,
