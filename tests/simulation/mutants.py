@@ -360,7 +360,7 @@ MUTANTS: tuple[Mutant, ...] = (
     _mutant("compaction keeps old", (commit, "compact_changes", _compact_keeping_inputs)),
     _mutant("trust hint", (snapshots.SnapshotStore, "_find_latest", _trust_hint)),
     replace(without_fences("since"), first_seed=23),
-    replace(without_fences("second look"), first_seed=457),
+    replace(without_fences("second look"), first_seed=560),
     without_fences("attempt", "request", "floor", "verify", "since"),
     # Publishing.
     _mutant("every error is a refusal", (publish, "_REFUSALS", frozenset(errno.errorcode))),

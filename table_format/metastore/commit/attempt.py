@@ -36,7 +36,8 @@ class WrittenChanges:
 class AttemptFiles:
     """The files written by attempts at one job, for reuse or deletion.
 
-    ``are_requested`` is true after a snapshot with some of them was requested, whatever the outcome.
+    ``are_requested`` is true after a snapshot with some of them was requested, whatever the outcome. ``were_visible``
+    is true after such a snapshot was taken back: a change of the history may have deleted the files that it names.
     """
 
     def __init__(self, store: TableStore) -> None:
@@ -45,6 +46,7 @@ class AttemptFiles:
         self.merging = NewFiles()
         self.passing = NewFiles()
         self.are_requested = False
+        self.were_visible = False
         self.written: WrittenChanges | None = None
         self.merged: MergedManifests | None = None
 
@@ -57,6 +59,12 @@ class AttemptFiles:
         """Delete everything, because the job has certainly failed."""
         for files in (self.passing, self.merging, self.lasting):
             self.discard(files)
+
+    def start_over(self) -> None:
+        """Delete everything, and write it again in the next attempt, because a snapshot with it was taken back."""
+        self.discard_all()
+        self.written = self.merged = None
+        self.were_visible = True
 
 
 def prepare(c: CommitContext, job: CommitJob, files: AttemptFiles, latest: Snapshot | None) -> Snapshot:

@@ -24,6 +24,7 @@ from table_format.counted import counted
 from table_format.errors import (
     CommitOutcomeUnknown,
     CommitRetriesExhausted,
+    ConflictError,
     CorruptionError,
     OutcomeUnknownError,
     TableFormatError,
@@ -39,6 +40,7 @@ from table_format.metastore.commit.partition_changes import partition_changes
 from table_format.metastore.commit.publications import Publication, Publications
 from table_format.metastore.commit.server_commit import commit_to_server
 from table_format.metastore.publish import PutOutcome, put_if_absent
+from table_format.metastore.references.completeness import missing_file
 from table_format.model.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind, Snapshot
 
 
@@ -228,8 +230,21 @@ class CommitLoop:
             if latest is None or not c.snapshots.is_expiring(latest.id):
                 raise
             return None  # the base expired while it was read: other writers have committed
+        if files.were_visible:
+            self._require_files(snapshot)
         # First fence: after this time, the next id may have been used and expired. Nothing was published.
         return None if c.store.runtime.clock.monotonic_ms() >= attempt.give_up_ms else snapshot
+
+    def _require_files(self, snapshot: Snapshot) -> None:
+        """Refuse to repeat a commit whose files were deleted together with its snapshot."""
+        store = self._context.store
+        path = missing_file(store, snapshot)
+        if path is not None:
+            message = (
+                f"{store.paths.root}: a rollback or fast-forward during this commit has removed its snapshot and its "
+                f"file {path}. Nothing was committed; stop other writers during such changes, and write the rows again"
+            )
+            raise ConflictError(message)
 
     @contextmanager
     def _locked(self, attempt: _Attempt) -> Iterator[_Attempt]:
@@ -255,7 +270,10 @@ class CommitLoop:
         if not self._put(attempt, snapshot, data, changes):
             return False
         # A server refuses what does not follow its latest snapshot, or belongs to another table.
-        return self._context.store.server is not None or self._confirm(attempt, snapshot)
+        if self._context.store.server is not None or self._confirm(attempt, snapshot):
+            return True
+        files.start_over()
+        return False
 
     def _partition_changes(self, files: AttemptFiles) -> Sequence[PartitionChange]:
         """Return what the commit changes in each partition, which only a server wants to know."""
@@ -293,6 +311,12 @@ class CommitLoop:
         except (TableNotFound, TableReplaced):
             self._publications.refused(attempt.job.key, attempt.earlier)
             raise
+        if confirmed.link is Link.ROLLED_BACK:
+            why = (
+                f"snapshot {snapshot.id - 1}, on which it was built, was removed meanwhile, but earlier ones exist. If "
+                "the table was rolled back, roll it back again"
+            )
+            raise self._unknown(attempt.job, attempt.since, snapshot.id, why)
         if confirmed.link is Link.UNKNOWN:
             why = "it was created, but it is not known whether later snapshots follow it"
             raise self._unknown(attempt.job, attempt.since, snapshot.id, why) from confirmed.error

@@ -42,7 +42,7 @@ def confirm(c: CommitContext, snapshot: Snapshot, base: Snapshot | None) -> Conf
             link = verify_link(snapshot, c.snapshots, c.manifests, base)
             if link is Link.FALSE:
                 # Other writers have continued from an earlier snapshot with this id, or have replaced the base.
-                c.snapshots.delete(snapshot.id)
+                _remove(c, snapshot)
         except (OSError, CorruptionError) as e:
             error = e
             c.store.runtime.clock.sleep_ms(_LOOK_WAIT_MS << attempt)
@@ -73,8 +73,13 @@ def _require_same_table(c: CommitContext, snapshot: Snapshot) -> None:
     try:
         require_same_table(c.store)
     except (TableNotFound, TableReplaced):
-        path = c.store.paths.snapshot(snapshot.id)
-        with suppress(FileNotFoundError):
-            if read_file(c.store.io, path) == snapshot_bytes(snapshot, path=path):
-                c.snapshots.delete(snapshot.id)
+        _remove(c, snapshot)
         raise
+
+
+def _remove(c: CommitContext, snapshot: Snapshot) -> None:
+    """Delete the file of a snapshot, unless it has become that of another one. Raises ``OSError``."""
+    path = c.store.paths.snapshot(snapshot.id)
+    with suppress(FileNotFoundError):
+        if read_file(c.store.io, path) == snapshot_bytes(snapshot, path=path):
+            c.snapshots.delete(snapshot.id)

@@ -7,6 +7,9 @@ next snapshot must follow the new one.
 Apache Paimon checks whether a snapshot exists and then renames its own to that name, which replaces one that was
 created in between. If it replaced the new snapshot, the commit is repeated. If it replaced the base, the new snapshot
 is taken back, because it would remove the rows of the replacement.
+
+A rollback during a commit may have removed the base. The new snapshot is then reported, not taken back: nothing proves
+that it was a rollback, and the latest snapshot must not be deleted on suspicion.
 """
 
 from __future__ import annotations
@@ -21,11 +24,15 @@ from table_format.model.snapshot import Snapshot
 
 
 class Link(StrEnum):
-    """Whether a snapshot is in the history: it is, it is not, another has replaced its file, or this is unknown."""
+    """Whether a snapshot is in the history.
+
+    It is, it is not, another has replaced its file, its base was rolled back, or this is unknown.
+    """
 
     SOUND = "sound"
     FALSE = "false"
     REPLACED = "replaced"
+    ROLLED_BACK = "rolled back"
     UNKNOWN = "unknown"
 
 
@@ -62,8 +69,15 @@ def verify_link(
         # before. If it is not, the next one may have been created between the two checks. Ours is outside the history
         # only if the next one is missing below a higher one.
         if (snapshots.highest_id() or 0) <= snapshot.id:
-            return Link.SOUND
+            return Link.ROLLED_BACK if _was_rolled_back(snapshot.id - 1, snapshots) else Link.SOUND
         higher_was_seen = True
+
+
+def _was_rolled_back(base_id: int, snapshots: SnapshotStore) -> bool:
+    """Return whether a snapshot is missing although an earlier one exists. Expiry removes the oldest first."""
+    if any(notice.end > base_id for notice in snapshots.notices.all()):
+        return False  # it expired, and the earlier one is the remainder of a crash
+    return any(found < base_id and snapshots.exists(found) for found in reversed(snapshots.listed_ids()))
 
 
 def _link_by_successor(snapshot: Snapshot, snapshots: SnapshotStore, manifests: ManifestStore) -> Link:

@@ -155,7 +155,7 @@ class _FastForward:
         removed = self._remove_unrelated()
         self._replace_tags()  # 6
         self._snapshots.notices.withdraw_after(self._first.id)  # 7
-        self._snapshots.hints.write_earliest(self._snapshots.ids()[0])
+        self._snapshots.hints.write_earliest(self._snapshots.ids_up_to(self._last)[0])
         self._snapshots.hints.write_latest(self._last)
         self._snapshots.rewriting.delete()
         deletions, unreadable = FileDeletions(), None

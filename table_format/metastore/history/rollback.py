@@ -99,7 +99,7 @@ def rollback(store: TableStore, options: TableOptions, target: Snapshot) -> Roll
     for name in later_tags:
         tags.remove(name)  # 5
     snapshots.notices.withdraw_after(target.id)  # 6
-    snapshots.hints.write_earliest(snapshots.ids()[0])
+    snapshots.hints.write_earliest(snapshots.ids_up_to(target.id)[0])
     snapshots.hints.write_latest(target.id)
     deletions, unreadable = FileDeletions(), None
     try:

@@ -105,6 +105,10 @@ class SnapshotStore:
         """
         return last_run(self.listed_ids())
 
+    def ids_up_to(self, snapshot_id: int) -> Sequence[int]:
+        """Return the consecutive ids up to this one, ascending, from the listing."""
+        return last_run([found for found in self.listed_ids() if found <= snapshot_id])
+
     def lone_ids(self) -> Sequence[int]:
         """Return the ids below a gap, ascending. They are not part of the history, but a rollback may restore them."""
         found = self.listed_ids()

@@ -146,8 +146,10 @@ def test_an_id_that_was_used_and_expired_is_not_taken_again(keep):
     table = a_table()
     table.append()
     mine = table.file(name="mine.parquet")
+    message = table.message(new_files=(mine,))
+    table.write(message)
     table.io.before("create", "/snapshot-2", once(sleep_while_others_go_on(table, commits=4, keep=keep)))
-    (snapshot,) = table.committer("sleeper").commit(committable(BATCH, table.message(new_files=(mine,))))
+    (snapshot,) = table.committer("sleeper").commit(committable(BATCH, message))
     assert snapshot.id == 6
     assert table.snapshots.latest_id() == 6
     assert "mine.parquet" in table.live_names()
@@ -158,8 +160,10 @@ def test_an_id_between_base_and_successor_that_was_expired_is_not_taken_again():
     table = a_table()
     table.append()
     mine = table.file(name="mine.parquet")
+    message = table.message(new_files=(mine,))
+    table.write(message)
     table.io.before("create", "/snapshot-2", once(sleep_while_others_go_on(table, commits=2, keep=1)))
-    (snapshot,) = table.committer("sleeper").commit(committable(BATCH, table.message(new_files=(mine,))))
+    (snapshot,) = table.committer("sleeper").commit(committable(BATCH, message))
     assert (snapshot.id, table.snapshots.ids()) == (4, [3, 4])
     assert "mine.parquet" in table.live_names()
 

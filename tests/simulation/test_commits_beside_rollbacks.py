@@ -1,0 +1,85 @@
+"""A commit beside a rollback or fast-forward: one of them runs before each call of the other.
+
+The commit becomes part of the new history, or it is undone with the old one, or it raises an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import pytest
+
+from table_format.errors import CommitOutcomeUnknown, ConflictError, MissingFile
+from table_format.io.memory import MemoryFileIO
+from table_format.metastore.snapshot.snapshot_store import SnapshotStore
+from tests.simulation.test_every_call import copy_of
+from tests.simulation.test_every_call_of_history import four_snapshots, keys, long_branch, opened, row
+from tests.support.acting_io import ActingIO
+
+
+def roll_back(store: Any) -> None:
+    opened(store).rollback_to(2)
+
+
+def fast_forward(store: Any) -> None:
+    opened(store).fast_forward("b")
+
+
+@pytest.mark.parametrize(("prepare", "act"), [(four_snapshots, roll_back), (long_branch, fast_forward)])
+def test_a_commit_during_a_change_of_history_joins_it_or_reports_that_it_may_be_lost(
+    prepare: Callable[[MemoryFileIO], None], act: Callable[[MemoryFileIO], None], caplog: pytest.LogCaptureFixture
+) -> None:
+    start = MemoryFileIO()
+    prepare(start)
+    changed = copy_of(start)
+    act(changed)
+    expected = keys(opened(changed))
+    results = set()
+    for number in range(10_000):
+        memory = copy_of(start)
+        store = ActingIO(memory, number, partial(act, memory))
+        table = opened(store)
+        store.watch()
+        caplog.clear()
+        try:
+            table.append(row(99, 99))
+            text = caplog.text  # a compaction that follows the commit is reported in the log
+        except (ConflictError, MissingFile, CommitOutcomeUnknown) as error:
+            text = str(error)
+            results.add(type(error))
+        if store.calls <= number:
+            break
+        if "roll it back again" in text:
+            act(memory)
+        check(memory, expected)
+    assert results & {ConflictError, CommitOutcomeUnknown}
+
+
+@pytest.mark.parametrize(("prepare", "act"), [(four_snapshots, roll_back), (long_branch, fast_forward)])
+def test_a_change_of_history_during_which_another_writer_commits_leaves_a_whole_table(
+    prepare: Callable[[MemoryFileIO], None], act: Callable[[Any], None]
+) -> None:
+    start = MemoryFileIO()
+    prepare(start)
+    changed = copy_of(start)
+    act(changed)
+    expected = keys(opened(changed))
+    for number in range(10_000):
+        memory = copy_of(start)
+        store = ActingIO(memory, number, lambda memory=memory: opened(memory).append(row(99, 99)))
+        store.watch()
+        act(store)
+        if store.calls <= number:
+            break
+        check(memory, expected)
+    assert number > 50
+
+
+def check(memory: MemoryFileIO, expected: tuple[int, ...]) -> None:
+    table = opened(memory)
+    snapshots = SnapshotStore(table.store)
+    assert snapshots.ids() == snapshots.listed_ids()
+    assert keys(table) in (expected, (*expected, 99))
+    assert table.verify().is_healthy
