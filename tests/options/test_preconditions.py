@@ -238,8 +238,8 @@ def test_one_call_may_not_give_an_option_that_tunes_other_engines(option: Option
 @pytest.mark.parametrize(
     ("table", "key", "lacking"),
     [
-        ("key, aggregation", "fields.id.aggregate-function", "a column that is neither of the primary key nor a partition column"),
-        ("key, groups", "fields.id.aggregate-function", "a column that is neither of the primary key nor a partition column"),
+        ("key, aggregation", "fields.id.aggregate-function", "neither of the primary key nor a partition column"),
+        ("key, groups", "fields.id.aggregate-function", "neither of the primary key nor a partition column"),
         ("cross partition, aggregation", "fields.day.aggregate-function", "nor a partition column"),
         ("key, aggregation", "fields.id.ignore-retract", "none of the primary key"),
         ("cross partition, aggregation", "fields.day.ignore-retract", "no partition column"),
