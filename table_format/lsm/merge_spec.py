@@ -70,7 +70,7 @@ def engine_of(schema: TableSchema, options: MergeOptions) -> Engine | None:
             return Aggregation(_functions(schema, options), options.aggregation_remove_on_delete, required)
         case MergeEngine.PARTIAL_UPDATE:
             return PartialUpdate(
-                _groups(options),
+                _groups(schema, options),
                 _functions(schema, options),
                 options.ignore_delete,
                 options.remove_on_delete,
@@ -80,18 +80,18 @@ def engine_of(schema: TableSchema, options: MergeOptions) -> Engine | None:
             return None
 
 
-def _groups(options: MergeOptions) -> tuple[SequenceGroup, ...]:
+def _groups(schema: TableSchema, options: MergeOptions) -> tuple[SequenceGroup, ...]:
     removing = set(options.remove_on_sequence_group)
     groups = []
     for columns, members in options.sequence_groups.items():
         sequence = tuple(name.strip() for name in columns.split(","))
-        others = tuple(name for name in members if name not in sequence)
+        others = tuple(name for name in members if name not in sequence and name not in schema.partition_keys)
         groups.append(SequenceGroup(sequence, others, not removing.isdisjoint(sequence)))
     return tuple(groups)
 
 
 def _functions(schema: TableSchema, options: MergeOptions) -> tuple[AggregateSpec, ...]:
-    chosen = ((field, options.function_of(field.name, schema.primary_keys)) for field in schema.fields)
+    chosen = ((field, options.function_of(field.name, schema.unmerged_columns)) for field in schema.fields)
     return tuple(_aggregate(field, function, options, schema) for field, function in chosen if function)
 
 

@@ -91,6 +91,11 @@ class TableSchema:
         return tuple(k for k in self.primary_keys if k not in self.partition_keys)
 
     @property
+    def unmerged_columns(self) -> tuple[str, ...]:
+        """The columns that no merge changes: the primary key, and the partition columns even if it lacks them."""
+        return tuple(dict.fromkeys((*self.primary_keys, *self.partition_keys)))
+
+    @property
     def bucket_keys(self) -> tuple[str, ...]:
         """The columns whose hash determines the bucket, in hash order; empty without ``bucket-key`` and primary key."""
         declared = self.options.get("bucket-key", "")

@@ -108,6 +108,8 @@ def _check_groups(schema: TableSchema, merge: MergeOptions) -> None:
             _check_exists(schema, key, column)
             if column in schema.primary_keys:
                 raise InvalidOption(key, f"column '{column}' is a primary key column, which is in no group")
+            if column in schema.partition_keys:
+                raise InvalidOption(key, f"column '{column}' is a partition column, which no merge changes")
             places[column] += 1
             if places[column] > 1:
                 raise InvalidOption(key, f"column '{column}' is in another sequence group already; it can be in one")
@@ -141,7 +143,7 @@ def _check_functions_of_members(schema: TableSchema, merge: MergeOptions) -> Non
     ordering = {name.strip() for columns in merge.sequence_groups for name in columns.split(",")}
     members = {name for names in merge.sequence_groups.values() for name in names}
     for column in schema.field_names:
-        if column in ordering or column in members or column in schema.primary_keys:
+        if column in ordering or column in members or column in schema.unmerged_columns:
             continue
         own = merge.aggregates.get(column)
         function = own or merge.default_aggregate

@@ -160,8 +160,8 @@ class MergeOptions:
         """
         return self.engine in (MergeEngine.PARTIAL_UPDATE, MergeEngine.AGGREGATION)
 
-    def function_of(self, column: str, primary_keys: Collection[str]) -> str | None:
-        """Return the aggregate function of a column; ``None`` if it has none.
+    def function_of(self, column: str, unmerged: Collection[str]) -> str | None:
+        """Return the aggregate function of a column; ``None`` if it has none, as the columns in ``unmerged``.
 
         A partial update supports functions only for members of sequence groups; other columns keep their last
         non-null value.
@@ -170,7 +170,7 @@ class MergeOptions:
         >>> options.function_of("a", ["k"]), options.function_of("b", ["k"]), options.function_of("k", ["k"])
         ('sum', 'last_non_null_value', None)
         """
-        if column in primary_keys:
+        if column in unmerged:
             return None
         own = self.aggregates.get(column, self.default_aggregate)
         match self.engine:

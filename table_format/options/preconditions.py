@@ -303,10 +303,10 @@ NEEDS: Final[tuple[tuple[tuple[Need, ...], tuple[AnyOption, ...]], ...]] = (
 )
 """What options need, all of it at once."""
 
-_NOT_OF_THE_KEY: Final = "a column that is not of the primary key"
+_MERGED: Final = "a column that is neither of the primary key nor a partition column"
 _COMPUTED: Final = (
-    "a column with an aggregate function: none of the primary key, and with 'merge-engine' = partial-update "
-    "a member of a sequence group"
+    "a column with an aggregate function: none of the primary key, no partition column, and with 'merge-engine' = "
+    "partial-update a member of a sequence group"
 )
 
 READERS: Final[Mapping[OptionPattern[Any], tuple[str, ...]]] = {
@@ -337,7 +337,7 @@ def shown_needs(option: AnyOption) -> str:
     """Return the requirements of an option as text for the documentation; empty if there are none."""
     words = [need.words for need in needs_of(option)]
     if option is merge.AGGREGATE_FUNCTION:
-        words.append(_NOT_OF_THE_KEY)
+        words.append(_MERGED)
     elif isinstance(option, OptionPattern) and option in READERS:
         functions = READERS[option]
         words.append(f"the column's aggregate function to be {' or '.join(functions)}" if functions else _COMPUTED)
@@ -384,10 +384,10 @@ def _lacking(option: AnyOption, key: str, schema: TableSchema, options: TableOpt
     if needed is not None or not isinstance(option, OptionPattern):
         return needed
     column = option.matches(key) or ""
-    if option is merge.AGGREGATE_FUNCTION and column in schema.primary_keys:
-        return _NOT_OF_THE_KEY
+    if option is merge.AGGREGATE_FUNCTION and column in schema.unmerged_columns:
+        return _MERGED
     if option in READERS:
-        function = options.merge.function_of(column, schema.primary_keys)
+        function = options.merge.function_of(column, schema.unmerged_columns)
         if function is None or function not in (READERS[option] or (function,)):
             return shown_needs(option)
     return None

@@ -127,3 +127,20 @@ def test_options_that_do_not_fit_are_refused_by_name(options: dict[str, str], ke
     assert key in str(refusal.value)
     assert isinstance(refusal.value, InvalidOption)
     assert refusal.value.key == key
+
+
+def check_moving(options: dict[str, str]) -> None:
+    """The same columns in a table whose key lacks the partition column ``h``."""
+    check_creatable(TableSchema(0, FIELDS, 7, partition_keys=("h",), primary_keys=("k",), options=options))
+
+
+@pytest.mark.parametrize("group", ["fields.g.sequence-group", "fields.h.sequence-group"])
+def test_a_partition_column_outside_of_the_key_is_in_no_group(group: str) -> None:
+    with pytest.raises(InvalidOption, match="'h' is a partition column, which no merge changes") as refusal:
+        check_moving({**PARTIAL, group: "a,h" if group.startswith("fields.g") else "a"})
+    assert refusal.value.key == group
+
+
+def test_a_default_function_does_not_concern_partition_columns() -> None:
+    check_moving({**SUMS, "fields.default-aggregate-function": "sum", "fields.l.aggregate-function": "collect"})
+    check_moving({**PARTIAL, "fields.g.sequence-group": "a,b,c,d,l", "fields.default-aggregate-function": "last_value"})

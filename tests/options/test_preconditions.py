@@ -140,6 +140,9 @@ _TABLES = {
     "postponed, number": replace(_PRIMARY_KEY, options={"bucket": "-2", "postpone.default-bucket-num": "4"}),
     "postponed, rows": replace(_PRIMARY_KEY, options={"bucket": "-2", "postpone.target-row-num-per-bucket": "5"}),
     "postponed, lookup": replace(_PRIMARY_KEY, options={"bucket": "-2", "changelog-producer": "lookup"}),
+    "cross partition, aggregation": replace(
+        _PRIMARY_KEY, options={"merge-engine": "aggregation"}, partition_keys=("day",)
+    ),
     "cross partition": replace(_PRIMARY_KEY, options={}, partition_keys=("day",)),
 }
 
@@ -235,9 +238,11 @@ def test_one_call_may_not_give_an_option_that_tunes_other_engines(option: Option
 @pytest.mark.parametrize(
     ("table", "key", "lacking"),
     [
-        ("key, aggregation", "fields.id.aggregate-function", "a column that is not of the primary key"),
-        ("key, groups", "fields.id.aggregate-function", "a column that is not of the primary key"),
+        ("key, aggregation", "fields.id.aggregate-function", "neither of the primary key nor a partition column"),
+        ("key, groups", "fields.id.aggregate-function", "neither of the primary key nor a partition column"),
+        ("cross partition, aggregation", "fields.day.aggregate-function", "nor a partition column"),
         ("key, aggregation", "fields.id.ignore-retract", "none of the primary key"),
+        ("cross partition, aggregation", "fields.day.ignore-retract", "no partition column"),
         ("key, groups", "fields.a.ignore-retract", "a member of a sequence group"),
         ("key, groups", "fields.b.ignore-retract", "a member of a sequence group"),
         ("key, listagg by default", "fields.id.list-agg-delimiter", "to be listagg"),

@@ -23,7 +23,7 @@ from tests.support.moving_keys import (
     rows,
     with_runtime,
 )
-from tests.support.tables import Warehouse, memory_warehouse, rows_of
+from tests.support.tables import KEYED, Warehouse, memory_warehouse, rows_of
 
 
 @pytest.fixture
@@ -68,6 +68,41 @@ def test_other_engines_leave_the_key_where_it_lies(
     for table in (apart, at_once):
         table.compact(full=True)
         assert rows_of(table) == value
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"merge_engine": "aggregation"},
+        {"merge_engine": "aggregation", "fields__default_aggregate_function": "sum"},
+        {"merge_engine": "aggregation", "aggregation__remove_record_on_delete": "true"},
+        {"merge_engine": "aggregation", "changelog_producer": "lookup"},
+        {"merge_engine": "partial-update", "partial_update__remove_record_on_delete": "true"},
+        {"merge_engine": "partial-update", "fields__v__sequence_group": "w", "deletion_vectors__enabled": "true"},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("seed", range(3))
+def test_a_row_has_the_values_of_its_partition_whatever_is_taken_back(
+    warehouse: Warehouse, options: dict[str, str], seed: int
+) -> None:
+    chance = random.Random(seed)
+    schema = KEYED.append(pa.field("w", pa.int64()))
+    table = moving(warehouse, schema=schema, **options)
+    for _ in range(5):
+        given = rows(
+            *((chance.randrange(6), chance.choice(("p", "q", None)), chance.randrange(9)) for _ in range(8)),
+            kinds=chance.choices(("+I", "+U", "-U", "-D"), (4, 1, 1, 1), k=8),
+        )
+        numbers = pa.array([chance.choice((None, 1, 2)) for _ in range(8)], pa.int64())
+        table.append(given.append_column("w", numbers))
+        if chance.random() < 0.3:
+            table.compact(full=chance.random() < 0.5)
+        by_key = {id: dt for id, dt, *_ in rows_of(table)}
+        lie = {key: text for (key,), (text, _) in index_content(table).items()}
+        assert by_key == {key: {"dt=p": "p", "dt=q": "q"}.get(lie[key]) for key in by_key}
+        found = [table.scan(filter=condition).to_arrow() for condition in ("dt = 'p'", "dt = 'q'", "dt IS NULL")]
+        assert sum(part.num_rows for part in found) == len(by_key)
 
 
 def test_a_key_that_comes_twice_at_once_lies_where_it_came_last(warehouse: Warehouse) -> None:
