@@ -34,7 +34,7 @@ _FAST: Final = (IntegerType, FloatingType, DecimalType, DateType)
 """Types whose usual texts Arrow parses to the same values."""
 _BOOLEANS: Final = {"true": True, "false": False}
 _ONLY_IN_ARROW: Final = "[xXnN]"
-"""Texts with these letters are numbers to Arrow, but not to Java: ``0x10``, ``inf``, ``nan``. ``NaN`` is one to both."""
+"""Only Arrow takes texts such as ``0x10``, ``inf`` and ``nan`` for numbers; both take ``NaN``."""
 
 _INTEGER: Final = re.compile(r"[+-]?\d+", re.ASCII)
 
