@@ -25,6 +25,7 @@ from table_format.sql.duckdb_queries import (
     named_tables,
     without_backquotes,
 )
+from table_format.sql.duckdb_types import is_same_kind
 from table_format.sql.qualifiers import Relation
 from table_format.sql.reader import CATALOG_NAME
 from table_format.sql.splices import Edit, edited
@@ -255,7 +256,7 @@ class _Views:
         self._within.append(name)
         try:
             plain = edited(text, self.edits(text, named_tables(text), None))
-            found = self.connection.sql(f"SELECT * FROM ({plain}\n) LIMIT 0").columns  # noqa: S608
+            found = self.connection.sql(f"SELECT * FROM ({plain}\n) LIMIT 0").types  # noqa: S608
         except NotFoundError as error:
             message = f"view '{name}': {error}"
             raise TableNotFound(message) from error
@@ -270,6 +271,13 @@ class _Views:
         if len(found) < len(view.fields):
             message = f"view '{name}' has {counted(len(view.fields), 'column')}, but its query now has {len(found)}"
             raise InvalidInputError(message)
+        for declared, kind in zip(view.fields, found, strict=False):
+            if not is_same_kind(declared.type, kind.id):
+                message = (
+                    f"view '{name}' declares column '{declared.name}' as {declared.type}, "
+                    f"but its query now has {kind}; create the view again"
+                )
+                raise InvalidInputError(message)
         shown = ", ".join(f"c{number} AS {in_double_quotes(field.name)}" for number, field in enumerate(view.fields))
         numbered = ", ".join(f"c{number}" for number in range(len(found)))
         schema = f"{CATALOG_NAME}.{in_double_quotes(view.identifier.database)}"

@@ -23,7 +23,7 @@ from table_format.errors import (
     TableNotFound,
     UnsupportedFeature,
 )
-from table_format.model.types import DataField, VarCharType
+from table_format.model.types import BigIntType, DataField, VarCharType
 from table_format.table.read import scan_dataset
 from tests.support.jdbc_catalogs import jdbc_warehouse
 from tests.support.tables import KEYED, Warehouse, keyed, memory_warehouse
@@ -215,7 +215,9 @@ def with_views(tmp_path: Path) -> JdbcCatalog:
 
 
 def store(catalog: JdbcCatalog, name: str, columns: str, text: str, **dialects: str) -> None:
-    fields = [DataField(number, column, VarCharType()) for number, column in enumerate(columns.split())]
+    """Store a view; columns whose name is of one letter or ends with ``id`` are numbers, the others are texts."""
+    types = {c: BigIntType() if len(c) == 1 or c.endswith("id") else VarCharType() for c in columns.split()}
+    fields = [DataField(number, column, kind) for number, (column, kind) in enumerate(types.items())]
     view = View.of(name, fields, text)
     catalog.create_view(replace(view, dialects={**view.dialects, **dialects}))
 
@@ -225,7 +227,7 @@ def test_a_view_has_the_rows_of_its_text_now(with_views: JdbcCatalog) -> None:
     store(with_views, "db.old", "id day", "SELECT * FROM db.t VERSION AS OF 1 -- two columns")
     store(with_views, "other.w", "n", "SELECT id * 10 FROM db.old")
     store(with_views, "db.here", "n", "SELECT count(*) FROM t")
-    store(with_views, "db.mine", "n", "SELECT `of spark`", duckdb="SELECT 'of duckdb'")
+    store(with_views, "db.mine", "whose", "SELECT `of spark`", duckdb="SELECT 'of duckdb'")
     for text, expected in {
         "SELECT * FROM db.old ORDER BY id": [(1, "a"), (2, "b")],
         "SELECT old.id, w.n FROM db.old JOIN other.w ON n = id * 10 ORDER BY 1": [(1, 10), (2, 20)],
@@ -243,6 +245,7 @@ def test_a_view_that_cannot_be_read_says_why(with_views: JdbcCatalog) -> None:
     store(with_views, "db.a", "n", "SELECT * FROM db.b")
     store(with_views, "db.b", "n", "SELECT * FROM db.a")
     store(with_views, "db.wide", "n m", "SELECT 1")
+    store(with_views, "db.moved", "id day", "SELECT dt, id FROM db.t")
     store(with_views, "db.writes", "n", "DROP TABLE t")
     with_views.create_view(View.of("db.flink", (), "SELECT 1", dialect="flink"))
     for text, error, reason in (
@@ -251,6 +254,7 @@ def test_a_view_that_cannot_be_read_says_why(with_views: JdbcCatalog) -> None:
         ("FROM db.gone", TableNotFound, r"view 'db\.gone': table 'db\.missing' does not exist"),
         ("FROM db.a", InvalidInputError, r"view 'db\.a' refers to itself: db\.a -> db\.b -> db\.a"),
         ("FROM db.wide", InvalidInputError, r"view 'db\.wide' has 2 columns, but its query now has 1"),
+        ("FROM db.moved", InvalidInputError, r"declares column 'id' as BIGINT, but its query now has VARCHAR"),
         ("FROM db.flink", UnsupportedFeature, r"its dialects are flink"),
         ("FROM db.wide VERSION AS OF 1", InvalidInputError, r"'db\.wide' is a view"),
     ):

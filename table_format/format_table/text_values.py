@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import base64
-import binascii
+import re
 from collections.abc import Callable
 from typing import Final, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from table_format.errors import InvalidData
 from table_format.formats.casts import cast_of
@@ -32,6 +33,10 @@ _TEXT: Final = VarCharType()
 _FAST: Final = (IntegerType, FloatingType, DecimalType, DateType)
 """Types whose usual texts Arrow parses to the same values."""
 _BOOLEANS: Final = {"true": True, "false": False}
+_ONLY_IN_ARROW: Final = "[xXnN]"
+"""Only Arrow takes texts such as ``0x10``, ``inf`` and ``nan`` for numbers; both take ``NaN``."""
+
+_INTEGER: Final = re.compile(r"[+-]?\d+", re.ASCII)
 
 
 def from_text(texts: pa.Array, data_type: DataType) -> tuple[pa.Array, Mask | None]:
@@ -71,12 +76,18 @@ def _at_once(texts: pa.Array, data_type: DataType) -> pa.Array | None:
     """Parse all texts together; ``None`` if that is not possible, or if one of them is unusual or not a value."""
     try:
         if isinstance(data_type, _FAST):
+            if isinstance(data_type, IntegerType | FloatingType) and _are_numbers_of_arrow(texts):
+                return None
             return texts.cast(arrow_type(data_type))
         parse = None if isinstance(data_type, BooleanType | BytesType) else cast_of(_TEXT, data_type)
         values = None if parse is None else parse(texts)
     except (pa.ArrowInvalid, InvalidData):
         return None
     return values if values is not None and values.null_count == texts.null_count else None
+
+
+def _are_numbers_of_arrow(texts: pa.Array) -> bool:
+    return bool(pc.any(pc.match_substring_regex(texts, _ONLY_IN_ARROW)).as_py())
 
 
 def _each(texts: pa.Array, data_type: DataType) -> tuple[pa.Array, Mask | None]:
@@ -101,17 +112,32 @@ def _parser(data_type: DataType) -> _Parse:
     if isinstance(data_type, BooleanType):
         return lambda text: pa.array([_BOOLEANS[text.lower()]], target)
     if isinstance(data_type, BytesType):
-        return lambda text: pa.array([base64.b64decode(text, validate=True)], target)
+        return lambda text: pa.array([_decoded(text)], target)
     parse = cast_of(_TEXT, data_type)
     if parse is None:
         message = f"a text is not a value of type {data_type}"
         raise InvalidData(message)
+    if isinstance(data_type, IntegerType):
+        return lambda text: parse(arrow_array([_checked_integer(text)], pa.string()))
     return lambda text: parse(arrow_array([text], pa.string()))
+
+
+def _checked_integer(text: str) -> str:
+    """Refuse the fractions that a cast from text would cut off."""
+    if _INTEGER.fullmatch(text) is None:
+        raise ValueError(text)
+    return text
+
+
+def _decoded(text: str) -> bytes:
+    """Decode Base64. The padding at the end may be missing, as in Java."""
+    missing = "" if text.endswith("=") else "=" * (-len(text) % 4)
+    return base64.b64decode(text + missing, validate=True)
 
 
 def _parsed(text: str, parse: _Parse, target: pa.DataType) -> tuple[pa.Array, bool]:
     try:
         value = parse(text)
-    except (InvalidData, KeyError, binascii.Error, pa.ArrowInvalid):
+    except (InvalidData, KeyError, ValueError):  # ValueError: also those of Arrow and Base64
         return nulls(1, target), False
     return value, value[0].is_valid

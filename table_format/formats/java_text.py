@@ -11,6 +11,7 @@ from datetime import date
 from typing import Final
 
 _INTEGER: Final = re.compile(r"([+-]?)(\d*)(\.\d*)?", re.ASCII)
+_NUMBER: Final = re.compile(r"-?\d+", re.ASCII)
 _DATE_PART: Final = re.compile(r"\s*[+-]?\d+\s*", re.ASCII)
 _TIME: Final = re.compile(
     r"\s*(\d+)\s*(?::\s*(\d+)\s*(?::\s*(\d+)\s*(?:\.(\d*)\s*)?)?)?(?:([+-])\s*(\d+)\s*(?::\s*(\d+)\s*)?)?", re.ASCII
@@ -83,12 +84,12 @@ def parse_boolean(text: str) -> bool:
 
 
 def parse_date(text: str) -> int:
-    """Parse ``yyyy[-m[-d]]`` to days since the epoch; text after a space is ignored, and plain digits are days.
+    """Parse ``yyyy[-m[-d]]`` to days since the epoch; text after a space is ignored, and a number is days.
 
-    >>> parse_date("2024-1-2"), parse_date("1970-01-02 10:00:00"), parse_date("19724")
-    (19724, 1, 19724)
+    >>> parse_date("2024-1-2"), parse_date("1970-01-02 10:00:00"), parse_date("19724"), parse_date("-1")
+    (19724, 1, 19724, -1)
     """
-    if text.isascii() and text.isdigit():
+    if _NUMBER.fullmatch(text):
         return parse_integer(text, 32)
     head = text.split(" ", 1)[0] if text.find(" ") > 0 else text
     parts = head.split("-", 2)
@@ -122,13 +123,12 @@ def parse_time(text: str) -> int:
 def parse_timestamp(text: str, precision: int) -> int:
     """Parse a timestamp to nanoseconds since the epoch, cut to ``precision`` digits.
 
-    Plain digits count units of the precision.
+    A number counts units of the precision.
 
-
-    >>> parse_timestamp("2024-1-2 3:4:5.6789", 3), parse_timestamp("1700000000", 0)
-    (1704164645678000000, 1700000000000000000)
+    >>> parse_timestamp("2024-1-2 3:4:5.6789", 3), parse_timestamp("1700000000", 0), parse_timestamp("-1", 3)
+    (1704164645678000000, 1700000000000000000, -1000000)
     """
-    if text.isascii() and text.isdigit():
+    if _NUMBER.fullmatch(text):
         if precision not in (0, 3, 6, 9):
             raise ValueError(text)
         result: int = parse_integer(text, 64) * 10 ** (9 - precision)
@@ -137,12 +137,19 @@ def parse_timestamp(text: str, precision: int) -> int:
 
 
 def parse_moment(text: str, precision: int) -> int:
-    """Parse like ``parse_timestamp``, but accept only a date with or without a time, as TIMESTAMP_LTZ does."""
+    """Parse like ``parse_timestamp``, but accept only a date with or without a time, as TIMESTAMP_LTZ does.
+
+    ``24:00:00`` is midnight of the next day.
+
+    >>> parse_moment("1970-01-01 24:00:00", 0) == parse_moment("1970-01-02", 0)
+    True
+    """
     match = _TIMESTAMP.fullmatch(text)
     if match is None:
         raise ValueError(text)
     year, month, day, hour, minute, second = (int(part or 0) for part in match.group(1, 2, 3, 4, 5, 6))
-    if hour > 23 or minute > 59 or second > 59:
+    is_end_of_day = hour == 24 and not (minute or second or (match[7] or "").strip("0"))
+    if (hour > 23 and not is_end_of_day) or minute > 59 or second > 59:
         raise ValueError(text)
     days = date(year, month, day).toordinal() - _EPOCH_ORDINAL
     seconds = days * _SECONDS_PER_DAY + (hour * 60 + minute) * 60 + second

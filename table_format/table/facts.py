@@ -47,6 +47,9 @@ class StoredSchemas(Mapping[int, TableSchema]):
     def __getitem__(self, schema_id: int) -> TableSchema:
         return self._store.load(schema_id)
 
+    def __contains__(self, schema_id: object) -> bool:
+        return schema_id in self._store.ids()
+
     def __iter__(self) -> Iterator[int]:
         return iter(self._store.ids())
 

@@ -79,6 +79,8 @@ def test_cast_bounds_enclose_the_cast_values(
         ("00:00-01:00", TimeType()),
         ("noon", TimeType()),
         ("2024-01-01 25:00:00", ts(3)),
+        ("2024-01-01 24:00:00.001", ts(3)),
+        ("+7", ts(3)),
         ("20240101T", ts(3)),
         ("7", LocalZonedTimestampType(precision=3)),
     ],

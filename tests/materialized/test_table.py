@@ -8,10 +8,20 @@ from contextlib import suppress
 import pyarrow as pa
 import pytest
 
-from table_format import Catalog, MaterializedTable, Schema, SetOption, Table, load_catalog, materialized_table
+from table_format import (
+    AddColumn,
+    Catalog,
+    MaterializedTable,
+    Schema,
+    SetOption,
+    Table,
+    load_catalog,
+    materialized_table,
+)
 from table_format import materialized_tables as tables_of
 from table_format.errors import InvalidInputError
 from table_format.io.memory import MemoryFileIO
+from table_format.types import IntType
 from tests.simulation.failing_io import Crash, Mode, OneFailure
 from tests.support.materialized_tables import KEY, a_materialized_table, refreshed
 
@@ -71,6 +81,15 @@ def test_a_rollback_or_another_table_of_the_name_is_a_change_and_the_earlier_sta
     catalog.drop_table("s.t")
     assert loaded(catalog).changed_sources == ("s.t",)
     catalog.create_table("s.t", Schema.from_arrow(COLUMNS)).append(rows(1))
+    assert loaded(catalog).changed_sources == ("s.t",)
+
+
+def test_a_table_without_the_schema_that_a_refresh_read_is_another_table_of_the_name(catalog: Catalog) -> None:
+    catalog.alter_table("s.t", AddColumn("more", IntType()))
+    refreshed(catalog, "s.m", rows(1), at_ms=2_000)
+    assert loaded(catalog).is_current
+    catalog.rename_table("s.t", "s.u")
+    catalog.create_table("s.t", Schema.from_arrow(COLUMNS))
     assert loaded(catalog).changed_sources == ("s.t",)
 
 

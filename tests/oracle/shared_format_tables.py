@@ -22,8 +22,11 @@ from table_format.catalog.hive.address import parse_addresses
 from table_format.catalog.hive.hive_table import new_table
 from table_format.catalog.hive.metastore import Metastore, thrift
 from table_format.errors import TableNotFound
+from table_format.model.arrow_types import arrow_type
+from table_format.types import DataType
 from tests.oracle.conftest import SharedLake
 from tests.oracle.peer import PeerError
+from tests.support.cell_texts import CELL_TEXTS, in_units
 from tests.support.hive_metastore import HiveMetastore, listed
 
 FORMATS = pytest.mark.parametrize("file_format", ["csv", "json", "parquet", "orc"])
@@ -44,13 +47,14 @@ TYPES = {
     "hh": ("STRING", pa.string()),
 }
 KEYS = ["dt", "hh"]
+INFINITY = float("inf")
 SCHEMA = pa.schema([(name, arrow) for name, (_, arrow) in TYPES.items()])
 ROWS: list[list[Any]] = [
     [1, 'it\'s, "é";\t|', 2**53 + 1, -7, 7, "-12.50", 0.1, 2.5, True, "2026-01-02", "2026-01-02T03:04:05.678", "00ff"],
     [2, " ", -(2**63), 0, -128, "0.00", -1e300, 1e10, False, "1969-12-31", "1970-01-01T00:00:00", ""],
     [None] * 12,
 ]
-PARTITIONS = [["2026-01-01", "a/b c"], ["2026-01-02", None], [None, "=%"]]
+PARTITIONS = [["2026-01-01", "a/b c"], ["1969-12-30", None], [None, "=%"]]
 
 
 def create(lake: SharedLake, file_format: str, *, by_us: bool, **options: str) -> FormatTable:
@@ -179,6 +183,20 @@ def test_any_text_that_we_write_is_the_same_text_for_both(lake: SharedLake, file
         assert read(lake) == sorted(str([n, kept(t), kept(u)]) for n, t, u in rows)
 
     check()
+
+
+@pytest.mark.parametrize("data_type", CELL_TEXTS, ids=str)
+def test_a_text_of_others_is_the_same_value_for_both_or_null(lake: SharedLake, data_type: DataType) -> None:
+    lake.ours.create_database("db")
+    columns = pa.schema([("v", arrow_type(data_type))])
+    lake.ours.create_table("db.f", Schema.from_arrow(columns, options={"type": "format-table", "file.format": "csv"}))
+    directory, texts = Path(lake.uri, "db.db", "f"), CELL_TEXTS[data_type]
+    directory.mkdir(parents=True, exist_ok=True)
+    Path(directory, "x.csv").write_text("".join(f"{text}\n" for text in texts))
+    found = opened(lake).scan().to_arrow()
+    assert in_units(found["v"].combine_chunks()) == list(texts.values())
+    shown_there = [row for (row,) in lake.theirs.system_table(lake.uri, "db.f")["rows"]]
+    assert shown_there == ["Infinity" if v == INFINITY else shown(v) for v in found["v"].to_pylist()]
 
 
 def test_a_partition_that_was_added_by_hand_is_there_for_both_and_hidden_files_are_not(lake: SharedLake) -> None:
