@@ -10,6 +10,7 @@ import pyarrow as pa
 from table_format.errors import InvalidData
 from table_format.limits import MIB
 from table_format.model.types import DataField
+from table_format.table.rows.views import schema_without_views
 from table_format.table.rows.whole_floats import with_integers
 
 MAX_INPUT_ROWS: Final = 262_144
@@ -28,11 +29,20 @@ Rows: TypeAlias = pa.Table | pa.RecordBatch | pa.RecordBatchReader | ArrowStream
 
 
 def reader_of(data: Rows, columns: Sequence[DataField] = ()) -> pa.RecordBatchReader:
-    """The rows as one stream. ``columns`` are those of the table that gets them: see ``with_integers``.
+    """The rows as one stream, without views: see ``without_views``. ``columns`` are those of the table that gets them:
+    see ``with_integers``.
 
     Raises:
         InvalidData: the value is not a table.
     """
+    found = _given_reader(data, columns)
+    schema = schema_without_views(found.schema)
+    if schema.equals(found.schema):
+        return found
+    return pa.RecordBatchReader.from_batches(schema, (part.cast(schema) for _, part in batches_of(found)))
+
+
+def _given_reader(data: Rows, columns: Sequence[DataField]) -> pa.RecordBatchReader:
     if isinstance(data, pa.RecordBatchReader):
         return data
     if isinstance(data, pa.RecordBatch):
