@@ -19,6 +19,14 @@ MAX_INPUT_BYTES: Final = 256 * MIB
 and keeps text within the size of an Arrow string column."""
 
 
+_CONVERSIONS: Final = {
+    "list": "; use pyarrow.Table.from_pylist(rows, schema=table.arrow_schema)",
+    "dict": "; use pyarrow.table(rows, schema=table.arrow_schema)",
+    "LazyFrame": "; use frame.collect()",
+}
+"""What to write for rows of other types, by the name of the type."""
+
+
 class ArrowStream(Protocol):
     """Anything with the Arrow C stream interface: polars and duckdb among others."""
 
@@ -60,7 +68,7 @@ def _given_reader(data: Rows, columns: Sequence[DataField]) -> pa.RecordBatchRea
         return pa.RecordBatchReader.from_stream(data)
     message = (
         "expected rows as a pyarrow Table, RecordBatch or RecordBatchReader, a pandas or polars DataFrame, or anything "
-        f"with the Arrow stream interface; found {type(data).__name__}"
+        f"with the Arrow stream interface; found {type(data).__name__}{_CONVERSIONS.get(type(data).__name__, '')}"
     )
     raise InvalidData(message)
 
