@@ -56,17 +56,24 @@ def test_an_interrupt_cancels_the_work_that_has_not_begun(monkeypatch: pytest.Mo
 
 
 _INTERRUPTED = """
-import os, signal, threading
+import os, signal, sys, threading
 from table_format.io.threads import EndingThreads
 
 begun, go = threading.Event(), threading.Event()
 
 def work():
     begun.set()
-    return go.wait(30)
+    go.wait(30)
+    for _ in range(10_000_000):  # takes much longer than the way to the print
+        pass
+
+def is_left(frame):
+    return frame is not None and (frame.f_code.co_name == "__exit__" or is_left(frame.f_back))
 
 def interrupt():
     begun.wait(30)
+    while not is_left(sys._current_frames()[threading.main_thread().ident].f_back):
+        pass
     os.kill(os.getpid(), signal.SIGINT)
     go.set()
 
