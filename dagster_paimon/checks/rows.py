@@ -34,7 +34,10 @@ def pk_unique(
     def evaluate(found: Table) -> dg.AssetCheckResult:
         key = tuple(columns) or found.schema.primary_keys
         if not key:
-            message = f"{found.identifier} has no primary key; name the columns that are unique"
+            message = (
+                f"pk_unique: {found.identifier} has no primary key; set columns to those that are unique together, "
+                'such as settings={"pk_unique": {"columns": ["id"]}} of table_checks'
+            )
             raise InvalidInputError(message)
         rows, repeated, examples = _repeated_keys(found, key, keys_at_once)
         return check_result(

@@ -14,7 +14,7 @@ from table_format.errors import InvalidOption, UnsupportedFeature
 from table_format.io.file_io import FileIO
 from table_format.io.locations import Locations
 from table_format.io.paths import without_scheme
-from table_format.io.stores import STORES, Store, scheme_of
+from table_format.io.stores import LOCAL_SCHEME, STORES, Store, scheme_of
 from table_format.model import arguments
 from table_format.nearest_names import did_you_mean
 from table_format.options.catalog import (
@@ -98,7 +98,17 @@ def _opened_warehouse(
     store = STORES.get(scheme_of(warehouse))
     if store is None:
         raise _unknown_store(warehouse)
+    _refuse_missing_slashes(warehouse)
     return store.path_of(warehouse), store.open(store.completed(_own_options(store, options), warehouse))
+
+
+def _refuse_missing_slashes(warehouse: str) -> None:
+    """Refuse ``s3:/bucket``, which would be a local directory of the name ``s3:``."""
+    scheme, colon, rest = warehouse.partition(":")
+    if colon and not rest.startswith("//") and scheme.lower() in STORES and scheme.lower() != LOCAL_SCHEME:
+        meant = f"{scheme}://{rest.lstrip('/')}"
+        message = f"{redact(warehouse)!r} is no address of the store '{scheme.lower()}': write {redact(meant)!r}"
+        raise InvalidOption(WAREHOUSE.key, message)
 
 
 def _options_of(part: CatalogKind | Store | None) -> tuple[AnyOption, ...]:

@@ -95,6 +95,10 @@ class Pair(click.ParamType):
         return key.strip(), text
 
 
+_QUOTED: Final = re.compile(r'"(?:[^"]|"")+"|`(?:[^`]|``)+`')
+_NAME: Final = re.compile(rf"\s*(?:{_QUOTED.pattern})\s*(?=,|$)|[^,]+")
+
+
 def table_argument(command: _F) -> _F:
     """Add the argument TABLE."""
     return click.argument("table", metavar="TABLE", type=TableName())(command)
@@ -152,12 +156,19 @@ def name_and_type(option: str, text: str, expected: str) -> tuple[str, str]:
 
 
 def names_of(text: str | None) -> list[str] | None:
-    """Split names at commas.
+    """Split names at commas. A name with a comma is in double quotes or backquotes, which are doubled within it.
 
-    >>> names_of("a, b")
-    ['a', 'b']
+    >>> names_of('a, "b, c",`d,e`')
+    ['a', 'b, c', 'd,e']
     """
-    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
+    if text is None:
+        return None
+    return [_unquoted(found.strip()) for found in _NAME.findall(text) if found.strip()]
+
+
+def _unquoted(name: str) -> str:
+    quote = name[0]
+    return name[1:-1].replace(quote * 2, quote) if _QUOTED.fullmatch(name) else name
 
 
 def _session(ctx: click.Context) -> Session:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import click
@@ -50,7 +51,14 @@ class OneLineErrors(click.Group):
         except Exception as error:
             if ctx.params.get("debug"):
                 traceback.print_exc()
-            raise click.ClickException(one_line(error)) from error
+            raise click.ClickException(with_options(one_line(error), self._options(ctx))) from error
+
+    def _options(self, ctx: click.Context) -> dict[str, str]:
+        """Return the options of the command that ran, by the names that its arguments have in Python."""
+        found = self.get_command(ctx, ctx.invoked_subcommand or "")
+        commands = found.commands.values() if isinstance(found, click.Group) else (found,) if found else ()
+        options = (option for command in commands for option in command.params if isinstance(option, click.Option))
+        return {option.name: option.opts[0] for option in options if option.name is not None}
 
     def main(
         self,
@@ -113,6 +121,17 @@ def one_line(error: Exception) -> str:
         case ModuleNotFoundError(name=str() as name):
             return f"the Python package {name} is not installed"
     return f"{type(error).__name__}: {error} (this looks like a defect; --debug shows where)"
+
+
+def with_options(message: str, options: Mapping[str, str]) -> str:
+    """Name the options of the command line in place of the arguments of Python, if their names show which they are.
+
+    >>> with_options("retain_max is 1, but limit 'retain_max' is 2", {"retain_max": "--retain-max", "limit": "--limit"})
+    "--retain-max is 1, but limit 'retain_max' is 2"
+    """
+    for name in (name for name in options if "_" in name):
+        message = re.sub(rf"(?<![\w'\"`/.$-]){name}(?![\w'\"`/.$-]*[\w'\"`/$-])", options[name], message)
+    return message
 
 
 def first_line(error: Exception) -> str:

@@ -8,12 +8,14 @@ BETWEEN, LIKE, IS [NOT] NULL / TRUE / FALSE / DISTINCT FROM, AND, OR, NOT, ``sta
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Final
 
 from sqlglot import exp, parse
 from sqlglot.dialects.dialect import Dialect
+from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokens import Tokenizer as StandardTokenizer
 
 from table_format.codecs.condition_tree import condition_tree
@@ -82,12 +84,33 @@ def parse_filter(text: str, fields: Sequence[DataField]) -> Predicate:
         InvalidFilter: the text is not a condition, uses unsupported syntax, or compares a column with a literal of
             another kind. The message names the position.
     """
-    with parse_errors_as(InvalidFilter, "filter", text):
+    with parse_errors_as(InvalidFilter, "filter", text, lambda: _advice(text, fields)):
         trees = parse(text, dialect=FilterDialect)
         if len(trees) != 1 or trees[0] is None:
             message = f"a filter is one condition, found {text!r}"
             raise InvalidFilter(message)
         return _Binder({field.name: field for field in fields}).condition(trees[0])
+
+
+def _advice(text: str, fields: Sequence[DataField]) -> str:
+    """Return what to write in place of a text that cannot be parsed, if one of the usual reasons applies."""
+    without_strings = re.sub(r"'[^']*'", "''", text)
+    if re.match(r"\s*where\b", without_strings, re.IGNORECASE):
+        return "write the condition without WHERE"
+    without_names = re.sub(r'"[^"]*"|`[^`]*`', "", without_strings)
+    for name in sorted((field.name for field in fields), key=len, reverse=True):
+        if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", without_names) and not _is_plain_name(name):
+            return f"write the column as {exp.to_identifier(name, quoted=True).sql(FilterDialect)}"
+    return "write AND in place of &&" if "&&" in without_names else ""
+
+
+def _is_plain_name(name: str) -> bool:
+    """Return whether the text of a filter can have this name of a column without quotes."""
+    try:
+        (tree,) = parse(name, dialect=FilterDialect)
+    except (ParseError, TokenError):
+        return False
+    return isinstance(tree, exp.Column) and tree.name == name and not tree.table
 
 
 def bind_condition(condition: Condition, fields: Sequence[DataField]) -> Predicate:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from sqlglot.errors import ParseError, TokenError
@@ -12,15 +12,21 @@ from table_format.parser_messages import described
 
 
 @contextmanager
-def parse_errors_as(error: type[InvalidInputError], what: str, text: str) -> Iterator[None]:
-    """Raise ``error`` if the text cannot be parsed; ``what`` names the kind of text in the message."""
+def parse_errors_as(
+    error: type[InvalidInputError], what: str, text: str, advice: Callable[[], str] = str
+) -> Iterator[None]:
+    """Raise ``error`` if the text cannot be parsed; ``what`` names the kind of text in the message.
+
+    ``advice`` returns what to write instead, or nothing.
+    """
     try:
         yield
     except ParseError as found:
         place = found.errors[0] if found.errors else {}
         where = f"(line {place['line']}, column {place['col']})" if place.get("line") else ""
         message = f"{what} {text!r}: {described(place, str(found))} {where}".rstrip()
-        raise error(message) from found
+        hint = advice()
+        raise error(f"{message}; {hint}" if hint else message) from found
     except TokenError as found:
         message = f"{what} {text!r}: a quote or comment is not closed"
         raise error(message) from found

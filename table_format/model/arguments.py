@@ -155,7 +155,8 @@ def options_by_key(value: object, argument: str) -> dict[str, str]:
     for key, member in value.items():
         name = text(key, f"a key of {argument}")
         if not isinstance(member, str):
-            advice = f"; write '{member}'" if isinstance(member, int) and len(shown(member)) < _SHOWN else ""
+            written = str(member).lower() if isinstance(member, bool) else str(member)
+            advice = f"; write '{written}'" if isinstance(member, int) and len(written) < _SHOWN else ""
             raise InvalidOption(name, f"expected a text, found {shown(member)}{advice}")
         try:
             found[name] = text(member, f"{argument}[{name!r}]")

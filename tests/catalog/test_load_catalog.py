@@ -218,3 +218,15 @@ def test_a_registered_store_keeps_the_tables_of_its_scheme(metastore: Metastore)
 def test_an_unknown_store_is_refused_with_the_schemes_there_are() -> None:
     with pytest.raises(UnsupportedFeature, match="the store 'cosn' is not supported by this version; it has file"):
         load_catalog({"warehouse": "cosn://bucket/w"})
+
+
+@pytest.mark.parametrize("written", ["s3:/bucket/w", "GS:bucket/w", "oss:/bucket", "az:/c/w", "hdfs:/namenode:9000/w"])
+def test_an_address_without_its_slashes_is_not_a_local_directory(
+    written: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    scheme, _, rest = written.partition(":")
+    with pytest.raises(InvalidOption, match=f"write '{scheme}://{rest.lstrip('/')}'"):
+        load_catalog({"warehouse": written})
+    assert load_catalog({"warehouse": f"./{written}"}).list_databases() == ()
+    assert load_catalog({"warehouse": "s3x:/w"}).list_databases() == ()

@@ -216,6 +216,31 @@ def test_an_invalid_filter_is_refused_with_its_position_and_problem(text, told):
         parse_filter(text, FIELDS)
 
 
+@pytest.mark.parametrize(
+    ("text", "advice"),
+    [
+        ("WHERE a = 1", "write the condition without WHERE"),
+        ("a = 1 && a = 2", "write AND in place of &&"),
+        ("two words = 1", 'write the column as "two words"'),
+        ("s = 'two words' AND", None),
+        ("s = 'a && b' AND", None),
+    ],
+)
+def test_a_filter_with_a_habit_of_other_dialects_is_refused_with_what_to_write(text, advice):
+    with pytest.raises(InvalidFilter) as refused:
+        parse_filter(text, FIELDS)
+    assert str(refused.value).partition("; ")[2] == (advice or "")
+
+
+@pytest.mark.parametrize("name", ["Order ID", "select", "when", "paid?", "price €", "1st"])
+def test_the_advised_name_of_a_column_is_a_filter_that_works(name):
+    fields = [DataField(0, name, IntType()), DataField(1, "a", IntType())]
+    with pytest.raises(InvalidFilter, match="write the column as") as refused:
+        parse_filter(f"{name} = 1", fields)
+    advised = str(refused.value).partition("write the column as ")[2]
+    assert parse_filter(f"{advised} = 1", fields) == Compare(name, CompareOp.EQ, 1)
+
+
 @pytest.mark.parametrize("text", ["B = 1", "S = 'x'", "Flag", '"two  words" = 1', "x IN (1)", "x IS NULL"])
 def test_a_column_that_does_not_exist_is_named_with_those_that_do(text):
     with pytest.raises(ColumnNotFound, match="of the filter does not exist; the columns are a, A, two words"):

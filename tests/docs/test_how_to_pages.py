@@ -5,10 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
-
-from table_format import Schema, load_catalog
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = ["first-table", "schema-evolution", "time-travel", "changes", "migration", "backup", "catalogs"]
@@ -19,14 +16,12 @@ def test_the_examples_of_a_page_print_what_it_shows(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    catalog = load_catalog({"warehouse": "warehouse"})
-    catalog.create_database("shop")
-    columns = pa.schema([pa.field("id", pa.int64(), nullable=False), ("state", pa.string()), ("amount", pa.int32())])
-    orders = catalog.create_table("shop.orders", Schema.from_arrow(columns, ["id"], options={"bucket": "1"}))
-    for ids, states in (([1, 2], ["new", "new"]), ([3], ["paid"])):
-        orders.append(pa.table({"id": ids, "state": states, "amount": [10 * i for i in ids]}, schema=columns))
-    names = {"catalog": catalog, "orders": orders, "load_catalog": load_catalog}
-    blocks = re.findall(r"```(python|text)\n(.*?)```", (DOCS / f"{page}.md").read_text(), re.DOTALL)
+    names: dict[str, object] = {}
+    text = (DOCS / f"{page}.md").read_text()
+    if "(index.md#the-table-of-the-examples)" in text:
+        (prepared,) = re.findall(r"```python\n(.*?)```", (DOCS / "index.md").read_text(), re.DOTALL)
+        exec(prepared, names)  # noqa: S102
+    blocks = re.findall(r"```(python|text)\n(.*?)```", text, re.DOTALL)
     printed = ""
     for kind, block in blocks:
         if kind == "python":
@@ -37,6 +32,19 @@ def test_the_examples_of_a_page_print_what_it_shows(
             printed = ""
     assert printed == ""
     assert {kind for kind, _ in blocks} == {"python", "text"}
+
+
+def test_the_first_example_of_the_readme_and_the_tutorial_run_in_one_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for page in (DOCS.parent / "README.md", DOCS / "first-table.md"):
+        exec(re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)[0], {})  # noqa: S102
+
+
+def test_the_readme_names_every_page() -> None:
+    named = re.findall(r"\]\(docs/([\w/-]+\.md)", (DOCS.parent / "README.md").read_text())
+    assert {path.name for path in DOCS.glob("*.md")} - {"index.md"} <= set(named)
 
 
 @pytest.mark.parametrize("page", [*PAGES, "tuning", "troubleshooting", "compatibility"])

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from concurrent.futures import CancelledError, Future
 from pathlib import Path
 from threading import Barrier, get_ident
 
@@ -10,8 +13,9 @@ import pytest
 
 from table_format import Schema, Table, load_catalog
 from table_format.io.local import LocalFileIO
-from table_format.io.threads import side_by_side
+from table_format.io.threads import EndingThreads, failure_of, side_by_side
 from table_format.metastore.manifest.manifest_store import ManifestStore
+from tests.support.interrupts import interrupted_wait
 
 _ROWS = pa.table({"k": pa.array([1], pa.int64())})
 
@@ -32,6 +36,58 @@ def test_results_are_in_order_and_nothing_runs_beside_unless_it_is_asked_for():
     assert side_by_side(str, [], 4) == []
     with pytest.raises(ZeroDivisionError):
         side_by_side(lambda n: 1 // n, [1, 0], 2)
+
+
+def test_an_interrupt_is_raised_when_all_threads_have_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    again = interrupted_wait(monkeypatch)
+    running: list[Future[bool]] = []
+    with pytest.raises(KeyboardInterrupt), EndingThreads(2) as pool:
+        running.extend(pool.submit(again.wait, 30) for _ in range(2))
+    assert [done.done() and done.result() for done in running] == [True, True]
+
+
+def test_an_interrupt_cancels_the_work_that_has_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    again = interrupted_wait(monkeypatch)
+    running: list[Future[bool]] = []
+    with pytest.raises(KeyboardInterrupt), EndingThreads(1) as pool:
+        running.extend(pool.submit(again.wait, 30) for _ in range(5))
+    assert all(done.done() for done in running)
+    assert isinstance(failure_of(running[-1]), CancelledError)
+
+
+_INTERRUPTED = """
+import os, signal, sys, threading
+from table_format.io.threads import EndingThreads
+
+begun, go = threading.Event(), threading.Event()
+
+def work():
+    begun.set()
+    go.wait(30)
+    for _ in range(10_000_000):  # takes much longer than the way to the print
+        pass
+
+def is_left(frame):
+    return frame is not None and (frame.f_code.co_name == "__exit__" or is_left(frame.f_back))
+
+def interrupt():
+    begun.wait(30)
+    while not is_left(sys._current_frames()[threading.main_thread().ident].f_back):
+        pass
+    os.kill(os.getpid(), signal.SIGINT)
+    go.set()
+
+try:
+    with EndingThreads(1) as pool:
+        running = pool.submit(work)
+        threading.Thread(target=interrupt).start()
+except KeyboardInterrupt:
+    print(running.done())
+"""
+
+
+def test_work_has_ended_after_ctrl_c() -> None:
+    assert subprocess.run([sys.executable, "-c", _INTERRUPTED], capture_output=True, check=True).stdout == b"True\n"
 
 
 def test_a_plan_reads_so_many_manifests_side_by_side(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -420,12 +420,12 @@ class TableCommit:
         partitions = self._context.partitions
         if isinstance(target, tuple):
             inside = frozenset(filter(partitions.test(target), new.partitions))
-            shown = f"the partitions to overwrite, {', '.join(map(str, target))}"
+            shown = f"the partitions to overwrite, {', '.join(map(partitions.shown_spec, target))}"
         else:
             inside = select_partitions(target, new.partitions) if new.partitions else frozenset()
             shown = "the partitions that the condition selects"
         for entry in new.entries:
             if entry.partition not in inside:
                 where = partitions.shown(entry.partition)
-                message = f"new file '{entry.file.file_name}' is in {where}, outside {shown}"
+                message = f"new rows are in {where}, outside {shown} (file '{entry.file.file_name}')"
                 raise InvalidInputError(message)

@@ -113,8 +113,15 @@ class Partitions:
         """Return the text of a partition for messages."""
         if not self.fields:
             return "the table"
-        pairs = zip(self.fields, self.values(partition), strict=True)
-        return f"partition {{{', '.join(f'{field.name}={shown_value(field.type, value)}' for field, value in pairs)}}}"
+        values = dict(zip((field.name for field in self.fields), self.values(partition), strict=True))
+        return f"partition {self.shown_spec(values)}"
+
+    def shown_spec(self, spec: PartitionSpec) -> str:
+        """Return the text of some values of partition columns for messages."""
+        pairs = (
+            f"{field.name}={shown_value(field.type, spec[field.name])}" for field in self.fields if field.name in spec
+        )
+        return f"{{{', '.join(pairs)}}}"
 
     def test(self, specs: Iterable[PartitionSpec]) -> Callable[[bytes], bool]:
         """Return whether a partition has the values of one of the specs. NaN equals itself, as in filters."""

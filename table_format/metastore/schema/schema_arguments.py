@@ -91,7 +91,7 @@ def _checked_field(field: object) -> DataField:
 
 def _data_type(value: object, argument: str) -> DataType:
     if not isinstance(value, DataType):
-        arguments.refuse(argument, "a DataType of table_format.types", value)
+        arguments.refuse(argument, "a DataType of table_format.types, such as IntType()", value)
     _check_readable(value, lambda: parse_type(type_json(value)), argument)
     _check_rows(value, argument)
     return value

@@ -10,12 +10,21 @@ import pyarrow as pa
 from table_format.errors import InvalidData
 from table_format.limits import MIB
 from table_format.model.types import DataField
+from table_format.table.rows.views import schema_without_views
 from table_format.table.rows.whole_floats import with_integers
 
 MAX_INPUT_ROWS: Final = 262_144
 MAX_INPUT_BYTES: Final = 256 * MIB
 """The largest batch that is routed at once. Larger batches are divided. This limits the memory for copies of a batch,
 and keeps text within the size of an Arrow string column."""
+
+
+_CONVERSIONS: Final = {
+    "list": "; use pyarrow.Table.from_pylist(rows, schema=table.arrow_schema)",
+    "dict": "; use pyarrow.table(rows, schema=table.arrow_schema)",
+    "LazyFrame": "; use frame.collect()",
+}
+"""What to write for rows of other types, by the name of the type."""
 
 
 class ArrowStream(Protocol):
@@ -28,11 +37,20 @@ Rows: TypeAlias = pa.Table | pa.RecordBatch | pa.RecordBatchReader | ArrowStream
 
 
 def reader_of(data: Rows, columns: Sequence[DataField] = ()) -> pa.RecordBatchReader:
-    """The rows as one stream. ``columns`` are those of the table that gets them: see ``with_integers``.
+    """The rows as one stream, without views: see ``without_views``. ``columns`` are those of the table that gets them:
+    see ``with_integers``.
 
     Raises:
         InvalidData: the value is not a table.
     """
+    found = _given_reader(data, columns)
+    schema = schema_without_views(found.schema)
+    if schema.equals(found.schema):
+        return found
+    return pa.RecordBatchReader.from_batches(schema, (part.cast(schema) for _, part in batches_of(found)))
+
+
+def _given_reader(data: Rows, columns: Sequence[DataField]) -> pa.RecordBatchReader:
     if isinstance(data, pa.RecordBatchReader):
         return data
     if isinstance(data, pa.RecordBatch):
@@ -50,7 +68,7 @@ def reader_of(data: Rows, columns: Sequence[DataField] = ()) -> pa.RecordBatchRe
         return pa.RecordBatchReader.from_stream(data)
     message = (
         "expected rows as a pyarrow Table, RecordBatch or RecordBatchReader, a pandas or polars DataFrame, or anything "
-        f"with the Arrow stream interface; found {type(data).__name__}"
+        f"with the Arrow stream interface; found {type(data).__name__}{_CONVERSIONS.get(type(data).__name__, '')}"
     )
     raise InvalidData(message)
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
 from itertools import count
 from threading import Lock
 from typing import Final, TypeAlias, TypeVar
+
+from table_format.io.threads import EndingThreads, failure_of
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -22,7 +24,7 @@ Progress: TypeAlias = Callable[[int, int], None]
 def in_threads(
     pieces: Sequence[T], perform: Callable[[T], Iterable[R]], progress: Progress | None = None
 ) -> Iterator[R]:
-    """Do pieces of work on threads; yield the successful results before raising the first failure.
+    """Do pieces of work on threads; yield the successful results before raising the first failure or interrupt.
 
     ``progress`` is called first with 0, then after each piece. An error that it raises is raised after all results.
 
@@ -56,13 +58,18 @@ def _in_threads(pieces: Sequence[T], perform: Callable[[T], Iterable[R]]) -> Ite
         for piece in pieces:
             yield from perform(piece)
         return
-    with ThreadPoolExecutor(threads, "maintenance") as pool:
-        # Wait for all, so that successful results are known and deleted after a failure.
-        running = [pool.submit(perform, piece) for piece in pieces]
-    failures = [future.exception() for future in running]
+    running: list[Future[Iterable[R]]] = []
+    interrupt: BaseException | None = None
+    try:
+        # Wait for all, so that successful results are known and deleted after a failure or an interrupt.
+        with EndingThreads(threads, "maintenance") as pool:
+            running.extend(pool.submit(perform, piece) for piece in pieces)
+    except BaseException as error:  # noqa: BLE001 - raised below, when all files that were made are known
+        interrupt = error
+    failures = [failure_of(future) if future.done() else None for future in running]
     for future, failure in zip(running, failures, strict=True):
-        if failure is None:
+        if future.done() and failure is None:
             yield from future.result()
-    for failure in failures:
+    for failure in (interrupt, *failures):
         if failure is not None:
             raise failure

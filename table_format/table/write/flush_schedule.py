@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
 from typing import Final
 
 import pyarrow as pa
 
+from table_format.io.threads import EndingThreads, failure_of
 from table_format.limits import MIB
 from table_format.model.bucket_id import BucketId
 from table_format.model.commit import CommitMessage
@@ -63,7 +64,7 @@ class FlushSchedule:
             self.flush(_NO_COMPACTION)
 
     def flush(self, compaction: CompactionRound) -> None:
-        """Flush all writers; the results of the others are kept if one fails.
+        """Flush all writers; the results of the others are kept if one fails, and those until an interrupt.
 
         Raises:
             CorruptionError: a file to be compacted is missing or damaged.
@@ -74,11 +75,14 @@ class FlushSchedule:
                 self._keep(writer.prepare(compact=compact))
         else:
             # Sorting and encoding release the interpreter lock.
-            with ThreadPoolExecutor(min(len(work), MAX_FLUSH_THREADS, os.cpu_count() or 1), "flush") as pool:
-                running = [pool.submit(writer.prepare, compact=compact) for writer, compact in work]
-            for done in running:
-                if done.exception() is None:
-                    self._keep(done.result())
+            running: list[Future[CommitMessage]] = []
+            try:
+                with EndingThreads(min(len(work), MAX_FLUSH_THREADS, os.cpu_count() or 1), "flush") as pool:
+                    running.extend(pool.submit(writer.prepare, compact=compact) for writer, compact in work)
+            finally:
+                for done in running:
+                    if done.done() and failure_of(done) is None:
+                        self._keep(done.result())
             for done in running:
                 done.result()
         self.forget()

@@ -50,6 +50,14 @@ def test_columns_and_order_can_be_selected(shell: Shell, orders: Callable[..., T
     assert shown.splitlines() == ['"id"', "4", "3"]
 
 
+@pytest.mark.parametrize("quoted", ['"last, first"', "`last, first`"])
+def test_a_name_with_a_comma_is_quoted(shell: Shell, quoted: str) -> None:
+    shell("create", "shop.people", "--column", "id:BIGINT", "--column", "last, first:STRING", "--partition-by", quoted)
+    assert shell.table("shop.people").schema.partition_keys == ("last, first",)
+    shown = shell("scan", "shop.people", "--columns", f"id,{quoted}", "--filter", f"{quoted} = 'x'", "--format", "csv")
+    assert shown == '"id","last, first"\n'
+
+
 @pytest.mark.parametrize("state", [["--snapshot", "1"], ["--tag", "first"], ["--option", "scan.snapshot-id=1"]])
 def test_an_earlier_state_is_shown(shell: Shell, orders: Callable[..., Table], state: list[str]) -> None:
     orders(2, 3).create_tag("first", 1)

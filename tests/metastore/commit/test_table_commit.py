@@ -310,7 +310,8 @@ def test_a_function_that_takes_no_partitions_is_refused_and_overwrites_nothing()
 def test_a_static_overwrite_refuses_files_outside_its_partition():
     table = partitioned()
     message = table.message(table.partition("a"), new_files=(table.file(),))
-    with pytest.raises(InvalidInputError, match=r"outside the partitions to overwrite, \{'dt': 'b'\}"):
+    told = r"in partition \{dt='a'\}, outside the partitions to overwrite, \{dt='b'\}"
+    with pytest.raises(InvalidInputError, match=told):
         table.committer().overwrite(committable(4, message), partition={"dt": "b"})
     with pytest.raises(InvalidInputError, match="'v' is not a partition key; the partition keys are dt"):
         table.committer().overwrite(committable(4), partition={"v": "b"})

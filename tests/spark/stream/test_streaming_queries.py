@@ -9,11 +9,9 @@ from typing import Any
 import pytest
 from pyspark.errors import AnalysisException, StreamingQueryException
 
-from table_format import Insert, Update
 from table_format.errors import InvalidData, InvalidInputError, InvalidOption
 from table_format.model.schema_change import AddColumn
 from table_format.model.types import IntType
-from table_format.spark import paimon
 from tests.spark.lakes import TestLake, rows_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("interpreted")]
@@ -27,9 +25,11 @@ def finished(query: Any) -> list[dict[str, Any]]:
     return list(query.recentProgress)
 
 
-def test_the_code_in_the_streaming_page_runs(spark: Any, tmp_path: Path) -> None:
-    page = PAGE.read_text().replace('"/warehouse"', f'"{tmp_path}/warehouse"').replace('"/checkpoints', f'"{tmp_path}')
-    names: dict[str, Any] = {"spark": spark, "paimon": paimon, "Update": Update, "Insert": Insert}
+@pytest.mark.usefixtures("spark")
+def test_the_code_in_the_streaming_page_runs(tmp_path: Path) -> None:
+    page = PAGE.read_text().replace(': "warehouse"', f': "{tmp_path}/warehouse"')
+    page = page.replace('"checkpoints', f'"{tmp_path}')
+    names: dict[str, Any] = {}
     for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
         exec(block, names)  # noqa: S102
     lake = names["lake"]

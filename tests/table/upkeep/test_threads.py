@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from table_format.table.upkeep.threads import in_threads
+from tests.support.interrupts import interrupted_wait
 
 
 def inverse(piece: int) -> Sequence[float]:
@@ -38,3 +39,17 @@ def test_an_error_of_the_callback_is_raised_after_all_results() -> None:
     assert [next(results), next(results)] == [0.5, 1.0]
     with pytest.raises(InterruptedError):
         next(results)
+
+
+def test_the_results_until_an_interrupt_come_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    again = interrupted_wait(monkeypatch)
+
+    def slow(piece: int) -> Sequence[int]:
+        again.wait(30)
+        return [piece]
+
+    results = in_threads([1, 2, 3, 4, 5], slow)
+    assert [next(results), next(results)] == [1, 2]
+    with pytest.raises(KeyboardInterrupt):
+        list(results)

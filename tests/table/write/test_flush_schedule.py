@@ -13,6 +13,7 @@ from table_format.table.write import flush_schedule
 from table_format.table.write.bucket_writer import BucketWriter, Compaction
 from table_format.table.write.compaction_policy import CompactionRound
 from table_format.table.write.flush_schedule import FlushSchedule
+from tests.support.interrupts import interrupted_wait
 
 ROWS = pa.record_batch({"v": pa.array(range(100), pa.int64())})
 
@@ -113,3 +114,21 @@ def test_what_was_flushed_beside_a_failure_is_kept(monkeypatch: pytest.MonkeyPat
         flushes.flush(CompactionRound(others=True))
     assert kept == [0, 2]
     assert not any("begin compaction" in writer.calls for writer in writers)
+
+
+def test_what_was_flushed_until_an_interrupt_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(flush_schedule, "MIN_PARALLEL_BYTES", 0)
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    again = interrupted_wait(monkeypatch)
+
+    class Slow(Writer):
+        def prepare(self, *, compact: Compaction) -> CommitMessage:
+            again.wait(30)
+            return super().prepare(compact=compact)
+
+    writers = [Slow(n, buffers_rows=True) for n in range(4)]
+    flushes, kept = schedule(*writers, buffer_rows=100)
+    with pytest.raises(KeyboardInterrupt):
+        flushes.flush(CompactionRound(others=True))
+    assert kept == [writer.bucket_id.bucket for writer in writers if writer.calls]
+    assert kept[:2] == [0, 1]
