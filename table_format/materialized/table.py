@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -98,6 +98,24 @@ def materialized_tables(catalog: Catalog, database: str | None = None) -> tuple[
         for name in (f"{found}.{table}" for table in catalog.list_tables(found))
         if (opened := _opened(catalog, name)) is not None
     )
+
+
+def circle_through(catalog: Catalog, name: str, sources: Sequence[str]) -> tuple[str, ...]:
+    """Return the tables through which a materialized table would read itself, ending with it; empty if it does not.
+
+    Each refresh in a circle would make the next table of the circle stale.
+    """
+    paths = [(source,) for source in sources]
+    seen: set[str] = set()
+    while paths:
+        path = paths.pop()
+        source = path[-1]
+        if source == name:
+            return path
+        if source not in seen and (opened := _opened(catalog, source)) is not None:
+            paths.extend((*path, further) for further in _loaded(catalog, source, opened).sources)
+        seen.add(source)
+    return ()
 
 
 def _opened(catalog: Catalog, name: str) -> Table | None:

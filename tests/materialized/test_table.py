@@ -21,6 +21,7 @@ from table_format import (
 from table_format import materialized_tables as tables_of
 from table_format.errors import InvalidInputError
 from table_format.io.memory import MemoryFileIO
+from table_format.materialized.table import circle_through
 from table_format.types import IntType
 from tests.simulation.failing_io import Crash, Mode, OneFailure
 from tests.support.materialized_tables import KEY, a_materialized_table, refreshed
@@ -65,6 +66,16 @@ def test_a_table_is_stale_when_a_source_has_changed_and_the_refresh_is_older_tha
     assert (found.is_current, found.changed_sources) == (False, ("s.t",))
     assert [found.is_stale(ms) for ms in (30_000, 31_000, 31_001, 32_000)] == [False, False, True, True]
     assert str(found.age(31_500)) == "0:00:30.500000"
+
+
+def test_a_circle_of_materialized_tables_is_found(catalog: Catalog) -> None:
+    a_materialized_table(catalog, "s.n", "SELECT k, v FROM s.m JOIN s.t USING (k)", COLUMNS)
+    assert circle_through(catalog, "s.t", ("s.n",)) == ("s.n", "s.t")
+    assert circle_through(catalog, "s.m", ("s.t", "s.n")) == ("s.n", "s.m")
+    assert circle_through(catalog, "s.n", ("s.n",)) == ("s.n",)
+    assert circle_through(catalog, "s.other", ("s.n", "s.m", "s.gone")) == ()
+    a_materialized_table(catalog, "s.o", "SELECT * FROM s.o", COLUMNS)
+    assert circle_through(catalog, "s.other", ("s.o",)) == ()
 
 
 def test_a_rollback_or_another_table_of_the_name_is_a_change_and_the_earlier_state_is_none(catalog: Catalog) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from table_format.counted import counted
 from table_format.errors import AlreadyExistsError, InvalidInputError, InvalidOption, TableNotFound, UnsupportedFeature
 from table_format.materialized.sources import source_states, sources_of
-from table_format.materialized.table import materialized_table
+from table_format.materialized.table import circle_through, materialized_table
 from table_format.model.schema import Schema
 from table_format.model.schema_change import AddColumn, SchemaChange, SetOption
 from table_format.model.types import DataField
@@ -138,8 +138,9 @@ def _stored_query(session: SqlSession, query: str) -> str:
 def _fields(session: SqlSession, name: str, query: str) -> tuple[DataField, ...]:
     """Return the columns of a query. As in Spark, all of them may contain nulls."""
     sources = sources_of(session.catalog, query, name.partition(".")[0])
-    if name in sources.tables:
-        message = f"materialized table '{name}' cannot read itself"
+    circle = circle_through(session.catalog, name, sources.tables)
+    if circle:
+        message = f"materialized table '{name}' cannot read itself: {' -> '.join((name, *circle))}"
         raise InvalidInputError(message)
     rows = query_rows(session, name, query, source_states(session.catalog, sources.tables))
     return tuple(
