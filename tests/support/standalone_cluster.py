@@ -91,7 +91,7 @@ class StandaloneCluster:
 
     @contextmanager
     def connect_server(self, settings: Mapping[str, str]) -> Iterator[str]:
-        """Run a Spark Connect server on all cores of the cluster; its address."""
+        """Run a Spark Connect server on the cluster; its address. Without settings, it takes all cores."""
         wanted = {"spark.connect.grpc.binding.port": "0", **settings}
         conf = [word for key, value in wanted.items() for word in ("--conf", f"{key}={value}")]
         command = ["--master", self.address, "--class", _CONNECT, *conf, "spark-internal"]

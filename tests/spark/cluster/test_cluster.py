@@ -48,7 +48,7 @@ def outcome(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
     said = ""
     with StandaloneCluster(logs, workers=2, python=bare) as cluster:
         if has_connect():
-            with cluster.connect_server(CONF) as address:
+            with cluster.connect_server({**CONF, "spark.cores.max": "1"}) as address:
                 said += printed("connect_job", address, place / "connect", environment)
         said += printed("job", cluster.address, place, environment)
     lines = [line.partition(" ") for line in said.splitlines() if line.startswith(("FACTS ", "CONNECT "))]
@@ -86,18 +86,18 @@ def printed(module: str, address: str, directory: Path, environment: dict[str, s
     return said
 
 
-def check_places(facts: dict[str, Any]) -> None:
-    # The library was sent to both executors: their Python does not have it.
+def check_places(facts: dict[str, Any], *, executors: int) -> None:
+    # The library was sent to the executors: their Python does not have it.
     [archive] = {code.rpartition("/table_format/")[0].rpartition("/")[2] for code, _ in facts["places"]}
     assert re.fullmatch(r"table_format-\w+\.zip", archive)
-    assert len({executor for _, executor in facts["places"]}) == 2
+    assert len({executor for _, executor in facts["places"]}) == executors
 
 
 def test_a_cluster_that_shares_only_the_warehouse_writes_reads_merges_and_compacts(
     outcome: Outcome,
 ) -> None:
     facts = outcome.facts["FACTS"]
-    check_places(facts)
+    check_places(facts, executors=2)
     assert facts["merged"] == [ROWS, sum(range(ROWS)) - 2 * sum(range(100))]
     # The row of id 0 is deleted, 19 are changed, one is new.
     changed = [ROWS, 19, ROWS]
@@ -125,7 +125,7 @@ def test_drivers_and_connect_clients_leave_no_archive_of_the_code_behind(outcome
 def test_a_connect_client_writes_reads_and_merges_on_a_cluster(outcome: Outcome) -> None:
     facts = outcome.facts["CONNECT"]
     assert facts["session"].startswith("pyspark.sql.connect")
-    check_places(facts)
+    check_places(facts, executors=1)
     assert facts["read"] == [ROWS - 10, sum(range(10, ROWS))]
     assert facts["merged"] == [5, 5]
     assert facts["source"] == 10
