@@ -61,8 +61,12 @@ class AttemptFiles:
             self.discard(files)
 
     def start_over(self) -> None:
-        """Delete everything, and write it again in the next attempt, because a snapshot with it was taken back."""
-        self.discard_all()
+        """Write everything again in the next attempt, because a snapshot with it was taken back.
+
+        The files stay as orphans: another writer may have continued from that snapshot while it was visible.
+        """
+        for files in (self.passing, self.merging, self.lasting):
+            files.paths.clear()
         self.written = self.merged = None
         self.were_visible = True
 
