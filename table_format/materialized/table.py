@@ -105,7 +105,7 @@ def circle_through(catalog: Catalog, name: str, sources: Sequence[str]) -> tuple
 
     Each refresh in a circle would make the next table of the circle stale.
     """
-    paths = [(source,) for source in sources]
+    paths: list[tuple[str, ...]] = [(source,) for source in sources]
     seen: set[str] = set()
     while paths:
         path = paths.pop()
