@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
 from types import TracebackType
 from typing import Any, Final, TypeVar
@@ -52,6 +52,13 @@ class EndingThreads(ThreadPoolExecutor):
 def failure_of(done: Future[R]) -> BaseException | None:
     """Return the error of work that has ended, which is ``CancelledError`` if it never began."""
     return CancelledError() if done.cancelled() else done.exception()
+
+
+def results_of(running: Iterable[Future[R]]) -> Iterator[R]:
+    """Yield the results of the work that has succeeded, in order. Work that has not ended is passed over."""
+    for given in running:
+        if given.done() and failure_of(given) is None:
+            yield given.result()
 
 
 def side_by_side(work: Callable[[T], R], items: Sequence[T], threads: int | None) -> list[R]:

@@ -9,7 +9,7 @@ from datetime import timedelta
 from table_format.catalog.protocol import Catalog
 from table_format.errors import InvalidInputError, NotFoundError, TableNotFound, UnsupportedFeature
 from table_format.materialized.refreshes import Refresh, Refreshes, digest_of, refreshes_of
-from table_format.materialized.sources import changed_sources, sources_of
+from table_format.materialized.sources import Sources, changed_sources, sources_of
 from table_format.model.snapshot import Snapshot
 from table_format.options.declare import parse_group
 from table_format.options.kind import is_materialized_table
@@ -113,7 +113,8 @@ def circle_through(catalog: Catalog, name: str, sources: Sequence[str]) -> tuple
         if source == name:
             return path
         if source not in seen and (opened := _opened(catalog, source)) is not None:
-            paths.extend((*path, further) for further in _loaded(catalog, source, opened).sources)
+            further, _ = _query_sources(catalog, source, _options_of(opened))
+            paths.extend((*path, table) for table in further.tables)
         seen.add(source)
     return ()
 
@@ -127,34 +128,40 @@ def _opened(catalog: Catalog, name: str) -> Table | None:
 
 
 def _loaded(catalog: Catalog, name: str, table: Table) -> MaterializedTable:
-    options = parse_group(MaterializedTableOptions, table.schema.options)
-    query = options.query or ""
+    options = _options_of(table)
     refreshes = current_refreshes(table.facts)
-    problem = _problem(name, options)
-    sources: tuple[str, ...] = ()
-    nondeterministic: str | None = None
+    sources, problem = _query_sources(catalog, name, options)
     changed: dict[str, None] = {}
     if problem is None:
-        try:
-            found = sources_of(catalog, query, name.partition(".")[0])
-        except (InvalidInputError, NotFoundError) as error:
-            problem = f"its query cannot be read here: {error}"
-        else:
-            sources, nondeterministic = found.tables, found.nondeterministic
-            # Partitions that were refreshed later may hold rows of other states.
-            for refresh in refreshes.all:
-                changed.update(dict.fromkeys(changed_sources(catalog, refresh, sources)))
+        # Partitions that were refreshed later may hold rows of other states.
+        for refresh in refreshes.all:
+            changed.update(dict.fromkeys(changed_sources(catalog, refresh, sources.tables)))
     return MaterializedTable(
         name=name,
-        query=query,
+        query=options.query or "",
         freshness=None if options.freshness_ms is None else timedelta(milliseconds=options.freshness_ms),
         is_suspended=options.status == SUSPENDED,
-        sources=sources,
+        sources=sources.tables,
         refresh=refreshes.whole,
         changed_sources=tuple(changed),
-        nondeterministic=nondeterministic,
+        nondeterministic=sources.nondeterministic,
         problem=problem,
     )
+
+
+def _options_of(table: Table) -> MaterializedTableOptions:
+    return parse_group(MaterializedTableOptions, table.schema.options)
+
+
+def _query_sources(catalog: Catalog, name: str, options: MaterializedTableOptions) -> tuple[Sources, str | None]:
+    """Return what the query reads, and why this library cannot refresh the table; the query then reads nothing."""
+    problem = _problem(name, options)
+    if problem is not None:
+        return Sources(), problem
+    try:
+        return sources_of(catalog, options.query or "", name.partition(".")[0]), None
+    except (InvalidInputError, NotFoundError) as error:
+        return Sources(), f"its query cannot be read here: {error}"
 
 
 def _problem(name: str, options: MaterializedTableOptions) -> str | None:

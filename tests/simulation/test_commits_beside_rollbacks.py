@@ -27,16 +27,26 @@ def fast_forward(store: Any) -> None:
     opened(store).fast_forward("b")
 
 
-@pytest.mark.parametrize(("prepare", "act"), [(four_snapshots, roll_back), (long_branch, fast_forward)])
-def test_a_commit_during_a_change_of_history_joins_it_or_reports_that_it_may_be_lost(
-    prepare: Callable[[MemoryFileIO], None], act: Callable[[MemoryFileIO], None], caplog: pytest.LogCaptureFixture
-) -> None:
+CHANGES = pytest.mark.parametrize(("prepare", "act"), [(four_snapshots, roll_back), (long_branch, fast_forward)])
+
+
+def before_and_after(
+    prepare: Callable[[MemoryFileIO], None], act: Callable[[Any], None]
+) -> tuple[MemoryFileIO, tuple[int, ...]]:
+    """Return a prepared store, and the keys of its table after a change of history beside which nobody commits."""
     start = MemoryFileIO()
     prepare(start)
     changed = copy_of(start)
     act(changed)
-    expected = keys(opened(changed))
-    results = set()
+    return start, keys(opened(changed))
+
+
+@CHANGES
+def test_a_commit_during_a_change_of_history_joins_it_or_reports_that_it_may_be_lost(
+    prepare: Callable[[MemoryFileIO], None], act: Callable[[Any], None], caplog: pytest.LogCaptureFixture
+) -> None:
+    start, expected = before_and_after(prepare, act)
+    errors = set()
     for number in range(10_000):
         memory = copy_of(start)
         store = ActingIO(memory, number, partial(act, memory))
@@ -48,24 +58,20 @@ def test_a_commit_during_a_change_of_history_joins_it_or_reports_that_it_may_be_
             text = caplog.text  # a compaction that follows the commit is reported in the log
         except (ConflictError, MissingFile, CommitOutcomeUnknown) as error:
             text = str(error)
-            results.add(type(error))
+            errors.add(type(error))
         if store.calls <= number:
             break
         if "roll it back again" in text:
             act(memory)
         check(memory, expected)
-    assert results & {ConflictError, CommitOutcomeUnknown}
+    assert errors & {ConflictError, CommitOutcomeUnknown}
 
 
-@pytest.mark.parametrize(("prepare", "act"), [(four_snapshots, roll_back), (long_branch, fast_forward)])
+@CHANGES
 def test_a_change_of_history_during_which_another_writer_commits_leaves_a_whole_table(
     prepare: Callable[[MemoryFileIO], None], act: Callable[[Any], None]
 ) -> None:
-    start = MemoryFileIO()
-    prepare(start)
-    changed = copy_of(start)
-    act(changed)
-    expected = keys(opened(changed))
+    start, expected = before_and_after(prepare, act)
     for number in range(10_000):
         memory = copy_of(start)
         store = ActingIO(memory, number, lambda memory=memory: opened(memory).append(row(99, 99)))

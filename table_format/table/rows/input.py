@@ -37,8 +37,9 @@ Rows: TypeAlias = pa.Table | pa.RecordBatch | pa.RecordBatchReader | ArrowStream
 
 
 def reader_of(data: Rows, columns: Sequence[DataField] = ()) -> pa.RecordBatchReader:
-    """The rows as one stream, without views: see ``without_views``. ``columns`` are those of the table that gets them:
-    see ``with_integers``.
+    """Return the rows as one stream, without views (see ``without_views``).
+
+    ``columns`` are those of the table that gets the rows; see ``with_integers``.
 
     Raises:
         InvalidData: the value is not a table.

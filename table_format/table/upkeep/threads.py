@@ -9,7 +9,7 @@ from itertools import count
 from threading import Lock
 from typing import Final, TypeAlias, TypeVar
 
-from table_format.io.threads import EndingThreads, failure_of
+from table_format.io.threads import EndingThreads, results_of
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -66,10 +66,9 @@ def _in_threads(pieces: Sequence[T], perform: Callable[[T], Iterable[R]]) -> Ite
             running.extend(pool.submit(perform, piece) for piece in pieces)
     except BaseException as error:  # noqa: BLE001 - raised below, when all files that were made are known
         interrupt = error
-    failures = [failure_of(future) if future.done() else None for future in running]
-    for future, failure in zip(running, failures, strict=True):
-        if future.done() and failure is None:
-            yield from future.result()
-    for failure in (interrupt, *failures):
-        if failure is not None:
-            raise failure
+    for results in results_of(running):
+        yield from results
+    if interrupt is not None:
+        raise interrupt
+    for future in running:
+        future.result()

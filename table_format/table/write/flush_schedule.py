@@ -10,7 +10,7 @@ from typing import Final
 
 import pyarrow as pa
 
-from table_format.io.threads import EndingThreads, failure_of
+from table_format.io.threads import EndingThreads, results_of
 from table_format.limits import MIB
 from table_format.model.bucket_id import BucketId
 from table_format.model.commit import CommitMessage
@@ -80,9 +80,8 @@ class FlushSchedule:
                 with EndingThreads(min(len(work), MAX_FLUSH_THREADS, os.cpu_count() or 1), "flush") as pool:
                     running.extend(pool.submit(writer.prepare, compact=compact) for writer, compact in work)
             finally:
-                for done in running:
-                    if done.done() and failure_of(done) is None:
-                        self._keep(done.result())
+                for message in results_of(running):
+                    self._keep(message)
             for done in running:
                 done.result()
         self.forget()
