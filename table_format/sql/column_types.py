@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from table_format.counted import counted
@@ -84,22 +84,23 @@ def _type(reader: Reader, *, flink: bool) -> DataType:
             reader.take("PRECISION")
             return DoubleType()
         case "DECIMAL" | "DEC" | "NUMERIC":
-            return DecimalType(*_lengths(reader, 2))
+            return _made(reader, start, DecimalType, _numbers(reader, 2))
         case "CHAR" | "CHARACTER":
-            return CharType(*_lengths(reader, 1))
+            return CharType(*_length(reader, name, start))
         case "VARCHAR":
-            return VarCharType(*_lengths(reader, 1))
+            return VarCharType(*_length(reader, name, start))
         case "VARBINARY":
-            return VarBinaryType(*_lengths(reader, 1))
+            return VarBinaryType(*_length(reader, name, start))
         case "BINARY":
-            lengths = _lengths(reader, 1)
-            return BinaryType(*lengths) if flink or lengths else VarBinaryType(MAX_LENGTH)
+            length = _length(reader, name, start)
+            return BinaryType(*length) if flink or length else VarBinaryType(MAX_LENGTH)
         case "TIME":
-            return _without_zone(reader, TimeType(*_lengths(reader, 1)))
+            return _without_zone(reader, _made(reader, start, TimeType, _numbers(reader, 1)))
         case "TIMESTAMP":
-            return _timestamp(reader, flink=flink)
+            return _timestamp(reader, start, flink=flink)
         case "TIMESTAMP_LTZ":
-            return LocalZonedTimestampType(*(_lengths(reader, 1) or (_DEFAULT_PRECISION,)))
+            precision = _numbers(reader, 1) or (_DEFAULT_PRECISION,)
+            return _made(reader, start, LocalZonedTimestampType, precision)
         case "ARRAY" | "MULTISET" | "MAP" | "STRUCT" | "ROW":
             return _nested(reader, name, flink=flink)
     if name not in _PLAIN:
@@ -107,7 +108,22 @@ def _type(reader: Reader, *, flink: bool) -> DataType:
     return _PLAIN[name]
 
 
-def _lengths(reader: Reader, count: int) -> tuple[int, ...]:
+def _made(reader: Reader, start: int, kind: Callable[..., DataType], numbers: tuple[int, ...]) -> DataType:
+    """Return a type with its precision and scale, or fail where it starts: it does not take these numbers."""
+    try:
+        return kind(*numbers)
+    except ValueError as error:
+        reader.fail(str(error), start)
+
+
+def _length(reader: Reader, name: str, start: int) -> tuple[int, ...]:
+    found = _numbers(reader, 1)
+    if found and not 1 <= found[0] <= MAX_LENGTH:
+        reader.fail(f"{name}({found[0]}): the length must be 1 to {MAX_LENGTH}", start)
+    return found
+
+
+def _numbers(reader: Reader, count: int) -> tuple[int, ...]:
     start = reader.offset
     found = tuple(reader.in_parentheses(reader.whole_number)) if reader.sees("(") else ()
     if len(found) > count:
@@ -115,13 +131,13 @@ def _lengths(reader: Reader, count: int) -> tuple[int, ...]:
     return found
 
 
-def _timestamp(reader: Reader, *, flink: bool) -> DataType:
-    lengths = _lengths(reader, 1)
-    precision = lengths or (_DEFAULT_PRECISION,)
+def _timestamp(reader: Reader, start: int, *, flink: bool) -> DataType:
+    numbers = _numbers(reader, 1)
+    precision = numbers or (_DEFAULT_PRECISION,)
     if reader.take("WITH", "LOCAL", "TIME", "ZONE"):
-        return LocalZonedTimestampType(*precision)
-    if reader.take("WITHOUT", "TIME", "ZONE") or flink or lengths:
-        return TimestampType(*precision)
+        return _made(reader, start, LocalZonedTimestampType, precision)
+    if reader.take("WITHOUT", "TIME", "ZONE") or flink or numbers:
+        return _made(reader, start, TimestampType, precision)
     if reader.sees("WITH", "TIME", "ZONE"):
         reader.refuse("TIMESTAMP WITH TIME ZONE", "use TIMESTAMP WITH LOCAL TIME ZONE")
     # Spark's TIMESTAMP is an instant.

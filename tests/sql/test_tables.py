@@ -93,6 +93,31 @@ def test_column_types(text: str) -> None:
     assert column.type == TYPES[text]
 
 
+NO_TYPES = {
+    "DECIMAL(39, 2)": "DECIMAL(39, 2): the precision must be 1 to 38, the scale 0 to the precision",
+    "DECIMAL(0)": "DECIMAL(0, 0): the precision must be 1 to 38, the scale 0 to the precision",
+    "DECIMAL(10, -2)": "DECIMAL(10, -2): the precision must be 1 to 38, the scale 0 to the precision",
+    "NUMERIC(5, 6)": "DECIMAL(5, 6): the precision must be 1 to 38, the scale 0 to the precision",
+    "TIME(10)": "TIME(10): the precision must be 0 to 9",
+    "TIMESTAMP(10)": "TIMESTAMP(10): the precision must be 0 to 9",
+    "TIMESTAMP_LTZ(-1)": "TIMESTAMP WITH LOCAL TIME ZONE(-1): the precision must be 0 to 9",
+    "CHAR(0)": "CHAR(0): the length must be 1 to 2147483647",
+    "VARCHAR(2147483648)": "VARCHAR(2147483648): the length must be 1 to 2147483647",
+    "BINARY(-1)": "BINARY(-1): the length must be 1 to 2147483647",
+    "VARBINARY(0)": "VARBINARY(0): the length must be 1 to 2147483647",
+}
+
+
+@pytest.mark.parametrize("text", NO_TYPES)
+@pytest.mark.parametrize("around", ["{}", "ARRAY<{}>", "ROW<a {}>"])
+def test_a_type_with_a_number_that_it_does_not_take_is_refused_where_it_stands(text: str, around: str) -> None:
+    statement = f"CREATE TABLE t (c {around.format(text)})"
+    with pytest.raises(InvalidSql) as refused:
+        created(statement)
+    assert refused.value.column == statement.index(text) + 1
+    assert str(refused.value).endswith(NO_TYPES[text])
+
+
 @pytest.mark.parametrize(("text", "expected"), [("TIMESTAMP", TimestampType(6)), ("BINARY", BinaryType(1))])
 def test_types_with_another_meaning_in_flink(text: str, expected: DataType) -> None:
     (column,) = created(f"CREATE TABLE t (c {text}) WITH ('bucket' = '1')").columns
