@@ -3,6 +3,9 @@
 The size and the row count of the file are checked against its metadata before the first row is returned. A predicate
 only saves work: it skips row groups that cannot contain a matching row, and the caller must still filter the rows. Rows
 in the deletion vector are always left out. Positions count from the first row of the file.
+
+As in Java, partition columns have the values of the partition. A file need not have them, as the files that Paimon's
+``migrate_table`` takes over from Hive, and what it has need not be exact, as Java's ORC timestamps before 1970.
 """
 
 from __future__ import annotations
@@ -34,10 +37,11 @@ from table_format.io.paths import partition_text
 from table_format.io.regular_files import opened_file
 from table_format.io.table_store import TableStore
 from table_format.kernels.bounds import ColumnBounds, may_match
+from table_format.kernels.values import array_of
 from table_format.model.data_file import DataFileMeta
 from table_format.model.predicate import Predicate, columns_of
 from table_format.model.schema import KEY_FIELD_PREFIX, ROW_TRACKING, SYSTEM_FIELD_ID_START, TableSchema
-from table_format.model.types import DataField
+from table_format.model.types import DataField, InternalValue
 from table_format.options.table_options import TableOptions
 
 POSITION: Final = "_POSITION"
@@ -63,6 +67,7 @@ class DataFileReader:
     ``schemas`` holds the schemas of all files by id; rows are returned with the columns of ``read_schema``. The mapping
     that is computed for one file is reused for files with the same schema and columns. Set ``rewriting`` if rows, or
     results derived from them, are written back: files that hold more values than ``read_schema`` are then refused.
+    With ``as_stored``, partition columns have the values that the file has for them, if it has any.
     """
 
     def __init__(
@@ -74,6 +79,7 @@ class DataFileReader:
         *,
         use_threads: bool = True,
         rewriting: bool = False,
+        as_stored: bool = False,
     ) -> None:
         self._store = store
         self._schemas = schemas
@@ -81,8 +87,11 @@ class DataFileReader:
         self._options = options
         self._use_threads = use_threads
         self._rewriting = rewriting
+        self._as_stored = as_stored
+        self._partition_ids = frozenset(f.id for f in read_schema.partition_fields)
         self._evolutions: dict[tuple[_Layout, tuple[DataField, ...]], Evolution] = {}
         self._partition_texts: dict[bytes, str] = {}
+        self._partition_constants: dict[bytes, Mapping[int, pa.Scalar]] = {}
 
     def read(
         self,
@@ -114,8 +123,18 @@ class DataFileReader:
         """
         self._refuse_newer(partition, bucket, file, fields)
         with self._opened(partition, bucket, file) as (reader, path), _naming(path):
+            constants = self._constants(partition)
             rows = self._rows(
-                reader, file, path, tuple(fields), predicate, deleted, batch_rows, selected, positioned=with_positions
+                reader,
+                file,
+                path,
+                tuple(fields),
+                predicate,
+                deleted,
+                batch_rows,
+                selected,
+                constants,
+                positioned=with_positions,
             )
             for batch in rows:
                 yield from sliced(batch)
@@ -167,6 +186,7 @@ class DataFileReader:
         deleted: DeletionVector | None,
         batch_rows: int,
         selected: AbstractBitMap | None,
+        constants: Mapping[int, pa.Scalar],
         *,
         positioned: bool,
     ) -> Iterator[pa.RecordBatch]:
@@ -174,7 +194,10 @@ class DataFileReader:
         file_fields = self._file_fields(layout, path)
         evolution = self._evolutions.get((layout, fields))
         if evolution is None:
-            evolution = self._evolutions[layout, fields] = Evolution(file_fields, fields)
+            given = self._partition_ids
+            if self._as_stored:
+                given = given - {f.id for f in file_fields}
+            evolution = self._evolutions[layout, fields] = Evolution(file_fields, fields, given)
         row_groups = None
         if predicate is not None:
             bounds = self._bounds(file_fields, predicate)
@@ -186,7 +209,7 @@ class DataFileReader:
             rows = _positions(left, file.row_count)
             chosen = reader.selected(evolution.file_fields, rows, row_groups=row_groups, batch_rows=batch_rows)
             for batch, at in chosen:
-                answer = evolution.apply(batch)
+                answer = evolution.apply(batch, constants)
                 yield answer.append_column(POSITION, pa.array(at)) if positioned else answer
             return
         counting = positioned or deleted is not None
@@ -197,17 +220,18 @@ class DataFileReader:
         positions = reader.row_groups(row_groups).kept if counting and isinstance(reader, RowGroupReader) else whole
         if positioned:
             for batch, found in numbered(batches, positions, path=path):
-                answer = evolution.apply(batch).append_column(POSITION, pa.array(found))
+                answer = evolution.apply(batch, constants).append_column(POSITION, pa.array(found))
                 yield answer if deleted is None else answer.filter(pa.array(deleted.kept_of(found)))
             return
         if deleted is not None:
             batches = without_deleted(batches, deleted, positions, path=path)
         for batch in batches:
-            yield evolution.apply(batch)
+            yield evolution.apply(batch, constants)
 
     def _bounds(self, file_fields: Sequence[DataField], predicate: Predicate) -> BoundsEvolution:
         columns = columns_of(predicate)
-        return BoundsEvolution(file_fields, [f for f in self._read_schema.physical_fields if f.name in columns])
+        bounded = (f for f in self._read_schema.physical_fields if f.id not in self._partition_ids)
+        return BoundsEvolution(file_fields, [f for f in bounded if f.name in columns])
 
     def _file_fields(self, layout: _Layout, path: str) -> list[DataField]:
         """Return the columns of a file with their names in the file and the ids of the schema of the file."""
@@ -224,7 +248,7 @@ class DataFileReader:
                 # Thin files store each key column only once, as a value column.
                 value = values[field.id - SYSTEM_FIELD_ID_START]
                 fields.append(DataField(field.id, value.name, value.type))
-            elif not layout.partial:
+            elif not layout.partial and field.id not in self._partition_ids:
                 raise BadEncoding(
                     path,
                     f"column '{field.name}' of schema {layout.schema_id} is missing; "
@@ -234,14 +258,26 @@ class DataFileReader:
             fields += (field for field in ROW_TRACKING if field.name in present)
         return fields
 
+    def _constants(self, partition: bytes) -> Mapping[int, pa.Scalar]:
+        """Return the values of the partition columns by id."""
+        found = self._partition_constants.get(partition)
+        if found is None:
+            values = zip(self._read_schema.partition_fields, self._partition_values(partition), strict=True)
+            found = {field.id: array_of([value], field.type)[0] for field, value in values}
+            self._partition_constants[partition] = found
+        return found
+
+    def _partition_values(self, partition: bytes) -> tuple[InternalValue, ...]:
+        types = [f.type for f in self._read_schema.partition_fields]
+        return deserialize_row(types, partition, path=self._store.paths.root)
+
     def _partition_text(self, partition: bytes) -> str:
         text = self._partition_texts.get(partition)
         if text is None:
-            fields = self._read_schema.partition_fields
             files = self._options.files
             text = self._partition_texts[partition] = partition_text(
-                fields,
-                deserialize_row([f.type for f in fields], partition, path=self._store.paths.root),
+                self._read_schema.partition_fields,
+                self._partition_values(partition),
                 default_name=files.partition_default_name,
                 legacy=files.partition_legacy_name,
             )

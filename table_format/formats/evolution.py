@@ -1,13 +1,16 @@
 """Schema evolution: converts columns of an older schema to the read schema (format chapter 06, section 8).
 
 Columns and ROW fields are matched by id; names and positions do not matter. Columns that the file lacks are null, and
-changed types are cast. Java ``SchemaEvolutionUtil``, ``FormatReaderMapping``.
+changed types are cast. Partition columns have the values of the partition, whatever the file holds. Java
+``SchemaEvolutionUtil``, ``FormatReaderMapping``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
 
 import pyarrow as pa
 
@@ -22,7 +25,7 @@ from table_format.formats.nested import (
     with_struct_fields,
 )
 from table_format.kernels.bounds import ColumnBounds
-from table_format.model.arrow_calls import nulls
+from table_format.model.arrow_calls import nulls, repeat
 from table_format.model.arrow_types import arrow_schema, arrow_type
 from table_format.model.types import (
     NESTED,
@@ -37,42 +40,61 @@ from table_format.model.types import (
     RowType,
 )
 
+NO_CONSTANTS: Final[Mapping[int, pa.Scalar]] = MappingProxyType({})
+
 
 @dataclass(frozen=True, slots=True)
 class _Output:
-    """The source of one column: its position among the columns read, if the file has it, and its conversion."""
+    """The source of one column: its position among the columns read, if the file has it, and its conversion.
+
+    ``constant`` is the id of a column whose value is the same in all rows of the file.
+    """
 
     source: int | None
     cast: Cast | None
+    constant: int | None = None
 
 
 class Evolution:
-    """Converts batches of ``file_fields`` to batches of ``fields``."""
+    """Converts batches of ``file_fields`` to batches of ``fields``.
 
-    def __init__(self, file_fields: Sequence[DataField], fields: Sequence[DataField]) -> None:
+    The columns with the ids ``constants`` are not read from the file: ``apply`` gets their values.
+    """
+
+    def __init__(
+        self, file_fields: Sequence[DataField], fields: Sequence[DataField], constants: Collection[int] = ()
+    ) -> None:
         """Match the columns by id.
 
         Raises:
             UnsupportedFeature: this version does not support the change of the type of a column.
         """
-        by_id = {f.id: f for f in file_fields}
+        by_id = {f.id: f for f in file_fields if f.id not in constants}
         found = [by_id[f.id] for f in fields if f.id in by_id]
         self.file_fields: tuple[DataField, ...] = tuple(dict.fromkeys(found))
         """The columns that have to be read from the file."""
         self._schema = arrow_schema(fields)
         positions = {f.id: i for i, f in enumerate(self.file_fields)}
         self._outputs = [
-            _Output(positions.get(f.id), evolving_cast(by_id[f.id], f) if f.id in by_id else None) for f in fields
+            _Output(
+                positions.get(f.id),
+                evolving_cast(by_id[f.id], f) if f.id in by_id else None,
+                f.id if f.id in constants else None,
+            )
+            for f in fields
         ]
 
         self._changes_nothing = self.file_fields == tuple(fields)
 
-    def apply(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+    def apply(self, batch: pa.RecordBatch, constants: Mapping[int, pa.Scalar] = NO_CONSTANTS) -> pa.RecordBatch:
         """Return a batch of the output columns for a batch of ``file_fields``."""
         if self._changes_nothing:
             return batch
         columns = []
         for output, field in zip(self._outputs, self._schema, strict=True):
+            if output.constant is not None:
+                columns.append(repeat(constants[output.constant], batch.num_rows))
+                continue
             if output.source is None:
                 columns.append(nulls(batch.num_rows, field.type))
                 continue

@@ -60,6 +60,7 @@ class FileBounds:
     def __init__(self, schema: TableSchema, schemas: Mapping[int, TableSchema], columns: Iterable[str]) -> None:
         self._schemas = schemas
         self._wanted = schema.select(sorted(columns))
+        self._times_of_partition = [f.name for f in schema.partition_fields if isinstance(f.type, AnyTimestampType)]
         self._keys: dict[int, StatsColumns] = {}
         self._values: dict[_Layout, StatsColumns] = {}
 
@@ -69,9 +70,16 @@ class FileBounds:
         return columns.bounds(file.key_stats, file.row_count, in_orc=_is_orc(file))
 
     def of_values(self, file: DataFileMeta) -> Mapping[str, ColumnBounds]:
-        """Bounds from the statistics of all columns; columns without statistics are missing."""
+        """Bounds from the statistics of all columns; columns without statistics are missing.
+
+        Timestamps of the partition are missing in ORC files: before 1970, Java stores and measures them one second
+        late, and what is read is the value of the partition.
+        """
         columns = self.value_columns(file.schema_id, file.value_stats_cols, file.write_cols)
-        return columns.bounds(file.value_stats, file.row_count, in_orc=_is_orc(file))
+        found = columns.bounds(file.value_stats, file.row_count, in_orc=_is_orc(file))
+        if not (self._times_of_partition and _is_orc(file)):
+            return found
+        return {name: bounds for name, bounds in found.items() if name not in self._times_of_partition}
 
     def key_columns(self, schema_id: int) -> StatsColumns:
         """Return the positions of the columns in the key statistics of files that were written with this schema."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pyarrow as pa
@@ -13,10 +14,12 @@ from table_format.errors import BadEncoding
 from table_format.formats.avro_reader import AvroFileReader
 from table_format.formats.registry import format_of
 from table_format.model.arrow_types import arrow_schema
+from table_format.model.data_file import EMPTY_STATS
 from table_format.model.manifest import ManifestEntry
 from tests.support.deletion_marks import live
 from tests.support.forged_state import forge
 from tests.support.tables import Warehouse, keyed, memory_warehouse, rows_of
+from tests.support.taken_over_files import taken_over
 
 
 @pytest.fixture
@@ -100,3 +103,42 @@ def test_the_row_count_in_snapshots_of_a_table_of_version_0_4_is_not_relied_on(w
     assert len(rows_of(old)) == 2
     old.append(keyed([(2, "a", 2)]))
     assert len(rows_of(old)) == 3
+
+
+@pytest.mark.parametrize("file_format", ["parquet", "orc", "avro"])
+def test_files_without_partition_columns_have_the_values_of_their_partition(
+    warehouse: Warehouse, file_format: str
+) -> None:
+    table = warehouse.table(partition_keys=["dt"], options={"file.format": file_format})
+    rows = [(i, "ab"[i % 2], i * 10) for i in range(6)]
+    table.append(keyed(rows))
+    table = taken_over(table)
+    assert rows_of(table) == rows
+    assert rows_of(table, filter="dt = 'b' AND id > 1") == [(3, "b", 30), (5, "b", 50)]
+    assert rows_of(table, filter="dt > 'b' OR id = 2") == [(2, "a", 20)]
+    assert table.scan(columns=["dt"]).to_arrow()["dt"].to_pylist().count("a") == 3
+    assert table.verify(depth="rows").is_healthy
+    table.update({"dt": "'c'"}, "dt = 'b' AND id = 3")
+    table.delete("dt = 'a' AND id = 0")
+    expected = [(1, "b", 10), (2, "a", 20), (3, "c", 30), (4, "a", 40), (5, "b", 50)]
+    assert rows_of(table) == expected
+    table.compact(full=True)
+    assert rows_of(table) == expected
+
+
+def test_the_values_of_the_partition_take_the_place_of_those_in_the_file(warehouse: Warehouse) -> None:
+    table = warehouse.table(partition_keys=["dt"])
+    table.append(keyed([(1, "a", 1), (2, "b", 2)]))
+
+    def swapped(entries: Sequence[ManifestEntry]) -> list[ManifestEntry]:
+        a, b = sorted(entries, key=lambda entry: entry.partition)
+        there = table.store.paths.data_file("dt=b", 0, a.file)
+        if table.store.io.status(there) is None:
+            table.store.io.create(there, table.store.io.read(table.store.paths.data_file("dt=a", 0, a.file)))
+        without_bounds = replace(a.file, value_stats=EMPTY_STATS, value_stats_cols=())
+        return [replace(a, partition=b.partition, file=without_bounds), b]
+
+    table = forge(table, swapped)
+    assert rows_of(table) == [(1, "b", 1), (2, "b", 2)]
+    assert rows_of(table, filter="dt = 'b'") == [(1, "b", 1), (2, "b", 2)]
+    assert [finding.check for finding in table.verify(depth="rows").findings] == ["partition"]

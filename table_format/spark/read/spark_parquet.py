@@ -1,9 +1,9 @@
 """Reads files that need no merge with Spark's vectorized Parquet reader, its pruning and its pushdown.
 
 The schema and the file list are given, so Spark infers neither types nor partition columns. Columns are matched by
-their names in the schema of the file and cast to the schema of the scan; if this needs more than a safe cast, the
-library's reader reads the files. Spark also skips rows that deletion vectors mark or that newer versions supersede:
-see ``read/deletion_vectors.py``.
+their names in the schema of the file and cast to the schema of the scan; if this needs more than a safe cast, or if a
+file may lack the partition columns, the library's reader reads the files. Spark also skips rows that deletion vectors
+mark or that newer versions supersede: see ``read/deletion_vectors.py``.
 """
 
 from __future__ import annotations
@@ -156,12 +156,22 @@ class _FilesOfSpark:
         left: list[int] = []
         for i, (file, mask) in enumerate(zip(split.files, masks, strict=True)):
             path = self._facts.store.paths.data_file(text, split.bucket, file)
-            if file.file_name in refused or (mask is not None and not self._budget.takes(file)):
+            is_refused = file.file_name in refused or self._may_lack_partition_columns(file)
+            if is_refused or (mask is not None and not self._budget.takes(file)):
                 left.append(i)
                 continue
             found = FileWithDeletedRows(path, file, None if mask is None else mask())
             (self._whole if found.vector is None else self._masked)[file.schema_id].append(found)
         return left
+
+    def _may_lack_partition_columns(self, file: DataFileMeta) -> bool:
+        """Return whether Paimon may have taken over the file from Hive, whose files have no partition columns.
+
+        Such a file has the sequence numbers 0 to 0, as the first file of a writer with one row.
+        """
+        schema = self._facts.schema
+        numbers = (file.min_sequence_number, file.max_sequence_number)
+        return bool(schema.partition_keys) and not schema.is_primary_key_table and numbers == (0, 0)
 
     def division(self, python: Sequence[DataSplit]) -> Division:
         """Return the division. Files without rows to skip join the scan of the others, if there is one."""
@@ -201,7 +211,7 @@ def _only(split: DataSplit, wanted: Sequence[int]) -> DataSplit:
     return replace(
         split,
         files=files,
-        deletion_files=tuple(split.deletion_files[i] for i in wanted),
+        deletion_files=tuple(split.deletion_files[i] for i in wanted) if split.deletion_files else (),
         selections=tuple(split.selections[i] for i in wanted) if split.selections else (),
     )
 

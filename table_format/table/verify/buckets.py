@@ -231,7 +231,7 @@ class _BucketCheck:
 
     def _reader(self, file: DataFileMeta) -> DataFileReader:
         facts = self._facts
-        return DataFileReader(facts.store, facts.schemas, facts.schemas[file.schema_id], facts.options)
+        return DataFileReader(facts.store, facts.schemas, facts.schemas[file.schema_id], facts.options, as_stored=True)
 
     def _finding(
         self, check: str, path: str, expected: str, found: str, severity: Severity = Severity.ERROR

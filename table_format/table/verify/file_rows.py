@@ -6,7 +6,7 @@ row belong to its partition and bucket. A contradiction consists of a check, wha
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -110,16 +110,20 @@ class FileRows:
 
     @cached_property
     def _keeps_keys(self) -> bool:
-        """Whether keys are read as they were written: ORC files change timestamps before 1970."""
-        keys = self._schema.select((*self._schema.trimmed_primary_keys, *self._schema.bucket_keys))
-        return not (self._file.file_name.endswith(".orc") and any(isinstance(f.type, AnyTimestampType) for f in keys))
+        """Whether keys are read as they were written."""
+        return self._keeps(self._schema.select((*self._schema.trimmed_primary_keys, *self._schema.bucket_keys)))
+
+    def _keeps(self, columns: Sequence[DataField]) -> bool:
+        """Return whether these columns are read as they were written: ORC files change timestamps before 1970."""
+        has_timestamps = any(isinstance(f.type, AnyTimestampType) for f in columns)
+        return not (self._file.file_name.endswith(".orc") and has_timestamps)
 
     @cached_property
     def _keys(self) -> tuple[DataField, ...]:
         return self._schema.select(self._schema.trimmed_primary_keys)
 
     def _add_partition(self, batch: pa.RecordBatch) -> None:
-        if not self._schema.partition_keys:
+        if not (self._schema.partition_keys and self._keeps(self._schema.partition_fields)):
             return
         numbers, partitions = numbered_partitions(batch, self._schema)
         wrong = [number for number, found in enumerate(partitions) if found != self._expected.bucket_id.partition]

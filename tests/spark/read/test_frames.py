@@ -14,6 +14,7 @@ from table_format.model.types import BigIntType, DecimalType, VarCharType
 from table_format.spark.read.frames import frame_of
 from table_format.spark.read.spark_parquet import divide
 from tests.spark.lakes import DATED, KEYED, TestLake, jobs_of, plan_of, rows_of
+from tests.support.taken_over_files import taken_over
 
 pytestmark = pytest.mark.spark
 
@@ -181,3 +182,17 @@ def test_system_tables_return_metadata_as_frames(lake: TestLake) -> None:
     for name in ("files", "schemas", "options"):
         lake.lake.table(f"s.t${name}").collect()
     assert lake.lake.table("s.t$files", **{"scan.snapshot-id": "1"}).count() == 1
+
+
+def test_spark_leaves_files_that_lack_the_partition_columns_to_the_library(lake: TestLake) -> None:
+    table = lake.create(schema=DATED, primary_keys=(), partition_keys=("dt",))
+    for number, date in enumerate("ab"):
+        table.append(_rows(range(number, 3), "v", date))
+    taken_over(table)
+    table.append(_rows(range(7, 9), "v", "b"))
+    frame = lake.lake.table("s.t")
+    assert plan_of(frame).count("FileScan parquet") == 1
+    assert "MapInArrow" in plan_of(frame)
+    expected = [*(("a", i, "v") for i in range(3)), *(("b", i, "v") for i in (1, 2, 7, 8))]
+    assert lake.rows() == expected
+    assert lake.rows(filter="dt = 'b' AND id < 8") == expected[3:6]
