@@ -12,7 +12,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial, reduce
+from functools import cached_property, partial, reduce
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from pyspark.sql import functions as F
@@ -33,6 +33,7 @@ from table_format.model.types import (
     IntegerType,
     VarCharType,
 )
+from table_format.pruning.file_bounds import FileBounds
 from table_format.spark.names import quoted
 from table_format.spark.read.conditions import condition
 from table_format.spark.read.deletion_vectors import (
@@ -167,11 +168,18 @@ class _FilesOfSpark:
     def _may_lack_partition_columns(self, file: DataFileMeta) -> bool:
         """Return whether Paimon may have taken over the file from Hive, whose files have no partition columns.
 
-        Such a file has the sequence numbers 0 to 0, as the first file of a writer with one row.
+        Such a file has the sequence numbers 0 to 0, and no statistics of these columns.
         """
         schema = self._facts.schema
         numbers = (file.min_sequence_number, file.max_sequence_number)
-        return bool(schema.partition_keys) and not schema.is_primary_key_table and numbers == (0, 0)
+        if schema.is_primary_key_table or numbers != (0, 0):
+            return False
+        bounds = self._partition_bounds.of_values(file)
+        return any(name not in bounds or bounds[name].null_count is None for name in schema.partition_keys)
+
+    @cached_property
+    def _partition_bounds(self) -> FileBounds:
+        return FileBounds(self._facts.schema, self._facts.schemas, self._facts.schema.partition_keys)
 
     def division(self, python: Sequence[DataSplit]) -> Division:
         """Return the division. Files without rows to skip join the scan of the others, if there is one."""
