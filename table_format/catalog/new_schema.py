@@ -17,6 +17,7 @@ from table_format.metastore.schema.schema_arguments import checked_schema
 from table_format.model.schema import Schema, TableSchema
 from table_format.model.types import ArrayType, DataField, DataType, MapType, MultisetType, RowType
 from table_format.object_table.columns import check_object_columns
+from table_format.options.char_keys import check_char_keys
 from table_format.options.check import check_alterable, check_creatable
 from table_format.options.check_schema import check_schema
 from table_format.options.check_secrets import refuse_secret_comments
@@ -77,6 +78,8 @@ def check_changed(old: TableSchema, new: TableSchema, *, has_snapshots: bool) ->
     """
     check_object_columns(new, old)
     check_alterable(old, new, has_snapshots=has_snapshots)
+    if has_snapshots:
+        check_char_keys(old, new)
     refuse_secret_comments(new, old)
     before, after = (merge_spec(schema, TableOptions.parse(schema.options)) for schema in (old, new))
     counted = [name for name in _counted_by_release_0_8(before) if name not in _counted_by_release_0_8(after)]

@@ -8,9 +8,10 @@ from typing import Final
 import pyarrow as pa
 
 from table_format.formats.avro_reader import AvroFileReader
-from table_format.formats.avro_writer import AvroFileWriter
+from table_format.formats.avro_writer import AvroFileWriter, check_rows
 from table_format.formats.protocol import FormatReader, FormatWriter
-from table_format.model.types import DataField
+from table_format.formats.whole_seconds import check_seconds
+from table_format.model.types import DataField, DataType
 from table_format.options.files import FileOptions
 
 
@@ -22,6 +23,14 @@ class AvroFormat:
     def open_writer(self, sink: pa.NativeFile, fields: Sequence[DataField], options: FileOptions) -> FormatWriter:
         """Return a writer that writes one Avro file to ``sink``."""
         return AvroFileWriter(sink, fields, options)
+
+    def check_values(self, array: pa.Array, data_type: DataType) -> None:
+        """Refuse timestamps in seconds whose milliseconds do not fit into 64 bits."""
+        check_seconds(array, data_type)
+
+    def check_rows(self, columns: Sequence[pa.Array], fields: Sequence[DataField]) -> None:
+        """Refuse rows that are larger than any block."""
+        check_rows(columns, fields)
 
     def open_reader(self, source: pa.NativeFile, path: str, *, use_threads: bool) -> FormatReader:  # noqa: ARG002
         """Return a reader of one Avro file; ``path`` is for messages. It always uses one thread."""

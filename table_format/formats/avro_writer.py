@@ -30,6 +30,25 @@ _BLOCK_BYTES: Final = 64 * KIB
 """The size of the Arrow data in a block, in bytes. Java closes its blocks at 64000 encoded bytes."""
 
 
+_ROWS_MAY_BE_LARGE_FROM: Final = MAX_AVRO_BLOCK_BYTES // 32
+"""Encoded rows take less than 32 times the memory of their Arrow data, even if these are single bits."""
+
+
+def check_rows(columns: Sequence[pa.Array], fields: Sequence[DataField]) -> None:
+    """Refuse a row that is larger than any block.
+
+    Raises:
+        InvalidData: names the sizes.
+    """
+    if sum(column.nbytes for column in columns) < _ROWS_MAY_BE_LARGE_FROM:
+        return
+    types = [field.type for field in fields]
+    for row in range(len(columns[0])):
+        size = len(encoded_rows([column.slice(row, 1) for column in columns], types))
+        if size > MAX_AVRO_BLOCK_BYTES:
+            raise _too_large(size)
+
+
 class AvroFileWriter:
     """Writes one file; see ``FormatWriter``."""
 
@@ -76,8 +95,7 @@ class AvroFileWriter:
         rows = encoded_rows(batch.columns, [f.type for f in self._fields])
         if len(rows) > MAX_AVRO_BLOCK_BYTES:
             if batch.num_rows == 1:
-                message = f"a row of {len(rows)} bytes; the maximum in an Avro file is {MAX_AVRO_BLOCK_BYTES}"
-                raise InvalidData(message)
+                raise _too_large(len(rows))
             half = batch.num_rows // 2
             self._write_block(batch.slice(0, half))
             self._write_block(batch.slice(half))
@@ -91,3 +109,7 @@ class AvroFileWriter:
         # Equal rows produce equal files. The marker only has to be unlikely inside blocks.
         self._sync = hashlib.blake2b(self._schema + first_block, digest_size=SYNC_BYTES).digest()
         self._sink.write(container_header(self._schema, self._codec, self._sync))
+
+
+def _too_large(size: int) -> InvalidData:
+    return InvalidData(f"a row of {size} bytes; the maximum in an Avro file is {MAX_AVRO_BLOCK_BYTES}")

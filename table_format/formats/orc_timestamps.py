@@ -119,13 +119,11 @@ class _Timestamps:
         seconds = array.drop_null().to_numpy() + _EPOCH_SECONDS
         nanos = self._fractions(column, len(seconds))
         seconds = seconds - ((seconds < 0) & (nanos > _SECOND_IS_ABOVE_FROM_NANOS))
-        limit = (1 << 63) // per_second - 1
-        if np.any(np.abs(seconds) > limit):
-            feature = f"a timestamp {seconds[np.argmax(np.abs(seconds))]:+} seconds from 1970-01-01"
-            message = f"{feature} does not fit into Arrow's {target}; cast the column to TIMESTAMP(6) to read it"
-            raise UnsupportedFeature(feature, message)
+        fractions = nanos // (1_000_000_000 // per_second)
+        _check_range(seconds, fractions, per_second, target)
         values = np.zeros(len(array), np.int64)
-        values[valid] = seconds * per_second + nanos // (1_000_000_000 // per_second)
+        # In the first and the last second, the product alone may wrap around, but not the sum.
+        values[valid] = seconds * per_second + fractions
         return pa.array(values, mask=~valid).view(target)
 
     def _fractions(self, column: int, count: int) -> np.ndarray:
@@ -136,3 +134,13 @@ class _Timestamps:
         # The lowest three bits are the number of zeros that were cut off, minus one.
         zeros = stored & 7
         return (stored >> 3) * np.power(10, np.where(zeros > 0, zeros + 1, 0))
+
+
+def _check_range(seconds: np.ndarray, fractions: np.ndarray, per_second: int, target: pa.DataType) -> None:
+    lowest, highest = -(1 << 63) // per_second, ((1 << 63) - 1) // per_second
+    for row in np.flatnonzero((seconds <= lowest) | (seconds >= highest)):
+        ticks = int(seconds[row]) * per_second + int(fractions[row])
+        if not -(1 << 63) <= ticks < 1 << 63:
+            feature = f"a timestamp {seconds[row]:+} seconds from 1970-01-01"
+            message = f"{feature} does not fit into Arrow's {target}; cast the column to TIMESTAMP(6) to read it"
+            raise UnsupportedFeature(feature, message)

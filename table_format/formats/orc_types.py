@@ -102,6 +102,9 @@ def _check_timestamps(array: pa.Array, data_type: DataType) -> None:
     per_milli = UNITS_PER_SECOND[array.type.unit] // 1000
     if per_milli <= 1:
         return
+    first = pc.min(array.cast(pa.int64())).as_py()
+    if first is None or first >= 0:
+        return
     ticks = array.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
     finer = ticks[(ticks < 0) & (ticks % per_milli != 0)]
     if len(finer):

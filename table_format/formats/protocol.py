@@ -154,3 +154,16 @@ class ChecksValues(Protocol):
             InvalidData: names the value and its type.
         """
         ...
+
+
+@runtime_checkable
+class ChecksRows(Protocol):
+    """A file format that cannot store all rows, even if it can store each of their values."""
+
+    def check_rows(self, columns: Sequence[pa.Array], fields: Sequence[DataField]) -> None:
+        """Refuse rows that files of the format cannot store.
+
+        Raises:
+            InvalidData: says what is wrong with a row.
+        """
+        ...

@@ -15,11 +15,11 @@ import pyarrow as pa
 
 from table_format.codecs.binary_row import serialize_row
 from table_format.errors import InvalidData
-from table_format.formats.char_keys import char_keys, check_char_key
 from table_format.formats.index_writer import DataFileIndexWriter, index_file_name, index_writer
 from table_format.formats.long_decimals import as_stored, columns_with_long_decimals, is_long
-from table_format.formats.protocol import FormatWriter, WrittenFile
+from table_format.formats.protocol import FileFormat, FormatWriter, WrittenFile
 from table_format.formats.registry import format_of
+from table_format.formats.storable import FormatChoice, options_for
 from table_format.io.paths import POSTPONE_BUCKET, TablePaths, data_file_name, external_directory, external_uri, sibling
 from table_format.io.table_store import TableStore
 from table_format.io.uncommitted_files import DeletingOnFailure, delete_uncommitted
@@ -105,7 +105,6 @@ class RollingDataFileWriter:
         # Append tables have no levels.
         files = options.files.at_level(level) if schema.is_primary_key_table else options.files
         self._files = options.changelog.files_like(files) if changelog else files
-        self._format = format_of(self._files.format)
         self._target = bucket.target_file_bytes
         self._prefix = prefix or (options.changelog.prefix if changelog else _DATA_FILE_PREFIX)
         self._uuid = bucket.store.runtime.ids.uuid()
@@ -116,7 +115,7 @@ class RollingDataFileWriter:
         thin_keys = schema.trimmed_primary_keys if self._is_thin else ()
         names = (field.name for field in schema.fields)
         self._without_statistics = self._files.without_statistics(names, uncounted=thin_keys)
-        self._char_keys = char_keys(schema, (self._format.identifier,))
+        self._format = FormatChoice(schema, self._fields, format_of(self._files.format))
         self._long_decimals = columns_with_long_decimals(schema.fields, options.merge)
         # Changelog files and postponed rows get no indexes, because no read filters them by value.
         self._has_indexes = not changelog and bucket.bucket != POSTPONE_BUCKET
@@ -127,15 +126,18 @@ class RollingDataFileWriter:
     def write(self, batch: pa.RecordBatch) -> None:
         """Add rows with the columns ``schema.physical_fields``.
 
+        Rows that the format of the options cannot hold go to a file of another format.
+
         Raises:
-            InvalidData: the columns do not match, or a value cannot be stored.
+            InvalidData: the columns do not match, or no format can hold a value.
         """
-        for name in self._char_keys:
-            check_char_key(name, batch.column(name))
-        for piece in self._pieces(as_stored(batch, self._long_decimals, self._format.identifier)):
+        for piece in self._pieces(batch):
+            file_format = self._format.of(piece)
+            if self._current is not None and self._current.file_format != file_format.identifier:
+                self._finish()
             if self._current is None:
-                self._current = self._begin()
-            self._current.write(piece)
+                self._current = self._begin(file_format)
+            self._current.write(as_stored(piece, self._long_decimals, file_format.identifier))
             if self._current.writer.reaches(self._target):
                 self._finish()
 
@@ -165,15 +167,16 @@ class RollingDataFileWriter:
         for start in range(0, rows, step):
             yield batch.slice(start, step)
 
-    def _begin(self) -> _OpenFile:
-        name = data_file_name(self._prefix, self._uuid, self._begun, self._format.identifier)
+    def _begin(self, file_format: FileFormat) -> _OpenFile:
+        options = options_for(self._files, file_format)
+        name = data_file_name(self._prefix, self._uuid, self._begun, file_format.identifier)
         self._begun += 1
         place = next(self._places)
         path = place.file_in_bucket(self._partition_text, self._bucket, name)
         index = index_writer(self._schema, self._options.file_index) if self._has_indexes else None
         sink = self._store.io.open_output(path)
         with DeletingOnFailure(lambda: self._discard(sink, path)):
-            writer = self._format.open_writer(sink, self._fields, self._files)
+            writer = file_format.open_writer(sink, self._fields, options)
         is_external = place.root != self._store.paths.root
         return _OpenFile(name, path, sink, writer, self._schema, self._fields, index, is_external=is_external)
 
@@ -316,6 +319,10 @@ class _OpenFile:
             if self._last is None:
                 self.min_key = self._key(batch.slice(0, 1))
             self._last = batch.slice(batch.num_rows - 1)
+
+    @property
+    def file_format(self) -> str:
+        return format_of(self.name).identifier
 
     @property
     def max_key(self) -> bytes:

@@ -14,7 +14,7 @@ import pytest
 from table_format import Schema, Table, load_catalog
 from table_format.codecs.type_json import type_json
 from table_format.formats.registry import format_of
-from table_format.model.types import DataField, IntType, VarCharType
+from table_format.model.types import DataField, IntType, TimestampType, VarCharType
 from table_format.options.file_formats import FILE_FORMATS
 from tests.oracle.compare import assert_same_at_every_snapshot
 from tests.oracle.peer import PaimonPeer
@@ -157,3 +157,29 @@ def data_files(warehouse: Path) -> list[str]:
 def column_names(file: Path) -> tuple[str, ...]:
     with pa.OSFile(str(file)) as source:
         return format_of(file.name).open_reader(source, str(file), use_threads=False).column_names
+
+
+@pytest.mark.parametrize("keyed", [False, True])
+def test_rows_that_our_orc_lacks_stay_in_parquet_where_the_real_paimon_reads_them_and_its_compaction_changes_them(
+    paimon: PaimonPeer, tmp_path: Path, keyed: bool
+) -> None:
+    fields = [DataField(0, "id", IntType(nullable=False)), DataField(1, "at", TimestampType(6))]
+    table = our_table(tmp_path, fields, {}, keyed=keyed)
+    at = pa.array([-1, -1_000, 1_577_836_800_000_001, None]).cast(pa.timestamp("us"))
+    rows = pa.table({"id": pa.array(range(4), pa.int32()), "at": at})
+    table.append(rows)
+    table.append(rows if keyed else rows.slice(0, 0))
+    paimon.alter_options(tmp_path, "db.t", {"file.format": "orc"})
+    catalog = load_catalog({"warehouse": str(tmp_path)})
+    catalog.load_table("db.t").append(rows.slice(2))
+    catalog.load_table("db.t").compact(full=True)
+    assert {name.rpartition(".")[2] for name in data_files(tmp_path)} == {"parquet", "orc"}
+    assert_same_at_every_snapshot(paimon, tmp_path, "db.t")
+    if not keyed:
+        return
+    paimon.write(tmp_path, "db.t", [["+I", [9, None]]])
+    paimon.compact(tmp_path, "db.t")
+    # Its ORC moves a fraction of a second before 1970 by one second.
+    moments = ["1970-01-01T00:00:00.999999", "1970-01-01T00:00:00.999000", "2020-01-01T00:00:00.000001", None, None]
+    expected = [[key, moment] for key, moment in zip((0, 1, 2, 3, 9), moments, strict=True)]
+    assert paimon.read(tmp_path, "db.t")["rows"] == expected

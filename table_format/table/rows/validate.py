@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from table_format.counted import counted
 from table_format.errors import InvalidData, UnsupportedFeature
-from table_format.formats.char_keys import char_keys, without_padding
+from table_format.formats.char_keys import without_padding
 from table_format.formats.registry import check_values
 from table_format.model.arrow_calls import not_equal
 from table_format.model.arrow_types import arrow_schema, described
@@ -36,10 +36,15 @@ from table_format.model.types import (
     RowType,
     VarCharType,
 )
+from table_format.options.char_keys import char_keys
+from table_format.options.file_formats import PARQUET
 from table_format.options.merge import MergeOptions
 from table_format.options.table_options import TableOptions
 from table_format.table.rows.casts import cast_column
 from table_format.table.rows.map_keys import with_single_keys
+
+_FOR_WHAT_OTHERS_REFUSE = frozenset({PARQUET.name})
+"""Rows that another format cannot hold are kept in Parquet (``formats/storable``), so it must hold every row."""
 
 # Arrow imports pandas when it first converts Python values; importing this module should not do that.
 
@@ -106,7 +111,7 @@ class RowRules:
             _check_texts(field, column, first_row)
         columns = [_with_default(column, f) for column, f in zip(columns, self.schema.fields, strict=True)]
         for field, column in zip(self.schema.fields, columns, strict=True):
-            check_values(column, field, self.formats)
+            check_values(column, field, self.formats | _FOR_WHAT_OTHERS_REFUSE)
         schema = arrow_schema(self.schema.fields)
         kinds = self._kinds(batch, first_row)
         if kinds is None:
