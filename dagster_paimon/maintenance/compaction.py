@@ -10,11 +10,10 @@ from pydantic import Field
 from dagster_paimon.maintenance.config import PartitionsConfig
 from dagster_paimon.maintenance.dropped import dropped_buckets, warn_of_dropped
 from dagster_paimon.maintenance.kinds import Maintenance, Outcome, Visit
-from dagster_paimon.maintenance.targets import require_partitions
 from dagster_paimon.reporting.metadata import changelog_rows, listed
 from table_format import CompactionReport, Snapshot, Table
 from table_format.counted import counted
-from table_format.engine.support import OrderStrategy
+from table_format.engine.support import OrderStrategy, require_partitions
 from table_format.errors import ColumnNotFound, InvalidInputError
 
 _STRATEGIES: Final = ", ".join(OrderStrategy)

@@ -12,10 +12,10 @@ from dagster_paimon.maintenance.compaction import made
 from dagster_paimon.maintenance.config import PartitionsConfig
 from dagster_paimon.maintenance.dropped import dropped_buckets, warn_of_dropped
 from dagster_paimon.maintenance.kinds import Maintenance, Outcome, Visit
-from dagster_paimon.maintenance.targets import require_partitions
 from table_format import Table
 from table_format.counted import counted
 from table_format.engine import IndexCoverage, index_coverage
+from table_format.engine.support import require_partitions
 
 
 class RewriteIndexConfig(PartitionsConfig):

@@ -10,10 +10,10 @@ from dagster_paimon.maintenance.compaction import made
 from dagster_paimon.maintenance.config import DeletingConfig, TablesConfig
 from dagster_paimon.maintenance.expiry import HOUR_MS, deletes, done_with, tried
 from dagster_paimon.maintenance.kinds import Maintenance, Outcome, Visit
-from dagster_paimon.maintenance.targets import require_partitions
 from dagster_paimon.reporting.metadata import listed, markdown_lines
 from table_format import PartitionExpiryReport, Table
 from table_format.counted import counted
+from table_format.engine.support import require_partitions
 from table_format.errors import InvalidInputError
 
 

@@ -11,10 +11,10 @@ from pydantic import Field
 from dagster_paimon.maintenance.compaction import made
 from dagster_paimon.maintenance.config import PartitionsConfig
 from dagster_paimon.maintenance.kinds import Maintenance, Outcome, Visit
-from dagster_paimon.maintenance.targets import require_partitions
 from table_format import Table
 from table_format.counted import counted
 from table_format.engine import declared_buckets
+from table_format.engine.support import require_partitions
 from table_format.errors import InvalidInputError
 
 

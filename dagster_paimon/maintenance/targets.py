@@ -1,15 +1,13 @@
-"""Checks that the tables, partitions and buckets of a configuration exist, before any work."""
+"""Checks that the tables of a configuration exist, before any work."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
-from dagster_paimon.tables.measure import live_entries
 from dagster_paimon.tables.selection import TableSelection
-from table_format import Catalog, Table
-from table_format.engine import ManifestEntry, TableFacts
-from table_format.engine.support import nearest, partition_spec
+from table_format import Catalog
+from table_format.engine.support import nearest
 from table_format.errors import InvalidInputError, TableNotFound
 
 _SHOWN: Final = 8
@@ -40,48 +38,6 @@ def resolve(catalog: Catalog, names: Sequence[str]) -> tuple[str, ...]:
             raise InvalidInputError(message)
         found += selected
     return tuple(dict.fromkeys(found))
-
-
-def require_partitions(table: Table, partitions: Sequence[Mapping[str, str]], buckets: Sequence[int] = ()) -> None:
-    """Refuse partitions and buckets without rows, because work on them would change nothing.
-
-    Raises:
-        InvalidInputError: a column is not a partition column, or a partition or bucket has no live file.
-        InvalidData: a value does not fit its column.
-    """
-    if not partitions and not buckets:
-        return
-    facts = table.facts
-    wanted = [partition_spec(facts.schema, partition) for partition in partitions]
-    entries = live_entries(facts)
-    chosen = list(entries) if not wanted else []
-    for given, spec in zip(partitions, wanted, strict=True):
-        inside = [entry for entry in entries if _is_in(facts, entry, spec)]
-        if not inside:
-            message = f"{facts.name} has no partition {_shown(given)}; its partitions are {_partitions(facts, entries)}"
-            raise InvalidInputError(message)
-        chosen += inside
-    present = sorted({entry.bucket for entry in chosen})
-    missing = sorted(set(buckets) - set(present))
-    if missing:
-        message = (
-            f"{facts.name} has no bucket {_listed(map(str, missing))} in these partitions; found "
-            f"{_listed(map(str, present))}"
-        )
-        raise InvalidInputError(message)
-
-
-def _is_in(facts: TableFacts, entry: ManifestEntry, spec: Mapping[str, object]) -> bool:
-    values = dict(zip(facts.schema.partition_keys, facts.partitions.values(entry.partition), strict=True))
-    return all(values[name] == value for name, value in spec.items())
-
-
-def _partitions(facts: TableFacts, entries: Sequence[ManifestEntry]) -> str:
-    return _listed(sorted({facts.partitions.spec_text(entry.partition) for entry in entries}))
-
-
-def _shown(partition: Mapping[str, str]) -> str:
-    return ", ".join(f"{name}={value}" for name, value in partition.items())
 
 
 def _all(catalog: Catalog) -> tuple[str, ...]:

@@ -8,10 +8,10 @@ from pydantic import Field
 
 from dagster_paimon.maintenance.config import PartitionsConfig
 from dagster_paimon.maintenance.kinds import Maintenance, Outcome, Visit
-from dagster_paimon.maintenance.targets import require_partitions
 from dagster_paimon.reporting.metadata import Metadata, listed, markdown_lines
 from table_format import Depth, Table, VerifyReport
 from table_format.counted import counted
+from table_format.engine.support import require_partitions
 
 _DEPTHS: Final = ", ".join(depth.name.lower() for depth in Depth)
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
@@ -15,6 +15,9 @@ from click.shell_completion import CompletionItem
 from table_format.cli.session import Session
 from table_format.cli.settings import find_config, read_settings
 from table_format.errors import TableFormatError
+
+if TYPE_CHECKING:
+    from table_format import Table
 
 _F = TypeVar("_F", bound=Callable[..., object])
 _UNITS_MS: Final = {"s": 1000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
@@ -137,6 +140,22 @@ def partitions_of(texts: Sequence[str]) -> list[dict[str, object]] | None:
         click.UsageError: a text is not ``key=value``.
     """
     return [dict(Pair().convert(part, None, None) for part in text.split(",")) for text in texts] or None
+
+
+def existing_partitions(
+    table: Table, texts: Sequence[str], buckets: Sequence[int] = ()
+) -> list[dict[str, object]] | None:
+    """Parse partitions, and refuse those and the buckets that the table does not have.
+
+    Raises:
+        click.UsageError: a text is not ``key=value``.
+        InvalidInputError: names the partition or the bucket, and those that exist.
+    """
+    from table_format.engine.support import require_partitions  # not at the top: help of commands needs no library
+
+    partitions = partitions_of(texts)
+    require_partitions(table, partitions or (), buckets)
+    return partitions
 
 
 def name_and_type(option: str, text: str, expected: str) -> tuple[str, str]:

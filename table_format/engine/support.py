@@ -36,6 +36,7 @@ from table_format.options.values import duration
 from table_format.table.rows.casts import cast_column
 from table_format.table.rows.partition_values import partition_spec
 from table_format.table.rows.whole_floats import with_integers
+from table_format.table.upkeep.named_parts import require_partitions
 
 __all__ = [
     "DEFAULT_PARTITION_NAME",
@@ -68,6 +69,7 @@ __all__ = [
     "nearest",
     "nulls",
     "partition_spec",
+    "require_partitions",
     "schema",
     "snapshot_fingerprint",
     "stored_key",

@@ -21,7 +21,7 @@ run_procedure(InProcess(catalog), "expire_snapshots", {"table": "shop.orders", "
 ```
 
 If Apache Paimon has the procedure, its name and arguments are the same. Every value can be passed as text. In argument
-names, case, `_` and `-` are ignored.
+names, case, `_` and `-` are ignored. As in Apache Paimon, partitions that do not exist are passed over.
 """
 
 

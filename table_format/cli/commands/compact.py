@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import click
 
-from table_format.cli.arguments import names_of, partition_option, partitions_of, table_argument
+from table_format.cli.arguments import existing_partitions, names_of, partition_option, table_argument
 from table_format.cli.progress import progress_bar, spinner
 from table_format.cli.session import Session
 from table_format.counted import counted
@@ -36,23 +36,20 @@ def compact(
 ) -> None:
     """Merge sorted runs or small files into fewer, larger ones. No row changes."""
     opened = session.data_table(table)
+    chosen = existing_partitions(opened, partitions, buckets)
     if order_by is not None:
         if full or buckets:
             message = "--order-by rewrites all rows of the partitions; remove --full and --bucket."
             raise click.UsageError(message)
         with spinner(f"sorting {table}"):
-            made = opened.compact(
-                partitions=partitions_of(partitions), order_by=names_of(order_by), order_strategy=order
-            )
+            made = opened.compact(partitions=chosen, order_by=names_of(order_by), order_strategy=order)
         click.echo(f"Sorted {table}: {_snapshots([s.id for s in made])}.")
         return
     if order is not None:
         message = "--order requires --order-by."
         raise click.UsageError(message)
     with progress_bar(f"compacting {table}", "buckets") as progress:
-        report = opened.run_compaction(
-            full=full, partitions=partitions_of(partitions), buckets=buckets or None, progress=progress
-        )
+        report = opened.run_compaction(full=full, partitions=chosen, buckets=buckets or None, progress=progress)
     if not report.buckets and not report.snapshots:
         click.echo(f"Nothing in {table} needs compaction.")
         return

@@ -7,7 +7,14 @@ from collections.abc import Sequence
 import click
 
 from table_format import data_tables
-from table_format.cli.arguments import TableName, names_of, partition_option, partitions_of, table_argument
+from table_format.cli.arguments import (
+    TableName,
+    existing_partitions,
+    names_of,
+    partition_option,
+    partitions_of,
+    table_argument,
+)
 from table_format.cli.errors import FAILED, one_line
 from table_format.cli.output import Format, Target, write_rows
 from table_format.cli.progress import spinner
@@ -40,7 +47,9 @@ def doctor(
         try:
             opened = session.data_table(name)
             with spinner(f"checking {name}"):
-                report = opened.verify(depth=depth, partitions=partitions_of(partitions), repair=repair)
+                # Of all tables, some may lack the partition.
+                chosen = existing_partitions(opened, partitions) if tables else partitions_of(partitions)
+                report = opened.verify(depth=depth, partitions=chosen, repair=repair)
         except (CorruptionError, OSError) as error:
             if tables:
                 raise

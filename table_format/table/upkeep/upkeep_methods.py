@@ -43,6 +43,8 @@ class UpkeepMethods(HasFacts, Protocol):
     ) -> tuple[Snapshot, ...]:
         """Compact all or some partitions and buckets, where it is due or in full. Return the new snapshots.
 
+        Partitions and buckets that do not exist are passed over.
+
         With ``order_by``, all rows of the partitions are also sorted, so that filters on these columns skip files:
         column by column (``order_strategy="order"``, the default), or along a curve that serves all columns alike
         (``"zorder"``, ``"hilbert"``). This works for tables with ``bucket`` = -1: append tables, and primary key

@@ -36,6 +36,35 @@ def test_an_append_table_is_sorted(shell: Shell) -> None:
     assert shell("scan", "shop.t", "-f", "csv").splitlines() == ['"a","b"', "1,2", "2,1"]
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--partition", "dt=2026-01-03"], "shop.t has no partition dt=2026-01-03; its partitions are dt=2026-01-01, "),
+        (["--partition", "dt=2026-01-03", "--order-by", "a"], "shop.t has no partition dt=2026-01-03; "),
+        (["--partition", "dt=x"], "partition column 'dt' is DATE, which cannot hold str 'x'"),
+        (["--partition", "a=1"], "'a' is not a partition column; the partition columns are dt"),
+        (["--bucket", "7"], "shop.t has no bucket 7; found 0"),
+        (["--partition", "dt=2026-01-02", "--bucket", "3"], "shop.t has no bucket 3 in these partitions; found 0"),
+    ],
+)
+def test_a_partition_or_a_bucket_that_does_not_exist_is_refused_by_name(
+    shell: Shell, arguments: list[str], message: str
+) -> None:
+    shell("create", "shop.t", "--column", "a:INT", "--column", "dt:DATE", "--partition-by", "dt")
+    assert "its partitions are none" in shell.error("compact", "shop.t", "--partition", "dt=2026-01-01")
+    shell("load", "shop.t", "-", "-f", "csv", input="a,dt\n1,2026-01-01\n2,2026-01-02\n")
+    assert message in shell.error("compact", "shop.t", *arguments)
+    assert shell("compact", "shop.t", "--partition", "dt=2026-01-02").startswith("Nothing in shop.t needs compaction")
+
+
+def test_a_check_of_a_partition_that_does_not_exist_is_refused_unless_it_is_one_of_all_tables(shell: Shell) -> None:
+    for name in ("t", "u"):
+        shell("create", f"shop.{name}", "--column", "a:INT", "--column", "dt:DATE", "--partition-by", "dt")
+    shell("load", "shop.t", "-", "-f", "csv", input="a,dt\n1,2026-01-01\n")
+    assert "shop.u has no partition dt=2026-01-01" in shell.error("doctor", "shop.u", "--partition", "dt=2026-01-01")
+    assert shell("doctor", "--partition", "dt=2026-01-01").count("0 errors") == 2
+
+
 @pytest.mark.parametrize("arguments", [["--order", "zorder"], ["--order-by", "id", "--full"]])
 def test_order_by_excludes_full_and_bucket(shell: Shell, orders: Callable[..., Table], arguments: list[str]) -> None:
     orders(1)
