@@ -7,13 +7,16 @@ found and what to do. ``FileIO`` raises ``OSError`` only; the layers above trans
 from __future__ import annotations
 
 from table_format.secrets import redact
+from table_format.shown_paths import shown_paths
 
 
 class TableFormatError(Exception):
-    """Root of all errors of this library. Messages are masked where they look like a secret."""
+    """Root of all errors of this library. Messages are masked where they look like a secret, and show the URIs of files
+    in remote stores.
+    """
 
     def __init__(self, *messages: object) -> None:
-        super().__init__(*(redact(message) if isinstance(message, str) else message for message in messages))
+        super().__init__(*(redact(shown_paths(m)) if isinstance(m, str) else m for m in messages))
 
 
 # --- the thing is not there: create it, or fix the name -------------------------------------------------------------

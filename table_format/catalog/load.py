@@ -99,7 +99,7 @@ def _opened_warehouse(
     if store is None:
         raise _unknown_store(warehouse)
     _refuse_missing_slashes(warehouse)
-    return store.path_of(warehouse), store.open(store.completed(_own_options(store, options), warehouse))
+    return store.place_of(warehouse), store.open(store.completed(_own_options(store, options), warehouse))
 
 
 def _refuse_missing_slashes(warehouse: str) -> None:

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import click
 
 from table_format import errors
+from table_format.cli.warehouses import InFiles, check_directory, check_no_file, missing_warehouse
 from table_format.nearest_names import did_you_mean
 from table_format.secrets import Secret
 
@@ -19,17 +20,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from table_format import Catalog, Table
-
-
-def check_no_file(warehouse: Path) -> None:
-    """Refuse a warehouse that is a file.
-
-    Raises:
-        click.ClickException: it is one.
-    """
-    if warehouse.exists() and not warehouse.is_dir():
-        message = f"warehouse '{warehouse}' is a file; a warehouse is a directory"
-        raise click.ClickException(message)
 
 
 class Reading(Protocol):
@@ -100,14 +90,25 @@ class Session:
             TableFormatError: the settings are wrong.
         """
         directory = self.local_warehouse
-        # Another kind of catalog knows its databases without the directory, which its first table creates.
-        lists_directories = self.settings.get("metastore", "filesystem") == "filesystem"
         if directory is not None:
             check_no_file(directory)
-        if lists_directories and directory is not None and not directory.is_dir():
-            message = f"warehouse '{self.warehouse}' does not exist; create it with: lakehouse -w {self.warehouse} init"
-            raise click.ClickException(message)
+        if self._lists_directories and directory is not None and not directory.is_dir():
+            raise missing_warehouse(self.warehouse)
         return self._opened
+
+    def make_warehouse(self) -> None:
+        """Create the directory of the warehouse; do nothing if it exists, or if a catalog creates it with a table."""
+        directory = self.local_warehouse
+        if directory is not None:
+            check_no_file(directory)
+            directory.mkdir(parents=True, exist_ok=True)
+        elif self._lists_directories and isinstance(self._opened, InFiles):
+            self._opened.io.make_directory(self._opened.warehouse)
+
+    @property
+    def _lists_directories(self) -> bool:
+        # Another kind of catalog knows its databases without the directory, which its first table creates.
+        return self.settings.get("metastore", "filesystem") == "filesystem"
 
     def data_table(self, name: str) -> Table:
         """Return a table or a branch, but neither a system table nor a format table.
@@ -143,9 +144,24 @@ class Session:
         """
         return self.table(name).scan(columns, filter, options or None)
 
+    def database_names(self) -> tuple[str, ...]:
+        """Return all databases.
+
+        Raises:
+            click.ClickException: there are none, because the warehouse does not exist.
+        """
+        found = self.catalog.list_databases()
+        if not found and self._lists_directories:
+            check_directory(self._opened, self.warehouse)
+        return found
+
     def table_names(self) -> Iterator[str]:
-        """Return all tables as ``database.table``."""
-        for database in self.catalog.list_databases():
+        """Return all tables as ``database.table``.
+
+        Raises:
+            click.ClickException: there are none, because the warehouse does not exist.
+        """
+        for database in self.database_names():
             yield from (f"{database}.{table}" for table in self.catalog.list_tables(database))
 
     def database(self, name: str) -> tuple[str, ...]:
@@ -157,7 +173,7 @@ class Session:
         try:
             return self.catalog.list_tables(name)
         except errors.DatabaseNotFound as error:
-            message = f"database '{name}' does not exist{did_you_mean(name, self.catalog.list_databases())}"
+            message = f"database '{name}' does not exist{did_you_mean(name, self.database_names())}"
             raise click.ClickException(message) from error
 
     def table(self, name: str) -> Table | ReadOnlyTable:

@@ -33,6 +33,7 @@ from table_format.model.arrow_calls import PythonFile
 from table_format.options.catalog import WAREHOUSE
 from table_format.options.hdfs import HTTP_ADDRESS, HdfsOptions
 from table_format.runtime import Ids, SystemIds
+from table_format.shown_paths import shown_paths
 
 _Listing: TypeAlias = list[FileStatus]
 
@@ -109,14 +110,14 @@ class HdfsFileIO:
         # The request deletes an empty directory as well.
         if (found := self._found(path)) is not None:
             if found["type"] == "DIRECTORY":
-                raise IsADirectoryError(errno.EISDIR, "expected a file, found a directory", path)
+                raise IsADirectoryError(errno.EISDIR, "expected a file, found a directory", shown_paths(path))
             self.cluster.ask("DELETE", path, "DELETE", recursive="false")
 
     def delete_tree(self, directory: str) -> None:
         """Delete a directory and its contents, in one step; do nothing if it does not exist."""
         found = self._found(directory)
         if found is not None and found["type"] == "FILE":
-            raise NotADirectoryError(errno.ENOTDIR, "expected a directory, found a file", directory)
+            raise NotADirectoryError(errno.ENOTDIR, "expected a directory, found a file", shown_paths(directory))
         if found is not None:
             self.cluster.ask("DELETE", directory, "DELETE", recursive="true")
 
@@ -126,7 +127,7 @@ class HdfsFileIO:
         if found is None:
             return False
         if found["type"] == "FILE":
-            raise NotADirectoryError(errno.ENOTDIR, "expected a directory, found a file", directory)
+            raise NotADirectoryError(errno.ENOTDIR, "expected a directory, found a file", shown_paths(directory))
         try:
             is_deleted = self.cluster.ask("DELETE", directory, "DELETE", recursive="false")["boolean"]
         except OSError as error:
@@ -140,9 +141,9 @@ class HdfsFileIO:
         """Move a directory, in one step. Raises ``FileExistsError`` if the target exists."""
         found = self._found(source)
         if found is None or found["type"] != "DIRECTORY":
-            raise FileNotFoundError(errno.ENOENT, "no such directory", source)
+            raise FileNotFoundError(errno.ENOENT, "no such directory", shown_paths(source))
         if f"{checked_path(target)}/".startswith(f"{source}/"):
-            raise OSError(errno.EINVAL, "a directory cannot be moved below itself", target)
+            raise OSError(errno.EINVAL, "a directory cannot be moved below itself", shown_paths(target))
         self.make_directory(parent(target))
 
         def has_moved() -> bool:
@@ -156,7 +157,9 @@ class HdfsFileIO:
         try:
             self.cluster.ask("PUT", directory, "MKDIRS")
         except FileExistsError as error:
-            raise NotADirectoryError(errno.ENOTDIR, "a file has the name of a directory", directory) from error
+            raise NotADirectoryError(
+                errno.ENOTDIR, "a file has the name of a directory", shown_paths(directory)
+            ) from error
 
     # --- parts ------------------------------------------------------------------------------------------------------
 
@@ -177,8 +180,10 @@ class HdfsFileIO:
         found = self._found(path)
         if found is not None and found["type"] == "DIRECTORY":
             if replaces:
-                raise IsADirectoryError(errno.EISDIR, "expected a file, found a directory", path) from error
-            raise FileExistsError(errno.EEXIST, "a directory has the name of the file", path) from error
+                raise IsADirectoryError(
+                    errno.EISDIR, "expected a file, found a directory", shown_paths(path)
+                ) from error
+            raise FileExistsError(errno.EEXIST, "a directory has the name of the file", shown_paths(path)) from error
 
     def _write_temporary(self, path: str, body: bytes | IO[bytes], namenode: str) -> str:
         # Each attempt has a name of its own: an earlier one may still be written.
@@ -212,10 +217,10 @@ class HdfsFileIO:
         try:
             answer = self.cluster.repeated(target, step)
         except FileExistsError as error:
-            raise FileExistsError(errno.EEXIST, "the target exists", target) from error
+            raise FileExistsError(errno.EEXIST, "the target exists", shown_paths(target)) from error
         if answer:
             message = f"{self.cluster.current} does not know 'renameoptions'; give the address of a namenode"
-            raise OSError(errno.EOPNOTSUPP, message, target)
+            raise OSError(errno.EOPNOTSUPP, message, shown_paths(target))
 
     def _found(self, path: str) -> Status | None:
         try:
@@ -227,11 +232,11 @@ class HdfsFileIO:
     def _file(self, path: str) -> Status:
         found = self._found(path)
         if found is None:
-            raise FileNotFoundError(errno.ENOENT, "no such file", path)
+            raise FileNotFoundError(errno.ENOENT, "no such file", shown_paths(path))
         if found["type"] == "DIRECTORY":
-            raise IsADirectoryError(errno.EISDIR, "expected a file, found a directory", path)
+            raise IsADirectoryError(errno.EISDIR, "expected a file, found a directory", shown_paths(path))
         if found["type"] != "FILE":
-            raise UnexpectedKind(errno.EINVAL, "expected a file, found a symbolic link", path)
+            raise UnexpectedKind(errno.EINVAL, "expected a file, found a symbolic link", shown_paths(path))
         return found
 
     def _children(self, directory: str, is_wanted: Callable[[str], bool]) -> _Listing:
@@ -247,7 +252,7 @@ class HdfsFileIO:
             found += part
             left = listing["DirectoryListing"]["remainingEntries"] if part else 0
         if found and not found[0]["pathSuffix"]:
-            raise NotADirectoryError(errno.ENOTDIR, "expected a directory, found a file", directory)
+            raise NotADirectoryError(errno.ENOTDIR, "expected a directory, found a file", shown_paths(directory))
         children = [_status(child["pathSuffix"], child) for child in found if is_wanted(child["pathSuffix"])]
         return sorted(children, key=lambda status: status.name)
 

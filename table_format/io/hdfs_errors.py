@@ -7,6 +7,8 @@ import json
 from collections.abc import Mapping
 from typing import Final
 
+from table_format.shown_paths import shown_paths
+
 _ERRNO: Final[Mapping[str, int]] = {
     "FileNotFoundException": errno.ENOENT,
     "FileAlreadyExistsException": errno.EEXIST,
@@ -45,7 +47,7 @@ def error_of(path: str, host: str, status: int, body: bytes) -> OSError:
     >>> str(error_of("/nn:9870/w", "nn:9870", 403, body))
     "[Errno 30] SafeModeException of nn:9870: Name node is in safe mode: '/nn:9870/w'"
     """
-    found = _remote_exception(body)
+    found, path = _remote_exception(body), shown_paths(path)
     if found is None:
         if status == _UNAUTHORIZED:
             text = f"{host} asks for a login by Kerberos, which is not supported (HTTP {status})"

@@ -60,10 +60,10 @@ class Locations:
             )
             raise UnsupportedFeature(feature, message)
         if scheme == LOCAL_SCHEME and self.local is not None:
-            return Location(self.local, store.path_of(uri))
+            return Location(self.local, store.place_of(uri))
         given = None if store.options is None else parse_group(store.options, self.options)
         try:
-            return Location(store.open(store.completed(given, uri)), store.path_of(uri))
+            return Location(store.open(store.completed(given, uri)), store.place_of(uri))
         except InvalidOption as error:
             if error.key != WAREHOUSE.key:
                 raise

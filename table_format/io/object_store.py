@@ -35,6 +35,7 @@ from table_format.io.threads import side_by_side
 from table_format.io.upload import Upload
 from table_format.model.arrow_calls import PythonFile
 from table_format.runtime import Ids, SystemIds
+from table_format.shown_paths import shown_paths
 
 _Listing: TypeAlias = list[FileStatus]
 
@@ -297,9 +298,9 @@ class ObjectStoreFileIO:
 
     def open_parts(self, path: str) -> Any:  # noqa: ANN401 - a writer of the optional obstore
         """Open the upload of a new file in parts."""
-        if self.has_file(path):
-            raise FileExistsError(errno.EEXIST, "the file exists", path)
         with self.errors_of(path):
+            if self.has_file(path):
+                raise FileExistsError(errno.EEXIST, "the file exists", path)
             return require("obstore").open_writer(self._objects(path), _key(path), buffer_size=UPLOAD_BYTES)
 
     def _creating(self, path: str) -> tuple[Any, Literal["create", "overwrite"]]:
@@ -350,7 +351,7 @@ class ObjectStoreFileIO:
             "the store ignores the condition of a write (the name must be free), so two writers could replace each "
             "other's snapshots; use a store that supports conditional writes (OSS: a bucket that never kept versions)"
         )
-        raise OSError(errno.EOPNOTSUPP, message, path)
+        raise OSError(errno.EOPNOTSUPP, message, self._shown(path))
 
     def _children(self, directory: str, is_wanted: Callable[[str], bool]) -> _Listing:
         with self.errors_of(directory):
@@ -370,13 +371,18 @@ class ObjectStoreFileIO:
         try:
             yield
         except OSError as error:
-            if error.filename is not None:
+            if isinstance(error.filename, str):
+                error.filename = self._shown(error.filename)
                 raise
-            raise error_of(path, error) from error
+            raise error_of(path, error, self._shown(path)) from error
         except Exception as error:
             if type(error).__module__.partition(".")[0] != "obstore":
                 raise
-            raise error_of(path, error) from error
+            raise error_of(path, error, self._shown(path)) from error
+
+    def _shown(self, path: str) -> str:
+        shown = shown_paths(path)
+        return self.uri(path) if shown.startswith("/") else shown
 
 
 def kept_objects(clients: Clients, bucket: str) -> Any:  # noqa: ANN401 - a store of the optional obstore

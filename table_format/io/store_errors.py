@@ -22,8 +22,8 @@ _TIMES: Final = re.compile(r" in [\d.]+[nµm]?s\b.*? - ")
 _CODE: Final = re.compile(r"<Code>(\w+)</Code>")
 
 
-def error_of(path: str, error: Exception) -> OSError:
-    """Return the error as ``OSError``, whose subclass follows from its number.
+def error_of(path: str, error: Exception, shown: str) -> OSError:
+    """Return the error as ``OSError``, whose subclass follows from its number; ``shown`` is the URI of the path.
 
     Only the first line and the code of the answer are kept: the rest repeats the request.
     """
@@ -32,7 +32,7 @@ def error_of(path: str, error: Exception) -> OSError:
     if _REFUSED.search(text):
         number = errno.EACCES
     if missing := _NO_BUCKET.search(text):
-        return OSError(errno.ENOENT, f"the bucket '{missing[1] or path.split('/', 2)[1]}' does not exist", path)
+        return OSError(errno.ENOENT, f"the bucket '{missing[1] or path.split('/', 2)[1]}' does not exist", shown)
     code = _CODE.search(text)
     line = _TIMES.sub(": ", text.partition("\n")[0].partition(": <")[0]).rstrip(": ")
-    return OSError(number, f"{line} ({code[1]})" if code else line, path)
+    return OSError(number, f"{line} ({code[1]})" if code else line, shown)

@@ -24,6 +24,8 @@ from table_format.options.hdfs import HdfsOptions
 from table_format.options.oss import OssOptions
 from table_format.options.s3 import S3Options
 from table_format.registry import Registry
+from table_format.secrets import redact
+from table_format.shown_paths import remember_local_root, remember_root
 
 LOCAL_SCHEME: Final = "file"
 """The scheme of a path without one."""
@@ -62,6 +64,15 @@ class Store:
     path_of: Callable[[str], str] = path_in_store
     options: type[object] | None = None
     completed: Callable[[Any, str], object] = _same
+
+    def place_of(self, uri: str) -> str:
+        """Return the path that a URI names. From now on, errors show it by this URI."""
+        path = self.path_of(uri)
+        if self.scheme == LOCAL_SCHEME:
+            remember_local_root(path)
+        else:
+            remember_root(path, redact(uri))
+        return path
 
 
 def scheme_of(uri: str) -> str:

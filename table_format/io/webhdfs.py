@@ -20,6 +20,7 @@ from table_format.io.connections import kept
 from table_format.io.hdfs_errors import TryAgain, error_of
 from table_format.io.paths import checked_path
 from table_format.io.request_limits import CONNECT_SECONDS, REPEATS, REQUEST_SECONDS
+from table_format.shown_paths import shown_paths
 
 if TYPE_CHECKING:
     import urllib3
@@ -112,7 +113,9 @@ class WebHdfs:
     def _given_up(self, path: str, namenode: str, error: Exception) -> OSError:
         if isinstance(error, OSError):
             return error
-        return OSError(errno.EIO, f"no answer through {namenode}: {str(error).partition(chr(10))[0]}", path)
+        return OSError(
+            errno.EIO, f"no answer through {namenode}: {str(error).partition(chr(10))[0]}", shown_paths(path)
+        )
 
     def _datanode(self, namenode: str, method: str, path: str, op: str, parameters: Mapping[str, str]) -> str:
         """Return the address to which a namenode redirects."""
@@ -135,7 +138,7 @@ class WebHdfs:
             OSError: the path is not in this cluster.
         """
         if path != self.root and not checked_path(path).startswith(f"{self.root}/"):
-            raise OSError(errno.EINVAL, f"expected a path below '{self.root}'", path)
+            raise OSError(errno.EINVAL, f"expected a path below '{self.root}'", shown_paths(path))
         return path.removeprefix(self.root)
 
     @property

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from table_format import load_catalog
+from table_format.catalog.named_catalog import NamedCatalog
 from table_format.cli.program import lakehouse
 from tests.support.s3_server import KEY, SECRET, S3Server, running_s3
 
@@ -79,6 +81,43 @@ def test_a_missing_bucket_and_an_unreachable_store_are_one_line_without_the_keys
         shell_of(tmp_path, "s3://cli-nowhere/warehouse", server.endpoint).error("init", "shop"),
         shell_of(tmp_path, "s3://cli-tables/warehouse", "http://127.0.0.1:1").error("databases"),
     ]
-    assert "the bucket 'cli-nowhere' does not exist" in lines[0]
+    assert lines[0].startswith("error: s3://cli-nowhere/warehouse: the bucket 'cli-nowhere' does not exist")
     assert "127.0.0.1" in lines[1]
     assert not any(SECRET in line or KEY in line for line in lines)
+
+
+@pytest.mark.parametrize("arguments", [["databases"], ["tables"], ["tables", "--long"], ["tables", "--format", "csv"]])
+def test_lists_of_a_warehouse_that_does_not_exist_name_it(
+    server: S3Server, tmp_path: Path, arguments: list[str]
+) -> None:
+    no_bucket = shell_of(tmp_path, "s3://cli-nowhere/warehouse", server.endpoint).error(*arguments)
+    assert no_bucket == "error: warehouse 's3://cli-nowhere/warehouse': the bucket 'cli-nowhere' does not exist"
+    nothing = shell_of(tmp_path, "s3a://cli-tables/typo", server.endpoint).error(*arguments)
+    assert nothing.startswith("error: warehouse 's3a://cli-tables/typo' does not exist; create it with: lakehouse")
+
+
+def test_a_warehouse_without_databases_exists_once_it_was_created(server: S3Server, tmp_path: Path) -> None:
+    shell = shell_of(tmp_path, "s3://cli-tables/empty", server.endpoint)
+    shell("init")
+    shell("init")
+    assert shell("databases") == shell("tables") == ""
+    assert "database 'shop' does not exist" in shell.error("tables", "shop")
+
+
+def test_errors_show_the_uri_as_it_is_written_in_the_settings(server: S3Server, tmp_path: Path) -> None:
+    shell = shell_of(tmp_path, "s3a://cli-tables/uris", server.endpoint)
+    (tmp_path / "rows.csv").write_text("id\n1\n")
+    shell("init", "shop")
+    shell("create", "shop.t", "--column", "id:BIGINT")
+    shell("load", "shop.t", str(tmp_path / "rows.csv"))
+    catalog = load_catalog({**server.options, "warehouse": "s3a://cli-tables/uris"})
+    assert isinstance(catalog, NamedCatalog)
+    root = "/cli-tables/uris/shop.db/t"
+    (data,) = (path for path, _ in catalog.io.list_files(root) if "/data-" in path)
+    catalog.io.overwrite(data, b"x")
+    assert shell.error("scan", "shop.t").startswith("error: s3a:/" + data)
+    findings = shell.run("doctor", "shop.t").stdout
+    assert "s3a:/" + data in findings
+    assert root not in findings.replace("s3a:/" + root, "")
+    catalog.io.overwrite(f"{root}/schema/schema-0", b"{")
+    assert shell.error("scan", "shop.t").startswith(f"error: s3a:/{root}/schema/schema-0: ")

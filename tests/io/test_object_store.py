@@ -174,7 +174,7 @@ def test_an_error_names_the_path_and_hides_the_answer_and_the_keys(server, place
     path = place.path("f")
     with server.failing(lambda _: Fault.REFUSED), pytest.raises(OSError, match="503") as caught:
         place.io.read(path)
-    assert caught.value.filename == path
+    assert caught.value.filename == place.io.uri(path)
     assert caught.value.errno == errno.EIO
     assert server.secret not in str(caught.value)
     assert "\n" not in str(caught.value)

@@ -77,7 +77,7 @@ class Locations:
                 "support; open a catalog whose warehouse is in that store"
             )
             raise UnsupportedFeature(feature, message)
-        return store.path_of(uri)
+        return store.place_of(uri)
 
     def _in_properties(self, entry: Any) -> str | None:  # noqa: ANN401 - a structure of Thrift
         return (entry.parameters or {}).get(IN_PROPERTIES) if self.in_properties else None

@@ -51,7 +51,7 @@ class RestTable:
     def path(self) -> str:
         """The directory as its store names it."""
         store = STORES.get(scheme_of(self.location))
-        return self.location if store is None else store.path_of(self.location)
+        return self.location if store is None else store.place_of(self.location)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ import pyarrow as pa
 from table_format import ObjectTable, Table
 from table_format.cli.errors import FAILED, one_line
 from table_format.cli.output import Target, output_options, write_batches
-from table_format.cli.session import ReadOnlyTable, Session, check_no_file
+from table_format.cli.session import ReadOnlyTable, Session
 from table_format.cli.settings import FILE_NAME
 from table_format.counted import counted
 from table_format.errors import CorruptionError, UnsupportedFeature
@@ -39,9 +39,7 @@ def init(session: Session, databases: Sequence[str], *, save: bool) -> None:
     if save and settings.exists():
         message = f"{FILE_NAME} already exists; edit it, or remove it first"
         raise click.ClickException(message)
-    if directory is not None:
-        check_no_file(directory)
-        directory.mkdir(parents=True, exist_ok=True)
+    session.make_warehouse()
     for database in databases:
         session.catalog.create_database(database, ignore_if_exists=True)
     if save:
@@ -55,7 +53,7 @@ def init(session: Session, databases: Sequence[str], *, save: bool) -> None:
 @click.pass_obj
 def databases(session: Session) -> None:
     """List the databases."""
-    for name in session.catalog.list_databases():
+    for name in session.database_names():
         click.echo(name)
 
 

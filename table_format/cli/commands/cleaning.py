@@ -10,6 +10,7 @@ from table_format.cli.asking import deleting_options, may_delete
 from table_format.cli.progress import spinner
 from table_format.cli.session import Session
 from table_format.counted import counted
+from table_format.shown_paths import shown_paths
 
 
 @click.command()
@@ -104,7 +105,7 @@ def orphans(
         click.echo(f"Table {table} has no orphans.")
         return
     for path in paths:
-        click.echo(path)
+        click.echo(shown_paths(path))
     click.echo(f"{_files(paths)} of {size:,} bytes would be deleted.")
     if may_delete(f"Delete {_files(paths)}?", dry_run=dry_run, yes=yes):
         deleted, freed = run(only_look=False)

@@ -19,6 +19,7 @@ from table_format.codecs.commit_message import decode_messages, encode_messages
 from table_format.errors import BucketLost, TableFormatError
 from table_format.model.arrow_calls import schema
 from table_format.model.commit import CommitMessage
+from table_format.shown_paths import shown_paths
 from table_format.table.facts import TableFacts
 
 RESULT_SCHEMA: Final = schema([("messages", pa.binary()), ("failure", pa.string())])
@@ -106,7 +107,7 @@ def decode_error(text: str) -> TableFormatError:
     kind = getattr(errors, fields["kind"], TableFormatError)
     # Constructors build messages from parts; here the message is complete.
     error: TableFormatError = kind.__new__(kind)
-    error.args = (fields["message"],)
+    error.args = (shown_paths(fields["message"]),)
     vars(error).update(fields["carried"])
     vars(error).update({key: bytes.fromhex(value) for key, value in fields.get("bytes", {}).items()})
     return error

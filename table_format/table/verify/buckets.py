@@ -34,6 +34,7 @@ from table_format.model.schema import TableSchema
 from table_format.model.split import DeletionFile
 from table_format.model.types import NESTED, DataField
 from table_format.options.bucket_mode import Dynamic, Fixed, Postponed
+from table_format.shown_paths import shown_paths
 from table_format.table.facts import TableFacts
 from table_format.table.verify.file_rows import FileRows, RowExpectations
 from table_format.table.verify.report import Checked, Depth, Finding, Severity
@@ -254,4 +255,4 @@ def denied_values(index: FileIndex, indexed: DataField, column: pa.Array) -> int
 def _reason(error: TableFormatError) -> str:
     """The message of an error without the path that the finding names."""
     text = str(error)
-    return text.removeprefix(f"{error.path}: ") if isinstance(error, CorruptionError) else text
+    return text.removeprefix(f"{shown_paths(error.path)}: ") if isinstance(error, CorruptionError) else text

@@ -23,6 +23,7 @@ from table_format.model.data_file import DataFileMeta
 from table_format.model.manifest import FileKind, IndexManifestEntry, ManifestEntry, ManifestFileMeta
 from table_format.model.snapshot import Snapshot
 from table_format.options.stream import ChangelogProducer
+from table_format.shown_paths import shown_paths
 from table_format.table.facts import TableFacts
 from table_format.table.verify.report import Finding, Severity
 
@@ -243,7 +244,7 @@ class _ChainReader:
         try:
             return read()
         except CorruptionError as error:
-            found = str(error).removeprefix(f"{error.path}: ")
+            found = str(error).removeprefix(f"{shown_paths(error.path)}: ")
             self._note(check, error.path, "a file that can be read", found)
         except TableFormatError as error:
             self._note(check, self._paths.root, "a file that can be read", str(error))

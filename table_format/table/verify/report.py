@@ -10,6 +10,7 @@ from enum import IntEnum, StrEnum
 from table_format.counted import counted
 from table_format.errors import InvalidInputError
 from table_format.model.arguments import shown
+from table_format.shown_paths import shown_paths
 
 _SHOWN = 50
 
@@ -75,7 +76,8 @@ class Finding:
         place = [self.partition] if self.partition else []
         place += [] if self.bucket is None else [f"bucket {self.bucket}"]
         where = f" ({', '.join(place)})" if place else ""
-        return f"{self.severity}: {self.check} of {self.path}{where}: expected {self.expected}, found {self.found}"
+        problem = f"{self.severity}: {self.check} of {self.path}{where}: expected {self.expected}, found {self.found}"
+        return shown_paths(problem)
 
 
 @dataclass(frozen=True, slots=True)
