@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from table_format.materialized.table import MaterializedTable, materialized_table, materialized_tables
     from table_format.metastore.expiry.expire_changelogs import ChangelogExpiryReport
     from table_format.metastore.expiry.expire_snapshots import ExpiryReport
-    from table_format.metastore.expiry.orphans import OrphanFile, OrphanReport
+    from table_format.metastore.expiry.orphans import OrphanFile, OrphanReport, YoungFiles
     from table_format.metastore.history.branches import Branch
     from table_format.metastore.history.fast_forward import FastForwardReport
     from table_format.metastore.history.rollback import RollbackReport
@@ -126,6 +126,7 @@ else:
             "ObjectTable": "table_format.object_table.table:ObjectTable",
             "OrphanFile": "table_format.metastore.expiry.orphans:OrphanFile",
             "OrphanReport": "table_format.metastore.expiry.orphans:OrphanReport",
+            "YoungFiles": "table_format.metastore.expiry.orphans:YoungFiles",
             "PartitionExpiryReport": "table_format.table.upkeep.partition_expiry:PartitionExpiryReport",
             "Plan": "table_format.table.read.plan:Plan",
             "Predicate": "table_format.model.predicate:Predicate",
@@ -259,6 +260,7 @@ __all__ = [
     "ViewCatalog",
     "ViewChange",
     "WithFormatTables",
+    "YoungFiles",
     "col",
     "data_tables",
     "errors",

@@ -36,11 +36,17 @@ def clean_one(visit: Visit, config: CleanConfig) -> Outcome:
         dry_run=config.dry_run,
         nobody_else_writes=config.nobody_else_writes,
     )
-    count = len(report.files)
+    count, young = len(report.files), report.young
     return Outcome(
         title=tried("orphans", config.dry_run),
-        summary=f"{done_with(count, 'orphan', 'deleted', dry_run=config.dry_run)}, {report.bytes:,} bytes",
-        metadata={"orphans": count, "bytes": report.bytes, "files": listed(report.paths)},
+        summary=f"{done_with(count, 'orphan', 'deleted', dry_run=config.dry_run)}, {report.bytes:,} bytes"
+        f"{'' if young is None else f'; {young}'}",
+        metadata={
+            "orphans": count,
+            "bytes": report.bytes,
+            "files": listed(report.paths),
+            **({} if young is None else {"too young": str(young)}),
+        },
     )
 
 

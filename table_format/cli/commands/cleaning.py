@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from table_format import ExpiryReport
+from table_format import ExpiryReport, OrphanReport
 from table_format.cli.arguments import Age, Moment, table_argument
 from table_format.cli.asking import deleting_options, may_delete
 from table_format.cli.progress import spinner
@@ -93,14 +93,16 @@ def orphans(
     """Delete files that no snapshot, tag, branch or changelog references, such as those that a crash left behind."""
     opened = session.data_table(table)
 
-    def run(*, only_look: bool) -> tuple[tuple[str, ...], int]:
+    def run(*, only_look: bool) -> OrphanReport:
         with spinner(f"looking for orphans of {table}" if only_look else f"deleting orphans of {table}"):
-            report = opened.remove_orphan_files(
+            return opened.remove_orphan_files(
                 older_than_ms=older_than, dry_run=only_look, nobody_else_writes=nobody_else_writes
             )
-            return report.paths, report.bytes
 
-    paths, size = run(only_look=True)
+    found = run(only_look=True)
+    paths, size = found.paths, found.bytes
+    if found.young is not None:
+        click.echo(f"{found.young}.")
     if not paths:
         click.echo(f"Table {table} has no orphans.")
         return
@@ -108,8 +110,8 @@ def orphans(
         click.echo(shown_paths(path))
     click.echo(f"{_files(paths)} of {size:,} bytes would be deleted.")
     if may_delete(f"Delete {_files(paths)}?", dry_run=dry_run, yes=yes):
-        deleted, freed = run(only_look=False)
-        click.echo(f"{_files(deleted)} of {freed:,} bytes deleted.")
+        deleted = run(only_look=False)
+        click.echo(f"{_files(deleted.paths)} of {deleted.bytes:,} bytes deleted.")
 
 
 def _files(paths: tuple[str, ...]) -> str:

@@ -18,6 +18,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from table_format.counted import counted
 from table_format.errors import ConflictError, InvalidInputError
 from table_format.io.deletion import delete_files
 from table_format.io.file_io import FileStatus
@@ -67,12 +68,38 @@ class OrphanFile:
 
 
 @dataclass(frozen=True, slots=True)
+class YoungFiles:
+    """Files to which nothing refers, and which are too young to be orphans: a writer may be about to commit them.
+
+    Without other writers, all of them are orphans at ``eligible_ms`` (milliseconds since 1970).
+    """
+
+    count: int
+    bytes: int
+    eligible_ms: int
+
+    def __str__(self) -> str:
+        """One line.
+
+        >>> str(YoungFiles(2, 2048, 1_767_225_600_000))
+        '2 files of 2,048 bytes are too young to be orphans, until 2026-01-01T00:00:00.000+00:00'
+        """
+        are = "is" if self.count == 1 else "are"
+        files = f"{counted(self.count, 'file')} of {self.bytes:,} bytes {are} too young to be orphans"
+        return f"{files}, until {shown_time(self.eligible_ms)}"
+
+
+@dataclass(frozen=True, slots=True)
 class OrphanReport:
-    """The deleted orphans, or those that would be deleted. ``links`` are symbolic links, which were not followed."""
+    """The deleted orphans, or those that would be deleted. ``links`` are symbolic links, which were not followed.
+
+    ``young`` are files that are not old enough; ``None`` if there are none.
+    """
 
     files: tuple[OrphanFile, ...] = ()
     dry_run: bool = False
     links: tuple[str, ...] = ()
+    young: YoungFiles | None = None
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -108,16 +135,24 @@ def remove_orphan_files(
     before_ms = _before(store, given_ms, grace_ms)
     schema = SchemaStore(store).latest()
     places = _Places(store, schema)
-    candidates = [orphan for orphan, changed_ms in places.candidates() if changed_ms < before_ms]
-    leftovers = [orphan for orphan, changed_ms in places.leftovers() if changed_ms < before_ms]
-    wanted = frozenset(base_name(orphan.path) for orphan in candidates)
+    candidates, leftovers = [*places.candidates()], [*places.leftovers()]
+    wanted = frozenset(base_name(orphan.path) for orphan, _ in candidates)
     reached = _names(_needs(store, options, wanted)) if wanted else frozenset()
-    orphans = (*(c for c in candidates if base_name(c.path) not in reached), *leftovers)
-    links = tuple(sorted(places.links))
-    report = OrphanReport(tuple(sorted(orphans, key=lambda orphan: orphan.path)), dry_run, links)
+    unused = (*(found for found in candidates if base_name(found[0].path) not in reached), *leftovers)
+    orphans = sorted((orphan for orphan, changed_ms in unused if changed_ms < before_ms), key=lambda found: found.path)
+    young = [found for found in unused if found[1] >= before_ms]
+    waiting_ms = store.runtime.clock.now_ms() - before_ms
+    report = OrphanReport(tuple(orphans), dry_run, tuple(sorted(places.links)), _young(young, waiting_ms))
     if not dry_run:
         _delete(report, store, DataPaths(store, Partitions(schema, options)), places)
     return report
+
+
+def _young(files: Sequence[tuple[OrphanFile, int]], waiting_ms: int) -> YoungFiles | None:
+    if not files:
+        return None
+    size = sum(file.bytes for file, _ in files)
+    return YoungFiles(len(files), size, max(changed_ms for _, changed_ms in files) + waiting_ms + 1)
 
 
 def _before(store: TableStore, given_ms: int | None, grace_ms: int) -> int:

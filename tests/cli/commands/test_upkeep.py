@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 
 import pytest
 
@@ -100,6 +102,22 @@ def test_an_expiry_reports_that_young_snapshots_are_kept(shell: Shell, orders: C
         "More snapshots are kept than the maximum, 2: they are younger than the retain floor.",
         "No snapshots of shop.orders to delete.",
     ]
+
+
+def test_files_that_are_too_young_to_be_orphans_are_counted_with_the_time_when_they_are_old_enough(
+    shell: Shell, orders: Callable[..., Table]
+) -> None:
+    orders(1)
+    for number in range(2):
+        name = f"data-00000000-0000-0000-0000-00000000000{number}-0.parquet"
+        lost = shell.warehouse / "shop.db/orders/bucket-0" / name
+        lost.write_bytes(b"lost")
+        changed = int(time.time()) - 3600
+        os.utime(lost, (changed, changed))
+    first, second = shell("orphans", "shop.orders", "--dry-run").splitlines()
+    eligible = datetime.fromtimestamp(changed + 86_400, UTC).isoformat(timespec="milliseconds")
+    assert first.startswith(f"2 files of 8 bytes are too young to be orphans, until {eligible[:17]}")
+    assert second == "Table shop.orders has no orphans."
 
 
 def test_orphans_are_deleted(shell: Shell, orders: Callable[..., Table]) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from table_format import Table
 from table_format.errors import ConflictError, InvalidInputError, MissingFile
-from table_format.metastore.expiry.orphans import GRACE_MS, remove_orphan_files
+from table_format.metastore.expiry.orphans import GRACE_MS, YoungFiles, remove_orphan_files
 from table_format.model.snapshot import shown_time
 from tests.support.deletion_marks import live_data_files, mark_deleted, with_options
 from tests.support.metastore_table import MetastoreTable, a_table, committable, once
@@ -32,10 +32,13 @@ def test_only_what_is_a_day_old_goes_unless_asked() -> None:
     message = table.message(new_files=(table.file(2), table.file(3)))
     table.write(message)
     young = [table.data_path(message.partition, 0, file) for file in message.new_files]
-    assert clean(table).files == ()
+    report = clean(table)
+    assert (report.files, report.young) == ((), YoungFiles(2, 8, table.clock.ms + GRACE_MS + 1))
+    assert report.young is not None
     table.clock.ms += GRACE_MS
     assert clean(table).files == ()  # a day old, not older
-    table.clock.ms += 1
+    table.clock.ms = report.young.eligible_ms
+    assert clean(table, dry_run=True).young is None
     foreseen = clean(table, dry_run=True)
     assert (list(foreseen.paths), foreseen.bytes) == (sorted(young), 8)
     assert table.all_files() >= {*young}
