@@ -102,6 +102,10 @@ _QUOTED: Final = re.compile(r'"(?:[^"]|"")+"|`(?:[^`]|``)+`')
 _NAME: Final = re.compile(rf"\s*(?:{_QUOTED.pattern})\s*(?=,|$)|[^,]+")
 
 
+_QUOTED_COMMA: Final = re.compile(r'"(?:[^",]|"")*,(?:[^"]|"")*"', re.DOTALL)
+_PART: Final = re.compile(rf"([^,=]+=(?:{_QUOTED_COMMA.pattern}(?=,[^,=]+=|$)|.*?(?=,[^,=]+=|$)))(?:,|$)", re.DOTALL)
+
+
 def table_argument(command: _F) -> _F:
     """Add the argument TABLE."""
     return click.argument("table", metavar="TABLE", type=TableName())(command)
@@ -133,13 +137,34 @@ def partition_option(command: _F) -> _F:
 def partitions_of(texts: Sequence[str]) -> list[dict[str, object]] | None:
     """Parse partitions such as ``dt=2026-01-01,hh=10``; return ``None`` if there are none.
 
-    >>> partitions_of(["dt=a,hh=1"])
-    [{'dt': 'a', 'hh': '1'}]
-
     Raises:
         click.UsageError: a text is not ``key=value``.
     """
-    return [dict(Pair().convert(part, None, None) for part in text.split(",")) for text in texts] or None
+    return [dict(partition_of(text)) for text in texts] or None
+
+
+def partition_of(text: str) -> dict[str, str]:
+    """Parse a partition. A comma separates only where ``name=`` follows, or after a value in double quotes.
+
+    Quotes belong to the value unless there is a comma within them; a doubled quote there is a quote.
+
+    >>> partition_of("dt=a,hh=1"), partition_of("city=Paris, Texas,hh=1"), partition_of('note="a,b=c",hh=1')
+    ({'dt': 'a', 'hh': '1'}, {'city': 'Paris, Texas', 'hh': '1'}, {'note': 'a,b=c', 'hh': '1'})
+
+    Raises:
+        click.UsageError: the text is not ``key=value``, or names a column twice.
+    """
+    found: dict[str, str] = {}
+    at = 0
+    while at < len(text) or not found:
+        part = _PART.match(text, at)
+        name, value = Pair().convert(text[at:] if part is None else part[1], None, None)
+        at = len(text) if part is None else part.end()
+        if name in found:
+            message = f"partition {text!r} names '{name}' twice"
+            raise click.UsageError(message)
+        found[name] = value[1:-1].replace('""', '"') if _QUOTED_COMMA.fullmatch(value) else value
+    return found
 
 
 def existing_partitions(

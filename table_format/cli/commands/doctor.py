@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import click
+import pyarrow as pa
 
 from table_format import data_tables
 from table_format.cli.arguments import (
@@ -16,9 +17,10 @@ from table_format.cli.arguments import (
     table_argument,
 )
 from table_format.cli.errors import FAILED, one_line
-from table_format.cli.output import Format, Target, write_rows
+from table_format.cli.output import Format, Target, output_options, write_batches
 from table_format.cli.progress import spinner
 from table_format.cli.session import Session
+from table_format.cli.statistics import columns_of, rows_of, summary_of
 from table_format.errors import CorruptionError
 
 
@@ -68,8 +70,9 @@ def doctor(
 @click.option(
     "--columns", "-c", metavar="NAMES", help="Also compute distinct values, nulls and bounds of these columns."
 )
+@output_options
 @click.pass_obj
-def analyze(session: Session, table: str, *, columns: str | None) -> None:
+def analyze(session: Session, table: str, *, columns: str | None, format: str | None, output: str | None) -> None:
     """Compute the statistics of a table and show them."""
     opened = session.data_table(table)
     with spinner(f"reading {table}"):
@@ -77,4 +80,12 @@ def analyze(session: Session, table: str, *, columns: str | None) -> None:
     if not made:
         click.echo(f"Table {table} has no snapshot, so there is nothing to count.")
         return
-    write_rows(session.reading(f"{table}$statistics"), Target(Format.TABLE))
+    (stored,) = pa.Table.from_batches(session.reading(f"{table}$statistics").to_batches()).to_pylist()
+    if format is not None or output is not None:
+        rows = rows_of(stored)
+        write_batches(rows.schema, [rows], Target.of(format, output))
+        return
+    click.echo(f"Table {table} has {summary_of(stored)}.")
+    measured = columns_of(stored)
+    if measured.num_rows:
+        write_batches(measured.schema, [measured], Target(Format.TABLE))

@@ -10,7 +10,7 @@ import click
 import pyarrow as pa
 
 from table_format import FormatTable, Table
-from table_format.cli.arguments import Pair, table_argument
+from table_format.cli.arguments import partition_of, table_argument
 from table_format.cli.input import INPUT_FORMATS, InputFormat, Rows, read_files
 from table_format.cli.progress import progress_bar
 from table_format.cli.session import Session
@@ -75,7 +75,7 @@ def load(
     with progress_bar(f"loading {table}", "rows") as progress:
         rows = read_files(files, format, _wanted(opened, row_kinds), delimiter=delimiter or ",", progress=progress)
         reader = loaded.reader(_with_row_kinds(rows, row_kinds))
-        spec = None if partition is None else dict(Pair().convert(p, None, None) for p in partition.split(","))
+        spec = None if partition is None else partition_of(partition)
         if isinstance(opened, FormatTable):
             written = opened.overwrite(reader, partition=spec) if overwrite else opened.append(reader)
             said = f"Loaded {counted(loaded.rows, 'row', thousands=True)} into {opened.identifier}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Callable
@@ -57,6 +58,26 @@ def test_a_partition_or_a_bucket_that_does_not_exist_is_refused_by_name(
     shell("load", "shop.t", "-", "-f", "csv", input="a,dt\n1,2026-01-01\n2,2026-01-02\n")
     assert message in shell.error("compact", "shop.t", *arguments)
     assert shell("compact", "shop.t", "--partition", "dt=2026-01-02").startswith("Nothing in shop.t needs compaction")
+
+
+@pytest.mark.parametrize("text", ["city=Paris, Texas,dt=1", 'city="Paris, Texas",dt=1', "dt=1,city=Paris, Texas"])
+def test_the_value_of_a_partition_may_have_a_comma(shell: Shell, text: str) -> None:
+    columns = [f"{name}:STRING" for name in ("city", "dt", "v")]
+    shell(
+        "create", "shop.t", *(part for column in columns for part in ("--column", column)), "--partition-by", "city,dt"
+    )
+    row = '{"city": "Paris, Texas", "dt": "1", "v": "a"}\n'
+    shell("load", "shop.t", "-", "-f", "jsonl", input=row)
+    assert shell("compact", "shop.t", "--partition", text).startswith("Nothing in shop.t needs")
+    shell("load", "shop.t", "-", "-f", "jsonl", "--overwrite", "--partition", text, input=row.replace('"a"', '"b"'))
+    assert json.loads(shell("scan", "shop.t", "-f", "jsonl")) == {"city": "Paris, Texas", "dt": "1", "v": "b"}
+
+
+def test_a_partition_that_names_a_column_twice_or_none_is_refused(shell: Shell, orders: Callable[..., Table]) -> None:
+    orders(1)
+    assert "names 'dt' twice" in shell.error("compact", "shop.orders", "--partition", "dt=1,dt=2", code=2)
+    for text in ("dt", "", "=1"):
+        assert "expected key=value" in shell.error("compact", "shop.orders", "--partition", text, code=2)
 
 
 def test_a_check_of_a_partition_that_does_not_exist_is_refused_unless_it_is_one_of_all_tables(shell: Shell) -> None:
@@ -137,7 +158,14 @@ def test_statistics_are_shown(shell: Shell, orders: Callable[..., Table]) -> Non
     orders()
     assert "nothing to count" in shell("analyze", "shop.orders")
     shell("load", "shop.orders", "-", "-f", "jsonl", input='{"id": 1}\n')
-    assert "distinctCount" in shell("analyze", "shop.orders", "--columns", "id")
+    assert shell("analyze", "shop.orders").startswith("Table shop.orders has 1 row in ")
+    first, names, row = shell("analyze", "shop.orders", "--columns", "id").splitlines()[:3]
+    assert first.endswith(", snapshot 2.")
+    assert names.split() == ["column", "minimum", "maximum", "distinct", "nulls", "avg_length", "max_length"]
+    assert row.split()[:5] == ["id", "1", "1", "1", "0"]
+    line = json.loads(shell("analyze", "shop.orders", "--columns", "id", "--format", "jsonl"))
+    assert (line["snapshot"], line["rows"], line["column"], line["distinct"]) == (3, 1, "id", 1)
+    assert shell("analyze", "shop.orders", "--format", "csv").startswith('"snapshot","rows","bytes","column"')
 
 
 def test_the_doctor_checks_all_tables(shell: Shell, orders: Callable[..., Table]) -> None:
