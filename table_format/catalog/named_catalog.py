@@ -56,7 +56,6 @@ from table_format.options.kind import OBJECT_LOCATION, is_object_table
 from table_format.options.scan import FALLBACK_BRANCH
 from table_format.runtime import Runtime
 from table_format.secrets import Secret, redact, shown_options
-from table_format.shown_paths import shown_paths
 from table_format.table.placement.key_index_directory import forget_key_indexes
 from table_format.table.system.registry import open_system_table
 from table_format.table.system.table import SystemTable
@@ -88,7 +87,7 @@ class NamedCatalog(ABC):
     lists_partitions: ClassVar[bool] = False
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({shown_paths(redact(self.warehouse))!r})"
+        return f"{type(self).__name__}({redact(self.warehouse)!r})"
 
     def __post_init__(self) -> None:
         # An open catalog needs no secrets, so it keeps none.
