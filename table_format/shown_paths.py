@@ -2,7 +2,8 @@
 
 Within the library, ``/bucket/warehouse/t`` is a path, whatever its store. Code that reads a file often does not know
 the store, and its errors have the path. So a process remembers the URI of each root that it opens, and every error
-replaces it. A root that is also opened on this machine stands for itself, because it could mean both.
+replaces it: with the last URI, if it has opened several. A root that is also opened on this machine stands for itself,
+because it could mean both.
 """
 
 from __future__ import annotations
@@ -16,15 +17,18 @@ _URIS: Final[dict[str, str | None]] = {}
 
 
 def remember_root(path: str, uri: str) -> None:
-    """Show a path in a remote store, and everything below it, by this URI."""
-    root = path.rstrip("/")
-    if root and _URIS.get(root, uri) is not None:
-        _URIS[root] = uri.rstrip("/")
+    """Show a path in a remote store, and everything below it, by this URI.
+
+    Roots below one that already shows them so need no entry, however many tables a catalog has.
+    """
+    root, shown = path.rstrip("/"), uri.rstrip("/")
+    if root and shown_paths(root) != shown and _URIS.get(root, uri) is not None:
+        _URIS[root] = shown
 
 
 def remember_local_root(path: str) -> None:
     """Show a path on this machine as it is, even if a store has the same."""
-    if path in _URIS:
+    if shown_paths(path) != path:
         _URIS[path] = None
 
 

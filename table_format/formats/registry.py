@@ -7,7 +7,8 @@ A new built-in format needs a module in this package, a line in ``_BUILT_IN``, a
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Final
+from functools import cache
+from typing import Final, TypeGuard
 
 import pyarrow as pa
 
@@ -63,10 +64,20 @@ def check_values(array: pa.Array, field: DataField, formats: Collection[str]) ->
         InvalidData: names the column, the value and the format.
     """
     for name in formats:
-        checking: object = FORMATS.get(name)
-        if isinstance(checking, ChecksValues):
+        checking = FORMATS.get(name)
+        if checking is not None and _checks_values(checking):
             try:
                 checking.check_values(array, field.type)
             except InvalidData as error:
                 message = f"column '{field.name}': {error}"
                 raise InvalidData(message) from error
+
+
+def _checks_values(file_format: FileFormat) -> TypeGuard[ChecksValues]:
+    return _has_values_checked(type(file_format))
+
+
+@cache
+def _has_values_checked(kind: type) -> bool:
+    # Comparing a type with a protocol takes longer than most checks, and this is asked for each column of each batch.
+    return issubclass(kind, ChecksValues)
