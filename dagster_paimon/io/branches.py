@@ -8,6 +8,7 @@ because that commit would be lost.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
@@ -41,6 +42,20 @@ def wap_branch(run: Run, runs: Runs) -> str:
     Example: ``wap-3f2c…`` for the run ``3f2c…``.
     """
     return f"{_WAP}{first_run_id(run, runs)}"
+
+
+def branch_of(metadata: Mapping[str, Any], tags: Mapping[str, str]) -> str | None:
+    """Return the branch that an asset continues in a run with these tags; ``None`` for the main branch.
+
+    A run that writes, audits and publishes begins with the main branch.
+
+    >>> branch_of({"paimon/branch": "dev"}, {"paimon/branch": "test"}), branch_of({}, {"paimon/branch": "test"})
+    ('dev', 'test')
+    """
+    if metadata.get("paimon/wap") is True:
+        return None
+    named = metadata.get(BRANCH_METADATA)
+    return tags.get(BRANCH_TAG) if named is None else str(named)
 
 
 def on_branch(table: str, branch: str | None) -> str:
@@ -85,6 +100,13 @@ def ensure_branch(table: Table, branch: str) -> None:
 def existing_branch(catalog: Catalog, table: str, branch: str | None) -> str | None:
     """Return the branch if it exists; otherwise ``None``, which means the main branch."""
     return branch if branch is not None and catalog.table_exists(on_branch(table, branch)) else None
+
+
+def on_existing_branch(catalog: Catalog, table: str, branch: str | None) -> str:
+    """Return the name of the branch if it exists; otherwise the given name, which may have a branch of its own."""
+    if Identifier.parse(table).branch != MAIN_BRANCH:
+        return table
+    return on_branch(table, existing_branch(catalog, table, branch))
 
 
 def audited_branch(

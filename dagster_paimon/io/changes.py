@@ -3,6 +3,8 @@
 The read position of an asset is stored in the snapshot of its rows, so rows and position are one commit: a step that
 fails before the commit reads the same changes again, and a step that fails after it finds its commit. A source that
 was rolled back, created again or overwritten, or whose snapshots have expired, is read completely.
+
+``dagster_paimon.io.read_position`` carries the position from the asset to the I/O manager.
 """
 
 from __future__ import annotations
@@ -15,6 +17,8 @@ import dagster as dg
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from dagster_paimon.io.branches import BRANCH_TAG, branch_of, on_existing_branch
+from dagster_paimon.io.read_position import ReadPosition
 from dagster_paimon.io.writing import WriteMode
 from dagster_paimon.resources.lakehouse import LakehouseCatalog, table_name
 from table_format import CommitKind, Snapshot, StreamScan, Table
@@ -60,19 +64,22 @@ def changes_since_last_run(
     columns: Sequence[str] | None = None,
     consumer: str | None = None,
 ) -> Changes:
-    """Return the changes of ``source`` since the last run of the asset, whose table has the write mode ``upsert``.
+    """Return the changes of ``source`` since the last run of the asset, whose table has the write mode ``upsert``, or
+    ``append`` if it collects the changes themselves.
 
     Rows whose changes a later compaction will record are part of a later run.
 
     The position, and for complete rows the write mode ``overwrite_table``, become metadata of the output. Only one
-    run of the asset may be active at a time: give it a pool.
+    run of the asset may be active at a time: give it a pool. An asset follows one source. A run with the tag
+    ``paimon/branch`` reads and continues that branch of both tables, if it exists.
 
     ``consumer`` is the id of a consumer of the source, which keeps the snapshots that the next run needs. Without
     one, a run after their expiry reads all rows.
 
     Raises:
         TableNotFound: the source does not exist.
-        InvalidInputError: the asset has several outputs, or the source is a primary-key table without a changelog.
+        InvalidInputError: the asset has several outputs, or already reads the changes of a source, or the source is a
+            primary-key table without a changelog.
 
     Example::
 
@@ -86,12 +93,15 @@ def changes_since_last_run(
             amounts = pc.multiply(changes.rows["amount"], changes.signs)
             return pa.table({"user_id": changes.rows["user_id"], "amount": amounts})
     """
-    table = lakehouse.table(source)
+    table = lakehouse.table(on_existing_branch(lakehouse.catalog(), source, context.run.tags.get(BRANCH_TAG)))
     _check_changelog(table, source)
-    own = _own_table(context, lakehouse)
+    key = _only_key(context)
+    output = _output_of(context, key)
+    _check_only_source(context, output, source)
+    own = _own_table(context, lakehouse, key)
     position = None if own is None else _position(own, source)
     changes = _read(table, source, position, columns)
-    _record(context, table, changes, position)
+    _record(context, output, table, changes, position)
     if consumer is not None and changes.until is not None:
         # This run may fail, so the next run may still need the snapshot at which it began.
         table.reset_consumer(consumer, changes.until if changes.since is None else changes.since)
@@ -111,14 +121,41 @@ def _check_changelog(table: Table, source: str) -> None:
         raise InvalidInputError(message)
 
 
-def _own_table(context: Context, lakehouse: LakehouseCatalog) -> Table | None:
+def _only_key(context: Context) -> dg.AssetKey:
     keys = context.selected_asset_keys
     if len(keys) != 1:
         message = f"changes can be read for an asset with one table; this step has {len(keys)}"
         raise InvalidInputError(message)
-    (key,) = keys
+    key: dg.AssetKey = next(iter(keys))
+    return key
+
+
+def _output_of(context: Context, key: dg.AssetKey) -> str:
+    """Return the output with the rows. The checks of an asset are outputs too."""
+    outputs = context.op_execution_context.op_def.output_defs
+    if len(outputs) == 1:  # also an op of a graph, whose outputs have other names than those of the asset
+        return str(outputs[0].name)
+    named: str = next(name for name, found in context.assets_def.keys_by_output_name.items() if found == key)
+    return named
+
+
+def _check_only_source(context: Context, output: str, source: str) -> None:
+    earlier = ReadPosition.in_metadata(context.get_output_metadata(output) or {})
+    if earlier is not None:
+        message = (
+            f"{source}: this step already reads the changes of {earlier.source}; an asset follows one source, once "
+            "in a run, because the complete rows of a source replace all rows of the asset. Make an asset for each "
+            "source, and a third one that combines their tables"
+        )
+        raise InvalidInputError(message)
+
+
+def _own_table(context: Context, lakehouse: LakehouseCatalog, key: dg.AssetKey) -> Table | None:
+    """Return the table, or its branch, that the run continues; ``None`` if it does not exist."""
+    metadata = context.assets_def.metadata_by_key.get(key, {})
+    branch = branch_of(metadata, context.run.tags)
     try:
-        return lakehouse.table(table_name(key, context.assets_def.metadata_by_key.get(key, {})))
+        return lakehouse.table(on_existing_branch(lakehouse.catalog(), table_name(key, metadata), branch))
     except TableNotFound:
         return None
 
@@ -183,15 +220,17 @@ def _can_follow(table: Table, position: Consumed) -> bool:
     return all(snapshot.commit_kind is not CommitKind.OVERWRITE for snapshot in later)
 
 
-def _record(context: Context, table: Table, changes: Changes, position: Consumed | None) -> None:
-    if changes.until is None and (position is None or position.id == _NOTHING):
-        return
-    until = _NOTHING if changes.until is None else changes.until
-    found = table.facts.snapshots.find(until)
-    read = Consumed(until, "") if found is None else Consumed.of(found)
+def _record(context: Context, output: str, table: Table, changes: Changes, position: Consumed | None) -> None:
+    read: Consumed | None = None
+    if changes.until is not None or (position is not None and position.id != _NOTHING):
+        until = _NOTHING if changes.until is None else changes.until
+        found = table.facts.snapshots.find(until)
+        read = Consumed(until, "") if found is None else Consumed.of(found)
+    replaces = read is not None and changes.is_complete
     context.add_output_metadata(
         {
-            "paimon/properties": read.properties(changes.source),
-            **({"paimon/write_mode": WriteMode.overwrite_table.value} if changes.is_complete else {}),
-        }
+            **ReadPosition(changes.source, read).metadata(),
+            **({"paimon/write_mode": WriteMode.overwrite_table.value} if replaces else {}),
+        },
+        output,
     )

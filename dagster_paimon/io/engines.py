@@ -12,7 +12,7 @@ from dagster_paimon.io.frames import FrameType, SparkFrame, frame_type_of, known
 from dagster_paimon.io.spark_writer import SparkWriter
 from dagster_paimon.resources.progress import Log
 from dagster_paimon.resources.spark import SparkResource
-from table_format.engine import reader_of
+from table_format.engine import reader_of, refuse_objects
 from table_format.errors import InvalidData
 
 
@@ -52,6 +52,7 @@ def _as_arrow(frame: Any) -> ArrowRows | None:  # noqa: ANN401 - frames of packa
 
 
 def _of_polars(frame: Any) -> pa.Table:  # noqa: ANN401 - polars may be missing
+    refuse_objects(frame)
     try:
         return cast("pa.Table", frame.to_arrow())
     except pa.ArrowException as error:

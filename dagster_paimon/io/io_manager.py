@@ -28,6 +28,7 @@ from dagster_paimon.io.frames import FrameType, allows_none, frame_type_of, know
 from dagster_paimon.io.loading import load, load_nothing
 from dagster_paimon.io.materializations import record, unmaterialized
 from dagster_paimon.io.partitions import condition_of, dimensions, from_first, slices_of
+from dagster_paimon.io.read_position import READ_POSITION, ReadPosition
 from dagster_paimon.io.spec import ReadSpec, WriteMode, WriteSpec
 from dagster_paimon.io.writing import Written, write_output
 from dagster_paimon.reporting.metadata import listed
@@ -97,10 +98,16 @@ class PaimonIOManager(dg.ConfigurableIOManager):
     def _write(self, context: dg.OutputContext, obj: Any) -> None:  # noqa: ANN401 - see frames
         began = time.monotonic()
         try:
-            metadata = {**_plain(context.definition_metadata or {}), **_plain(context.output_metadata or {})}
+            output = _plain(context.output_metadata or {})
+            position = ReadPosition.in_metadata(output)
+            output.pop(READ_POSITION, None)
+            metadata = {**_plain(context.definition_metadata or {}), **output}
             spec = self._spec(context, metadata)
             partitions = tuple(context.asset_partition_keys) if context.has_asset_partitions else ()
-            consumed = self._consumed.pop(_step(context), {})
+            consumed = self._consumed.get(_step(context), {})  # every output of the step has read all inputs
+            if position is not None:
+                position.refuse_replacing(spec, output)
+                consumed = {**consumed, **position.consumed()}
             written = write_output(
                 self.lakehouse.catalog(),
                 spec,
@@ -113,7 +120,7 @@ class PaimonIOManager(dg.ConfigurableIOManager):
             )
         except InvalidInputError as error:
             # A retry would fail in the same way.
-            raise dg.Failure(description=str(error), allow_retries=False) from error
+            raise dg.Failure(description=_about(_table_named(context), error), allow_retries=False) from error
         _log_outcome(context, spec, written)
         report = report_of(written.table, written.snapshots, plots=self.plots, count_keys_up_to=self.count_keys_up_to)
         own = {
@@ -196,6 +203,20 @@ class PaimonIOManager(dg.ConfigurableIOManager):
             )
             raise dg.DagsterInvariantViolationError(message)
         return wanted
+
+
+def _about(subject: str, error: Exception) -> str:
+    """Return the text of an error with its subject, because a step may have several tables."""
+    text = str(error)
+    return text if subject in text else f"{subject}: {text}"
+
+
+def _table_named(context: dg.OutputContext) -> str:
+    """Return the table of an output for an error, which may be about the metadata that names it."""
+    try:
+        return _table_of(context, _plain(context.definition_metadata or {}))
+    except InvalidInputError:
+        return "output" if not context.has_asset_key else context.asset_key.to_user_string()
 
 
 def _table_of(context: dg.InputContext | dg.OutputContext, metadata: Mapping[str, Any]) -> str:

@@ -98,6 +98,7 @@ def write_output(
     else:
         earlier = committed_by(table.facts, who.user, since_ms=who.since_ms)
         if not earlier:
+            _check_keys(spec, table.schema)
             remark = _remark(spec, table, columns)
             evolved = evolution if spec.widens is None else (_UPDATE if spec.widens else SchemaEvolution.error)
             stored, partial_rows = columns.stored(spec.dropped), spec.mode is WriteMode.delete
@@ -187,6 +188,23 @@ def _remark(spec: WriteSpec, table: Table, columns: FrameColumns) -> str | None:
 def _described(field: DataField, comment: str | None) -> DataField:
     # An engine declares computed columns NOT NULL, but the next frame may differ. Keys become NOT NULL anyway.
     return DataField(field.id, field.name, field.type.with_nullable(True), comment or field.description)
+
+
+def _check_keys(spec: WriteSpec, table: TableSchema) -> None:
+    """Refuse an asset that declares other keys than its table has: they would have no effect, and an upsert would
+    replace rows that the asset takes for different ones.
+    """
+    declared = (
+        ("primary_key", "primary key", spec.primary_key or None, table.primary_keys),
+        ("partition_by", "partition columns", spec.partition_by, table.partition_keys),
+    )
+    for key, what, wanted, found in declared:
+        if wanted is not None and set(wanted) != set(found):
+            message = (
+                f"{spec.table}: paimon/{key} is ({', '.join(wanted)}), but the {what} of the table: "
+                f"({', '.join(found)}). They never change: correct the metadata of the asset, or write to a new table"
+            )
+            raise InvalidInputError(message)
 
 
 def _check_mode(spec: WriteSpec, table: Schema | TableSchema, of_run: RunPartitions) -> None:

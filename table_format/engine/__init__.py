@@ -82,7 +82,7 @@ from table_format.table.read.consumer_position import consumer_position
 from table_format.table.read.file_notes import FileNote
 from table_format.table.read.plan import Limited
 from table_format.table.read.row_groups import RowGroupCounts
-from table_format.table.rows.input import ArrowStream, reader_of
+from table_format.table.rows.input import ArrowStream, reader_of, refuse_objects
 from table_format.table.rows.validate import RowRules
 from table_format.table.table import Table
 from table_format.table.upkeep.declared_indexes import IndexCoverage, index_coverage
@@ -151,6 +151,7 @@ __all__ = [
     "new_write",
     "on_latest",
     "reader_of",
+    "refuse_objects",
     "replace_rows",
     "serialize_messages",
     "snapshot_of_branch",

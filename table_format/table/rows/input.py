@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final, Protocol, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 import pyarrow as pa
 
@@ -59,19 +59,70 @@ def _given_reader(data: Rows, columns: Sequence[DataField]) -> pa.RecordBatchRea
     if isinstance(data, pa.Table):
         return data.to_reader()
     if type(data).__module__.partition(".")[0] == "pandas" and type(data).__name__ == "DataFrame":
+        _refuse_index(data)
         try:
             table = pa.Table.from_pandas(data, preserve_index=False)
         except (pa.ArrowException, UnicodeEncodeError, OverflowError, TypeError, ValueError) as error:
             message = f"a column of the DataFrame holds values without a common Arrow type: {error}"
             raise InvalidData(message) from error
+        _refuse_periods(table.schema)
         return with_integers(table, columns).to_reader()
     if hasattr(data, "__arrow_c_stream__"):
+        refuse_objects(data)
         return pa.RecordBatchReader.from_stream(data)
     message = (
         "expected rows as a pyarrow Table, RecordBatch or RecordBatchReader, a pandas or polars DataFrame, or anything "
         f"with the Arrow stream interface; found {type(data).__name__}{_CONVERSIONS.get(type(data).__name__, '')}"
     )
     raise InvalidData(message)
+
+
+def _refuse_index(frame: Any) -> None:  # noqa: ANN401 - pandas may be missing
+    """Refuse an index with a name, such as the keys of a ``groupby``. It is no column, so its values would be lost.
+
+    Raises:
+        InvalidData: the index has a name that no column has.
+    """
+    lost = [str(name) for name in frame.index.names if name is not None and name not in frame.columns]
+    if lost:
+        message = (
+            f"the DataFrame has the index {', '.join(lost)}, which is not a column and would be lost; call "
+            "reset_index() to store it, or drop it"
+        )
+        raise InvalidData(message)
+
+
+def _refuse_periods(schema: pa.Schema) -> None:
+    """Refuse periods of pandas. Arrow stores their numbers, whose meaning depends on a frequency that is not stored.
+
+    Raises:
+        InvalidData: a column holds periods.
+    """
+    lost = [field.name for field in schema if getattr(field.type, "extension_name", "") == "pandas.period"]
+    if lost:
+        message = (
+            f"the DataFrame holds periods in {', '.join(lost)}; convert them with dt.to_timestamp() or astype(str), "
+            "because a table has no type for them"
+        )
+        raise InvalidData(message)
+
+
+def refuse_objects(frame: Any) -> None:  # noqa: ANN401 - polars may be missing
+    """Refuse Python objects in a polars frame. Arrow gets their addresses in memory instead of their values.
+
+    Raises:
+        InvalidData: a column holds Python objects.
+    """
+    if type(frame).__module__.partition(".")[0] != "polars":
+        return
+    types = getattr(frame, "schema", {})
+    lost = [name for name, found in types.items() if str(found) == "Object"]
+    if lost:
+        message = (
+            f"the polars frame holds Python objects in {', '.join(lost)}, whose values Arrow cannot hold; convert "
+            "them to a type of polars, or drop the columns"
+        )
+        raise InvalidData(message)
 
 
 def batches_of(reader: pa.RecordBatchReader) -> Iterator[tuple[int, pa.RecordBatch]]:

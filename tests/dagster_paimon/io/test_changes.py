@@ -187,3 +187,171 @@ def test_a_source_without_changelog_is_refused(project: Project) -> None:
     result = project.run(totals([]), raise_on_error=False)
     (failure,) = [event for event in result.all_events if event.is_step_failure]
     assert "set changelog-producer to lookup" in failure.step_failure_data.error.to_string()
+
+
+def running_sum(**metadata: Any) -> dg.AssetsDefinition:
+    @dg.asset(key=["mart", "totals"], io_manager_key="paimon_io", metadata=metadata)
+    def make(context: dg.AssetExecutionContext, lakehouse: LakehouseCatalog) -> pa.Table:
+        changes = changes_since_last_run(context, lakehouse, "shop.orders", columns=["user", "amount"])
+        return pa.table({"user": changes.rows["user"], "amount": pc.multiply(changes.rows["amount"], changes.signs)})
+
+    return make
+
+
+UPSERT = {"paimon/write_mode": "upsert", "paimon/primary_key": ["user"], "paimon/options": SUM}
+
+
+def test_a_second_source_in_one_run_is_refused_because_complete_rows_of_one_would_remove_those_of_the_other(
+    project: Project,
+) -> None:
+    a_source(project).append(orders((1, 10, 5)))
+
+    @dg.asset(key=["mart", "totals"], io_manager_key="paimon_io", metadata=UPSERT)
+    def both(context: dg.AssetExecutionContext, lakehouse: LakehouseCatalog) -> pa.Table:
+        found = [
+            changes_since_last_run(context, lakehouse, "shop.orders", columns=["user", "amount"]) for _ in range(2)
+        ]
+        return pa.concat_tables([changes.rows for changes in found])
+
+    result = project.run(both, raise_on_error=False)
+    (failure,) = [event for event in result.all_events if event.is_step_failure]
+    assert "already reads the changes of shop.orders" in failure.step_failure_data.error.to_string()
+
+
+def test_a_second_source_is_refused_even_if_the_first_has_no_snapshot_yet(project: Project) -> None:
+    source = a_source(project)
+    assert source.latest_snapshot() is None
+
+    @dg.asset(key=["mart", "totals"], io_manager_key="paimon_io", metadata=UPSERT)
+    def both(context: dg.AssetExecutionContext, lakehouse: LakehouseCatalog) -> pa.Table:
+        changes_since_last_run(context, lakehouse, "shop.orders")
+        return changes_since_last_run(context, lakehouse, "shop.orders", columns=["user", "amount"]).rows
+
+    result = project.run(both, raise_on_error=False)
+    (failure,) = [event for event in result.all_events if event.is_step_failure]
+    assert "already reads the changes of shop.orders" in failure.step_failure_data.error.to_string()
+
+
+@pytest.mark.parametrize("mode", [None, "overwrite_partition", "overwrite_table"])
+def test_changes_do_not_replace_the_rows_of_earlier_runs(project: Project, mode: str | None) -> None:
+    source = a_source(project)
+    source.append(orders((1, 10, 5)))
+    asset = running_sum(**({} if mode is None else {"paimon/write_mode": mode}))
+    project.run(asset)  # the complete rows
+    source.append(orders((2, 20, 7)))
+    result = project.run(asset, raise_on_error=False)
+    (failure,) = [event for event in result.all_events if event.is_step_failure]
+    assert "would replace the rows of earlier runs by the changes of shop.orders" in str(
+        failure.step_failure_data.error.to_string()
+    )
+    assert sums(project) == {10: 5}
+
+
+def test_a_run_may_replace_all_rows_if_it_sets_the_mode_itself(project: Project) -> None:
+    source = a_source(project)
+
+    @dg.asset(key=["mart", "totals"], io_manager_key="paimon_io", metadata=UPSERT)
+    def newest(context: dg.AssetExecutionContext, lakehouse: LakehouseCatalog) -> pa.Table:
+        changes = changes_since_last_run(context, lakehouse, "shop.orders", columns=["user", "amount"])
+        context.add_output_metadata({"paimon/write_mode": "overwrite_table"})
+        return changes.rows.select(["user", "amount"])
+
+    for user in (10, 20):
+        source.append(orders((user, user, 1)))
+        project.run(newest)
+    assert sums(project) == {20: 1}
+
+
+def test_changes_can_be_appended(project: Project) -> None:
+    source = a_source(project)
+    for user in (10, 20):
+        source.append(orders((user, user, 1)))
+        project.run(running_sum(**{"paimon/write_mode": "append"}))
+    assert sums(project) == {10: 1, 20: 1}
+
+
+def test_properties_that_a_run_adds_do_not_remove_the_read_position(project: Project) -> None:
+    source, seen = a_source(project), []
+
+    @dg.asset(key=["mart", "totals"], io_manager_key="paimon_io", metadata={**UPSERT, "paimon/properties": {"a": "1"}})
+    def make(context: dg.AssetExecutionContext, lakehouse: LakehouseCatalog) -> pa.Table:
+        changes = changes_since_last_run(context, lakehouse, "shop.orders", columns=["user", "amount"])
+        seen.append((changes.is_complete, changes.rows.num_rows))
+        context.add_output_metadata({"paimon/properties": {"reviewed": "yes"}})
+        return changes.rows.select(["user", "amount"])
+
+    for user in (10, 20, 30):
+        source.append(orders((user, user, 1)))
+        project.run(make)
+    assert seen == [(True, 1), (False, 1), (False, 1)]
+    assert sums(project) == {10: 1, 20: 1, 30: 1}
+    assert project.table("mart.totals").latest_snapshot().properties["reviewed"] == "yes"
+
+
+def test_the_position_is_that_of_the_changes_even_if_an_input_loads_an_earlier_state_of_the_source(
+    project: Project,
+) -> None:
+    source = a_source(project)
+    source.append(orders((1, 10, 5)))
+    upstream = dg.AssetSpec(["shop", "orders"]).with_io_manager_key("paimon_io")
+
+    @dg.asset(
+        key=["mart", "totals"],
+        io_manager_key="paimon_io",
+        metadata=UPSERT,
+        ins={"before": dg.AssetIn(["shop", "orders"], metadata={"paimon/read": "snapshot:1"})},
+    )
+    def make(context: dg.AssetExecutionContext, lakehouse: LakehouseCatalog, before: pa.Table) -> pa.Table:
+        changes = changes_since_last_run(context, lakehouse, "shop.orders", columns=["user", "amount"])
+        return pa.table({"user": changes.rows["user"], "amount": pc.multiply(changes.rows["amount"], changes.signs)})
+
+    source.append(orders((2, 20, 7)))
+    for _ in range(3):
+        project.run([upstream, make], selection=[make.key])
+    assert sums(project) == {10: 5, 20: 7}
+
+
+def test_an_asset_with_checks_follows_changes(project: Project) -> None:
+    source = a_source(project)
+
+    @dg.asset(
+        key=["mart", "totals"],
+        io_manager_key="paimon_io",
+        metadata=UPSERT,
+        check_specs=[dg.AssetCheckSpec("rows", asset=["mart", "totals"])],
+    )
+    def make(context: dg.AssetExecutionContext, lakehouse: LakehouseCatalog) -> Any:
+        changes = changes_since_last_run(context, lakehouse, "shop.orders", columns=["user", "amount"])
+        yield dg.Output(changes.rows.select(["user", "amount"]))
+        yield dg.AssetCheckResult(passed=True)
+
+    for user in (10, 20):
+        source.append(orders((user, user, 1)))
+        project.run(make)
+    assert sums(project) == {10: 1, 20: 1}
+
+
+@pytest.mark.parametrize("by_tag", [True, False])
+def test_runs_on_a_branch_continue_from_the_position_of_the_branch(project: Project, *, by_tag: bool) -> None:
+    source = a_source(project)
+    source.append(orders((1, 10, 5)))
+    project.run(running_sum(**UPSERT))
+    on_dev = running_sum(**UPSERT, **({} if by_tag else {"paimon/branch": "dev"}))
+    for user in (20, 30):
+        source.append(orders((user, user, 1)))
+        project.run(on_dev, tags={"paimon/branch": "dev"} if by_tag else {})
+    dev = {row["user"]: row["amount"] for row in project.rows("mart.totals$branch_dev")}
+    assert (dev, sums(project)) == ({10: 5, 20: 1, 30: 1}, {10: 5})
+
+
+def test_a_run_on_a_branch_reads_the_changes_on_that_branch_of_the_source(project: Project) -> None:
+    source = a_source(project)
+    source.append(orders((1, 10, 5)))
+    project.run(running_sum(**UPSERT))
+    source.create_tag("begin")
+    source.create_branch("dev", tag="begin")
+    project.table("shop.orders$branch_dev").append(orders((2, 20, 7)))
+    source.append(orders((3, 30, 9)))
+    project.run(running_sum(**UPSERT), tags={"paimon/branch": "dev"})
+    dev = {row["user"]: row["amount"] for row in project.rows("mart.totals$branch_dev")}
+    assert (dev, sums(project)) == ({10: 5, 20: 7}, {10: 5})

@@ -1,5 +1,6 @@
 """The IO manager on the pure library: write modes, exactly once, metadata, schema changes, time travel. No JVM."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pyarrow as pa
 import pytest
 
 from dagster_paimon.io.io_manager import PaimonIOManager
+from table_format.engine.support import consumed_by
 from table_format.model.types import DecimalType
 from tests.support.dagster_project import Project, a_project
 
@@ -554,3 +556,67 @@ def test_a_test_of_a_user_loads_an_input(project: Project) -> None:
     project.run(an_asset(lambda: pa.table({"id": [1]})))
     context = dg.build_input_context(asset_key=dg.AssetKey(["shop", "items"]), resources=project.resources)
     assert project.resources["paimon_io"].load_input(context).to_pylist() == [{"id": 1}]
+
+
+def test_every_output_of_a_step_records_the_inputs_of_the_step(project: Project) -> None:
+    @dg.asset(key=["shop", "orders"], io_manager_key="paimon_io")
+    def source() -> pa.Table:
+        return pa.table({"id": [1, 2]})
+
+    @dg.multi_asset(
+        outs={name: dg.AssetOut(key=["shop", name], io_manager_key="paimon_io") for name in ("first", "second")},
+        ins={"orders": dg.AssetIn(["shop", "orders"])},
+    )
+    def split(orders: pa.Table) -> Iterator[dg.Output[pa.Table]]:
+        yield dg.Output(orders.slice(0, 1), "first")
+        yield dg.Output(orders.slice(1), "second")
+
+    project.run([source, split])
+    read = [consumed_by(project.table(f"shop.{name}").latest_snapshot()) for name in ("first", "second")]
+    assert [{table: state.id for table, state in found.items()} for found in read] == [{"shop.orders": 1}] * 2
+
+
+@pytest.mark.parametrize(
+    ("frame", "reason"),
+    [
+        (pd.DataFrame({"shop": [1, 1], "sold": [1, 2]}).groupby("shop").sum(), "call reset_index"),
+        (pl.DataFrame({"shop": [object()]}), "Python objects in shop"),
+        (pl.LazyFrame({"shop": [object()]}), "Python objects in shop"),
+    ],
+)
+def test_a_frame_that_would_lose_values_is_refused_without_a_table(project: Project, frame: Any, reason: str) -> None:
+    @dg.asset(key=["shop", "items"], io_manager_key="paimon_io")
+    def items():
+        return frame
+
+    result = project.run(items, raise_on_error=False)
+    (failure,) = [event for event in result.all_events if event.is_step_failure]
+    assert reason in failure.step_failure_data.error.to_string()
+    assert not project.lakehouse.catalog().table_exists("shop.items")
+
+
+KEYED = {"paimon/write_mode": "upsert", "paimon/primary_key": ["id"], "paimon/options": {"bucket": "1"}}
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        ({"paimon/primary_key": ["id", "v"]}, r"paimon/primary_key is \(id, v\), but the primary key .*: \(id\)"),
+        ({"paimon/partition_by": "v"}, r"paimon/partition_by is \(v\), but the partition columns .*: \(\)"),
+    ],
+)
+def test_keys_that_the_table_does_not_have_are_refused(project: Project, changed: dict[str, Any], reason: str) -> None:
+    rows = pa.table({"id": [1, 1], "v": [1, 2]})
+    project.run(an_asset(lambda: rows.slice(0, 1), **KEYED))
+    result = project.run(an_asset(lambda: rows, **KEYED | changed), raise_on_error=False)
+    (failure,) = [event for event in result.all_events if event.is_step_failure]
+    assert re.search(f"shop.items: {reason}", failure.step_failure_data.error.to_string())
+    assert project.rows("shop.items") == [{"id": 1, "v": 1}]
+    project.run(an_asset(lambda: rows, **{key: KEYED[key] for key in ("paimon/write_mode",)}))  # keys need no mention
+
+
+def test_the_error_of_an_output_names_its_table(project: Project) -> None:
+    assets = an_asset(lambda: pa.table({"id": [1]}), **{"paimon/options": {"bukket": "1"}})
+    result = project.run(assets, raise_on_error=False)
+    (failure,) = [event for event in result.all_events if event.is_step_failure]
+    assert "shop.items: option 'bukket' is not known" in failure.step_failure_data.error.message
