@@ -24,6 +24,7 @@ from dagster_paimon.sensors.tick_errors import in_short, reading_cursor, unreada
 from dagster_paimon.tables.selection import TableNames, TableSelection
 from table_format import OrphanReport
 from table_format.counted import counted
+from table_format.engine.support import arguments
 from table_format.errors import TableNotFound
 
 _ENDED_BADLY: Final = (dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED)
@@ -55,6 +56,7 @@ def run_failure_cleanup(
     deleted. Otherwise they are only counted. The sensor waits until no other run is working on the table.
     """
     selected = TableSelection.of(tables)
+    only_dagster_writes = arguments.flag(only_dagster_writes, "only_dagster_writes")
 
     @dg.sensor(
         name=name,

@@ -26,8 +26,11 @@ def new_partitions_sensor(
     Partitions are never removed, because that would remove their history.
 
     Raises:
-        InvalidInputError: the partitions have no name.
+        InvalidInputError: the partitions are not dynamic, or have no name.
     """
+    if not isinstance(partitions, dg.DynamicPartitionsDefinition):
+        message = f"new partitions of {table}.{column}: expected a DynamicPartitionsDefinition, found {partitions!r}"
+        raise InvalidInputError(message)
     if partitions.name is None:
         message = f"new partitions of {table}.{column}: the dynamic partitions have no name"
         raise InvalidInputError(message)

@@ -6,6 +6,7 @@ if they have changed in the meantime, it lists again.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -13,7 +14,7 @@ import pyarrow as pa
 
 from table_format.errors import ConflictError, FileConflict, SnapshotExpired
 from table_format.io.locations import Location
-from table_format.model.commit import CommitMessage, Committable
+from table_format.model.commit import CommitMessage
 from table_format.model.data_file import EMPTY_ROW
 from table_format.model.snapshot import BATCH_COMMIT_IDENTIFIER, Snapshot
 from table_format.object_table.columns import PATH
@@ -22,6 +23,7 @@ from table_format.options.scan import SNAPSHOT_ID
 from table_format.table.facts import TableFacts
 from table_format.table.read.scan import Scan
 from table_format.table.write.batch_commit import (
+    CommitArguments,
     aborting_on_failure,
     expire_after_commit,
     fresh_user,
@@ -45,18 +47,20 @@ class ObjectRefresh:
     snapshot: Snapshot | None
 
 
-def refresh(facts: TableFacts, location: Location) -> ObjectRefresh:
-    """Make the rows of a table those of a listing. ``facts`` allow the table to be written.
+def refresh(facts: TableFacts, location: Location, properties: Mapping[str, str] | None = None) -> ObjectRefresh:
+    """Make the rows of a table those of a listing. ``facts`` allow the table to be written. The snapshot gets the
+    properties.
 
     Raises:
         OSError: a store failed; nothing was committed.
         ConflictError: other commits were faster each time; nothing was committed.
         CommitOutcomeUnknown: it may have been committed; refresh again.
     """
+    given = CommitArguments.of(None, properties=properties)
     attempt = 1
     while True:
         try:
-            return _refresh_once(facts, location)
+            return _refresh_once(facts, location, given)
         except (FileConflict, SnapshotExpired) as error:
             if attempt == _ATTEMPTS:
                 message = (
@@ -66,7 +70,7 @@ def refresh(facts: TableFacts, location: Location) -> ObjectRefresh:
         attempt += 1
 
 
-def _refresh_once(facts: TableFacts, location: Location) -> ObjectRefresh:
+def _refresh_once(facts: TableFacts, location: Location, given: CommitArguments) -> ObjectRefresh:
     # Before the listing: a later commit may have listed more.
     base = facts.snapshots.latest()
     rows = listed(location)
@@ -77,7 +81,7 @@ def _refresh_once(facts: TableFacts, location: Location) -> ObjectRefresh:
     messages: list[CommitMessage] = []
     with aborting_on_failure(committer, messages):
         messages.extend(TableWrite(facts, replacing=True, commit_user=user).write(rows))
-        committable = Committable(identifier=BATCH_COMMIT_IDENTIFIER, messages=tuple(messages))
+        committable = given.committable(BATCH_COMMIT_IDENTIFIER, messages)
         if base is None:
             (snapshot,) = committer.overwrite(committable)
         else:

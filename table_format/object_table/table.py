@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
@@ -45,11 +46,12 @@ class ObjectTable(Table):
         """The directory whose files are the rows, as it was given: an absolute path, or a URI."""
         return object_location(self.schema.options)
 
-    def refresh(self) -> ObjectRefresh:
+    def refresh(self, *, properties: Mapping[str, str] | None = None) -> ObjectRefresh:
         """List the location and make the rows those of the files that are there, in one commit.
 
         If nothing has changed since the last refresh, there is no new snapshot. The time of the last access does not
-        count as a change. A table of an earlier snapshot (``copy``) is refreshed like the latest.
+        count as a change. A table of an earlier snapshot (``copy``) is refreshed like the latest. The snapshot gets
+        the ``properties``.
 
         >>> table.refresh()  # doctest: +SKIP
         ObjectRefresh(file_count=4, snapshot=Snapshot(2, ...))
@@ -64,7 +66,7 @@ class ObjectTable(Table):
         location = self._location
         check_apart(location.uri, self.location)
         kept = {key: value for key, value in facts.options.raw.items() if key not in STATE_KEYS}
-        return refresh(replace(facts, options=TableOptions.parse(kept)), location)
+        return refresh(replace(facts, options=TableOptions.parse(kept)), location, properties)
 
     def open(self, path: str) -> pa.NativeFile:
         """Open a file by the ``path`` of its row, for reading. The caller closes it, or uses ``with``.

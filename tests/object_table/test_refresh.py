@@ -38,6 +38,15 @@ def test_each_refresh_is_a_snapshot_of_the_files_that_are_there(images: Images) 
     assert images.names(snapshot_id="1") == [".hidden", "a.png", "sub/b.png"]
 
 
+def test_the_snapshot_has_the_properties_of_its_refresh(images: Images) -> None:
+    first = images.table.refresh(properties={"dagster.run_id": "r1"}).snapshot
+    images.put("c.png")
+    second = images.table.refresh(properties={"dagster.run_id": "r2"}).snapshot
+    assert first is not None
+    assert second is not None
+    assert [first.properties["dagster.run_id"], second.properties["dagster.run_id"]] == ["r1", "r2"]
+
+
 def test_a_deleted_file_is_no_row_and_a_changed_one_has_its_new_length(images: Images) -> None:
     images.table.refresh()
     images.io.delete(f"{LOCATION}/.hidden")
