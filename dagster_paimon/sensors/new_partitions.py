@@ -28,13 +28,10 @@ def new_partitions_sensor(
     Raises:
         InvalidInputError: the partitions are not dynamic, or have no name.
     """
-    if not isinstance(partitions, dg.DynamicPartitionsDefinition):
-        message = f"new partitions of {table}.{column}: expected a DynamicPartitionsDefinition, found {partitions!r}"
+    added_to: str | None = getattr(partitions, "name", None)
+    if added_to is None:
+        message = f"new partitions of {table}.{column}: expected dynamic partitions with a name, found {partitions!r}"
         raise InvalidInputError(message)
-    if partitions.name is None:
-        message = f"new partitions of {table}.{column}: the dynamic partitions have no name"
-        raise InvalidInputError(message)
-    added_to = partitions.name
 
     @dg.sensor(
         name=name or f"new_partitions_of_{added_to}",

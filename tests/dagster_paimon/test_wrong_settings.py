@@ -53,7 +53,10 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     "no source": (lambda: changed_partitions_sensor("a/b", []), "a/b: sources: expected at least one PartitionColumn"),
     "a source as text": (lambda: changed_partitions_sensor("a/b", "a.c"), "expected at least one PartitionColumn"),  # type: ignore[arg-type]
     "no snapshots": (lambda: changelog_ready_sensor("a.b", "c", job="j", min_snapshots=0), "min_snapshots: expected"),
-    "partitions as text": (lambda: new_partitions_sensor("a.b", "c", "stations"), "expected a DynamicPartitionsDef"),  # type: ignore[arg-type]
+    "partitions as text": (
+        lambda: new_partitions_sensor("a.b", "c", "stations"),
+        "expected dynamic partitions with a name",
+    ),  # type: ignore[arg-type]
     "a flag as text": (lambda: run_failure_cleanup(only_dagster_writes="no"), "only_dagster_writes: expected True"),  # type: ignore[arg-type]
     "no rows": (lambda: changelog_ready_sensor("a.b", "c", job="j", min_rows=0), "min_rows: expected"),
 }
