@@ -22,6 +22,7 @@ import pyarrow as pa
 
 from dagster_paimon.checks.lineage import _consumed, _unread
 from dagster_paimon.io.changes import changes_since_last_run
+from dagster_paimon.io.read_position import ReadPosition
 from dagster_paimon.sensors.cursor import decode_cursor, encode_cursor, follow
 from dagster_paimon.sensors.followed_column import PartitionColumn, changes_since
 from dagster_paimon.sensors.request_state import RequestState, decode_state, encode_state
@@ -58,6 +59,8 @@ class Reports(Look):
         super().__init__(history)
         self.cursor = ""
         self.reported: set[tuple[int, str]] = set()
+        self.expired: set[tuple[int, str]] = set()
+        """What had expired before a look. A fast-forward to an old branch can bring it back; it is old news then."""
         self.last: tuple[int, str] | None = None
 
     def poll(self) -> None:
@@ -76,8 +79,10 @@ class Reports(Look):
                 break
         self.cursor = encode_cursor(trails)
         retained = {identity(snapshot) for snapshot in self.history.opened().snapshots()}
-        if retained - self.reported:
-            self.fail(f"has not reported {sorted(retained - self.reported)}")
+        self.expired |= {identity(state.snapshot) for state in self.history.states.values()} - retained
+        overlooked = retained - self.reported - self.expired
+        if overlooked:
+            self.fail(f"has not reported {sorted(overlooked)}")
         self.last = max(retained, default=None)
 
     def check(self, found: list[tuple[int, str]], *, was_back: bool) -> None:
@@ -158,10 +163,14 @@ class Copied(Look):
         context: Any = SimpleNamespace(
             selected_asset_keys={key},
             assets_def=SimpleNamespace(metadata_by_key={}),
-            add_output_metadata=metadata.update,
+            op_execution_context=SimpleNamespace(op_def=SimpleNamespace(output_defs=[SimpleNamespace(name="result")])),
+            run=SimpleNamespace(tags={}),
+            get_output_metadata=lambda _: metadata,
+            add_output_metadata=lambda found, _: metadata.update(found),
             log=logging.getLogger("silent"),
         )
-        lakehouse: Any = SimpleNamespace(table=self.history.warehouse.catalog.load_table)
+        catalog = self.history.warehouse.catalog
+        lakehouse: Any = SimpleNamespace(table=catalog.load_table, catalog=lambda: catalog)
         self.check_lag()
         found = changes_since_last_run(context, lakehouse, SOURCE, columns=COLUMNS.names, consumer=self.consumer)
         self.note(f"reads {found.since}..{found.until} complete={found.is_complete}: {found.rows.to_pylist()[:12]}")
@@ -182,7 +191,9 @@ class Copied(Look):
 
     def write(self, rows: pa.Table, metadata: dict[str, Any]) -> None:
         """Write the output as the IO manager does."""
-        properties = metadata.get("paimon/properties")
+        position = ReadPosition.in_metadata(metadata)
+        consumed = {} if position is None else position.consumed()
+        properties = {name: text for source, read in consumed.items() for name, text in read.properties(source).items()}
         if not self.history.shape.keys:
             rows = rows.drop_columns(["rowkind"])
         else:
@@ -190,7 +201,7 @@ class Copied(Look):
         own = self.own.copy({"dynamic-partition-overwrite": "false"})
         if metadata.get("paimon/write_mode") == "overwrite_table":
             own.overwrite(rows, properties=properties)
-        elif properties is not None:
+        elif properties:
             own.append(rows, properties=properties)
 
     def is_comparable(self, state: State) -> bool:
