@@ -35,18 +35,22 @@ _ROWS_MAY_BE_LARGE_FROM: Final = MAX_AVRO_BLOCK_BYTES // 32
 
 
 def check_rows(columns: Sequence[pa.Array], fields: Sequence[DataField]) -> None:
-    """Refuse a row that is larger than any block.
+    """Refuse a row that is larger than any block. Only rows that may be are encoded: batches are halved until none is.
 
     Raises:
         InvalidData: names the sizes.
     """
     if sum(column.nbytes for column in columns) < _ROWS_MAY_BE_LARGE_FROM:
         return
-    types = [field.type for field in fields]
-    for row in range(len(columns[0])):
-        size = len(encoded_rows([column.slice(row, 1) for column in columns], types))
-        if size > MAX_AVRO_BLOCK_BYTES:
-            raise _too_large(size)
+    rows = len(columns[0])
+    if rows > 1:
+        half = rows // 2
+        check_rows([column.slice(0, half) for column in columns], fields)
+        check_rows([column.slice(half) for column in columns], fields)
+        return
+    size = len(encoded_rows(columns, [field.type for field in fields]))
+    if size > MAX_AVRO_BLOCK_BYTES:
+        raise _too_large(size)
 
 
 class AvroFileWriter:

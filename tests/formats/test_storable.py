@@ -9,7 +9,18 @@ from table_format.errors import InvalidData
 from table_format.formats import avro_writer
 from table_format.formats.registry import format_of
 from table_format.formats.storable import FormatChoice, options_for
-from table_format.model.types import ArrayType, CharType, DataField, DataType, IntType, TimestampType, VarCharType
+from table_format.model.types import (
+    ArrayType,
+    BooleanType,
+    CharType,
+    DataField,
+    DataType,
+    IntType,
+    MapType,
+    RowType,
+    TimestampType,
+    VarCharType,
+)
 from table_format.options.files import FileOptions
 from tests.formats.files import Bucket, a_batch, a_schema
 
@@ -66,6 +77,28 @@ def test_a_row_larger_than_a_block_of_avro_leaves_it(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(avro_writer, "_ROWS_MAY_BE_LARGE_FROM", 1000 // 32)
     assert chosen("avro", VarCharType(), *["x" * 900] * 5) == "avro"
     assert chosen("avro", VarCharType(), "x" * 900, "x" * 1000) == "parquet"
+
+
+@pytest.mark.parametrize(
+    ("data_type", "value"),
+    [
+        (BooleanType(), True),
+        (VarCharType(), "x" * 50),
+        (ArrayType(VarCharType()), ["x" * 10] * 5),
+        (MapType(VarCharType(nullable=False), IntType()), [("a", 1), ("b", 2)]),
+        (RowType((DataField(0, "s", VarCharType()), DataField(1, "a", ArrayType(IntType())))), {"s": "x", "a": [1, 2]}),
+    ],
+    ids=["BOOLEAN", "STRING", "ARRAY", "MAP", "ROW"],
+)
+def test_small_rows_are_not_encoded_to_learn_their_size(
+    monkeypatch: pytest.MonkeyPatch, data_type: DataType, value: object
+) -> None:
+    def encoded(*_: object) -> bytes:
+        pytest.fail("a row that cannot be large was encoded")
+
+    monkeypatch.setattr(avro_writer, "_ROWS_MAY_BE_LARGE_FROM", 1000)
+    monkeypatch.setattr(avro_writer, "encoded_rows", encoded)
+    assert chosen("avro", data_type, *[value] * 5000) == "avro"
 
 
 def test_the_formats_do_not_take_turns() -> None:
