@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 _SHOWN: Final = 50
-"""The number of names in a message; a table may have thousands of columns or tags."""
+"""By default, the number of names in a message; a table may have thousands of columns or tags."""
 
 
 def counted(count: int, one: str, more: str | None = None, *, thousands: bool = False) -> str:
@@ -24,8 +24,8 @@ def counted(count: int, one: str, more: str | None = None, *, thousands: bool = 
     return f"{count:,} {noun}" if thousands else f"{count} {noun}"
 
 
-def listed(names: Iterable[str]) -> str:
-    """Return names for a message, and the number of those beyond the first fifty.
+def listed(names: Iterable[str], most: int = _SHOWN) -> str:
+    """Return names for a message, and the number of those beyond the first ``most``.
 
     >>> listed(["id", "amount"])
     'id, amount'
@@ -33,5 +33,5 @@ def listed(names: Iterable[str]) -> str:
     'c49 and 1950 more'
     """
     known = list(names)
-    more = len(known) - _SHOWN
-    return ", ".join(known) if more <= 0 else f"{', '.join(known[:_SHOWN])} and {more} more"
+    more = len(known) - most
+    return ", ".join(known) if more <= 0 else f"{', '.join(known[:most])} and {more} more"

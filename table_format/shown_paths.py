@@ -2,8 +2,8 @@
 
 Within the library, ``/bucket/warehouse/t`` is a path, whatever its store. Code that reads a file often does not know
 the store, and its errors have the path. So a process remembers the URI of each root that it opens, and every error
-replaces it: with the last URI, if it has opened several. A root that is also opened on this machine stands for itself,
-because it could mean both.
+shows this URI in place of the path. If a process opens one path by several URIs, the last one is shown. A path that it
+also opens on this machine is shown as it is, because it could mean either.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ _URIS: Final[dict[str, str | None]] = {}
 def remember_root(path: str, uri: str) -> None:
     """Show a path in a remote store, and everything below it, by this URI.
 
-    Roots below one that already shows them so need no entry, however many tables a catalog has.
+    A path below a known root needs no entry if the URI of the root already shows it so. A catalog with many tables
+    therefore needs one.
     """
     root, shown = path.rstrip("/"), uri.rstrip("/")
     if root and shown_paths(root) != shown and _URIS.get(root, uri) is not None:

@@ -7,6 +7,7 @@ from typing import Final
 
 from dagster_paimon.tables.selection import TableSelection
 from table_format import Catalog
+from table_format.counted import listed
 from table_format.engine.support import nearest
 from table_format.errors import InvalidInputError, TableNotFound
 
@@ -45,6 +46,4 @@ def _all(catalog: Catalog) -> tuple[str, ...]:
 
 
 def _listed(names: Iterable[str]) -> str:
-    listed = list(names)
-    more = len(listed) - _SHOWN
-    return (", ".join(listed[:_SHOWN]) or "none") + (f" and {more} more" if more > 0 else "")
+    return listed(names, _SHOWN) or "none"

@@ -23,7 +23,7 @@ from dagster_paimon.sensors.requested_runs import Outcome, now_ms, outcome, paus
 from dagster_paimon.sensors.table_assets import TableAsset, asset_of_key
 from dagster_paimon.tables.partition_keys import in_order, keys_of_values, known_keys, successive
 from table_format import CommitKind, Snapshot
-from table_format.counted import counted
+from table_format.counted import counted, listed
 from table_format.engine.support import consumed_by
 from table_format.errors import InvalidInputError, TableNotFound
 
@@ -258,5 +258,4 @@ def _run_key(target: TableAsset, state: RequestState, group: tuple[str, ...]) ->
 
 
 def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return f"{', '.join(names[:_SHOWN])}{more}" if names else "none"
+    return listed(names, _SHOWN) or "none"

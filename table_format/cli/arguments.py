@@ -101,7 +101,7 @@ class Pair(click.ParamType):
 _QUOTED: Final = re.compile(r'"(?:[^"]|"")+"|`(?:[^`]|``)+`')
 _NAME: Final = re.compile(rf"\s*(?:{_QUOTED.pattern})\s*(?=,|$)|[^,]+")
 
-
+# A value in double quotes that holds a comma; and a column with its value, up to the next ``name=``.
 _QUOTED_COMMA: Final = re.compile(r'"(?:[^",]|"")*,(?:[^"]|"")*"', re.DOTALL)
 _PART: Final = re.compile(rf"([^,=]+=(?:{_QUOTED_COMMA.pattern}(?=,[^,=]+=|$)|.*?(?=,[^,=]+=|$)))(?:,|$)", re.DOTALL)
 

@@ -29,7 +29,6 @@ from table_format.options.files import FileOptions
 _BLOCK_BYTES: Final = 64 * KIB
 """The size of the Arrow data in a block, in bytes. Java closes its blocks at 64000 encoded bytes."""
 
-
 _ROWS_MAY_BE_LARGE_FROM: Final = MAX_AVRO_BLOCK_BYTES // 32
 """Encoded rows take less than 32 times the memory of their Arrow data, even if these are single bits."""
 

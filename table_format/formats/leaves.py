@@ -19,6 +19,7 @@ from table_format.formats.nested import (
     with_map_entries,
     with_struct_fields,
 )
+from table_format.model.arrow_types import arrow_type
 from table_format.model.types import ArrayType, DataField, DataType, IntType, MapType, MultisetType, RowType
 
 Leaf: TypeAlias = Callable[[pa.Array, DataType, pa.DataType], pa.Array]
@@ -62,6 +63,22 @@ def convert_leaves(
             ]
             return with_struct_fields(array, columns, target)
     return leaf(array, data_type, target)
+
+
+def check_leaves(array: pa.Array, data_type: DataType, check: Callable[[pa.Array, DataType], None]) -> None:
+    """Call ``check`` with the scalars at every depth of an array, and their type. Fields of a null ROW are null.
+
+    >>> from table_format.model.types import ArrayType, IntType
+    >>> column = pa.array([[1], None, [2, 3]], pa.list_(pa.int32()))
+    >>> check_leaves(column, ArrayType(element=IntType()), lambda values, _: print(values.to_pylist()))
+    [1, 2, 3]
+    """
+
+    def checked(values: pa.Array, kind: DataType, target: pa.DataType) -> pa.Array:  # noqa: ARG001
+        check(values, kind)
+        return values
+
+    convert_leaves(array, data_type, arrow_type(data_type), checked, spread_nulls=True)
 
 
 def entry_types(data_type: MapType | MultisetType) -> tuple[DataType, DataType]:

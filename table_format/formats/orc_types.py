@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from table_format.errors import InvalidData
-from table_format.formats.leaves import convert_leaves, entry_types
+from table_format.formats.leaves import check_leaves, convert_leaves, entry_types
 from table_format.model.arrow_calls import map_
 from table_format.model.arrow_types import arrow_type
 from table_format.model.field_ids import element_id, key_id, value_id
@@ -58,7 +58,7 @@ def check_values(array: pa.Array, data_type: DataType) -> None:
         InvalidData: a timestamp before 1970 has a fraction of a millisecond.
     """
     if any(isinstance(part, AnyTimestampType) for part in types_in(data_type)):
-        convert_leaves(array, data_type, arrow_type(data_type), _checked, spread_nulls=True)
+        check_leaves(array, data_type, _check_timestamps)
 
 
 def from_storage(array: pa.Array, data_type: DataType) -> pa.Array:
@@ -82,12 +82,6 @@ def _stored(array: pa.Array, data_type: DataType, target: pa.DataType) -> pa.Arr
     return array if array.type == target else array.cast(target)
 
 
-def _checked(array: pa.Array, data_type: DataType, target: pa.DataType) -> pa.Array:  # noqa: ARG001
-    if isinstance(data_type, AnyTimestampType):
-        _check_timestamps(array, data_type)
-    return array
-
-
 def _restored(array: pa.Array, data_type: DataType, target: pa.DataType) -> pa.Array:
     if pa.types.is_timestamp(array.type) and pa.types.is_timestamp(target):
         return array.cast(target, safe=False)
@@ -99,13 +93,16 @@ def _restored(array: pa.Array, data_type: DataType, target: pa.DataType) -> pa.A
 
 
 def _check_timestamps(array: pa.Array, data_type: DataType) -> None:
+    if not isinstance(data_type, AnyTimestampType):
+        return
     per_milli = UNITS_PER_SECOND[array.type.unit] // 1000
     if per_milli <= 1:
         return
-    first = pc.min(array.cast(pa.int64())).as_py()
+    counts = array.cast(pa.int64())
+    first = pc.min(counts).as_py()
     if first is None or first >= 0:
         return
-    ticks = array.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
+    ticks = counts.fill_null(0).to_numpy(zero_copy_only=False)
     finer = ticks[(ticks < 0) & (ticks % per_milli != 0)]
     if len(finer):
         # Arrow stores this fraction as a negative number, which Java cannot read.

@@ -133,6 +133,7 @@ def remove_orphan_files(
     """
     given_ms = optional_whole_number(older_than_ms, "older_than_ms")
     before_ms = _before(store, given_ms, grace_ms)
+    waiting_ms = store.runtime.clock.now_ms() - before_ms
     schema = SchemaStore(store).latest()
     places = _Places(store, schema)
     candidates, leftovers = [*places.candidates()], [*places.leftovers()]
@@ -141,7 +142,6 @@ def remove_orphan_files(
     unused = (*(found for found in candidates if base_name(found[0].path) not in reached), *leftovers)
     orphans = sorted((orphan for orphan, changed_ms in unused if changed_ms < before_ms), key=lambda found: found.path)
     young = [found for found in unused if found[1] >= before_ms]
-    waiting_ms = store.runtime.clock.now_ms() - before_ms
     report = OrphanReport(tuple(orphans), dry_run, tuple(sorted(places.links)), _young(young, waiting_ms))
     if not dry_run:
         _delete(report, store, DataPaths(store, Partitions(schema, options)), places)

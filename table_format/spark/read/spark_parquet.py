@@ -172,7 +172,7 @@ class _FilesOfSpark:
         """
         schema = self._facts.schema
         numbers = (file.min_sequence_number, file.max_sequence_number)
-        if schema.is_primary_key_table or numbers != (0, 0):
+        if not schema.partition_keys or schema.is_primary_key_table or numbers != (0, 0):
             return False
         bounds = self._partition_bounds.of_values(file)
         return any(name not in bounds or bounds[name].null_count is None for name in schema.partition_keys)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
+from table_format.counted import listed
 from table_format.errors import InvalidInputError
 from table_format.metastore.references.expired_reads import on_latest
 from table_format.model.manifest import ManifestEntry
@@ -61,6 +62,4 @@ def _shown(partition: Mapping[str, object]) -> str:
 
 
 def _listed(names: Iterable[str]) -> str:
-    listed = list(names)
-    more = len(listed) - _SHOWN
-    return (", ".join(listed[:_SHOWN]) or "none") + (f" and {more} more" if more > 0 else "")
+    return listed(names, _SHOWN) or "none"
