@@ -83,6 +83,7 @@ class TableLocks:
                 self.log.info("waiting for run %s, which maintains %s (pool %s)", holders, table, pool)
                 say_at += _SAY_EVERY
             self._free_finished(pool)
+            self._queue_again(pool)
             self.sleep(wait)
             waited += wait
             wait = min(wait * 1.5, _LONGEST_WAIT)
@@ -96,8 +97,13 @@ class TableLocks:
             return bool(storage.claim_concurrency_slot(pool, self.run_id, self.step_key).is_claimed)
 
     def _holders(self, pool: str) -> set[str]:
+        return self._ahead(pool) - {self.run_id}
+
+    def _ahead(self, pool: str) -> set[str]:
+        """Return the run that has the slot, or gets it next."""
         info = self.instance.event_log_storage.get_concurrency_info(pool)
-        return {slot.run_id for slot in info.claimed_slots} - {self.run_id}
+        next_runs = {step.run_id for step in info.pending_steps if step.assigned_timestamp is not None}
+        return {slot.run_id for slot in info.claimed_slots} | next_runs
 
     def _free_finished(self, pool: str) -> None:
         """Free the slots of finished runs. A killed worker frees none, and the daemon does it only after minutes."""
@@ -105,6 +111,15 @@ class TableLocks:
             run = self.instance.get_run_by_id(run_id)
             if run is None or run.is_finished:
                 self.instance.event_log_storage.free_concurrency_slots_for_run(run_id)
+
+    def _queue_again(self, pool: str) -> None:
+        """Leave the queue if no run has the slot or is next; the next claim then joins it again, at a free slot.
+
+        A slot passes to the next run in the queue when it is freed. A claim looks for a free slot first and joins the
+        queue afterwards. If the slot is freed in between, no run is next, and this run would wait forever.
+        """
+        if not self._ahead(pool):
+            self.instance.event_log_storage.free_concurrency_slot_for_step(self.run_id, self.step_key)
 
 
 def locks_of(context: dg.OpExecutionContext) -> TableLocks:

@@ -52,6 +52,14 @@ def never(seconds: float) -> None:
     raise AssertionError(message)
 
 
+class Waits(list[float]):
+    """How long a run waited, which is not for ever."""
+
+    def __call__(self, seconds: float) -> None:
+        self.append(seconds)
+        assert len(self) < 10, "this run waits for nothing"
+
+
 def holders(instance: dg.DagsterInstance, table: str = TABLE) -> set[str]:
     return {slot.run_id for slot in instance.event_log_storage.get_concurrency_info(pool_of(table)).claimed_slots}
 
@@ -93,6 +101,41 @@ def test_the_slot_of_a_run_whose_worker_was_killed_is_taken_over(stored: dg.Dags
     stored.report_run_failed(record)
     with locks(stored, living, noticed).alone(TABLE):
         assert holders(stored) == {living}
+
+
+def test_the_turn_of_a_run_that_was_killed_in_the_queue_is_taken_over(stored: dg.DagsterInstance) -> None:
+    first, dead, living = a_run(stored), a_run(stored), a_run(stored)
+    with locks(stored, first, never).alone(TABLE):
+        stored.event_log_storage.claim_concurrency_slot(pool_of(TABLE), dead, "step")
+    record = stored.get_run_by_id(dead)
+    assert record is not None
+    stored.report_run_failed(record)
+    waits = Waits()
+    with locks(stored, living, waits).alone(TABLE):
+        assert (holders(stored), len(waits)) == ({living}, 1)
+
+
+def test_a_run_that_joins_the_queue_while_the_slot_is_freed_takes_it(
+    stored: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second, third = a_run(stored), a_run(stored), a_run(stored)
+    storage = type(stored.event_log_storage)
+    add, free = storage.add_pending_step, locks(stored, first, never).alone(TABLE)
+
+    def after_the_first_has_ended(self: Any, *claim: Any, **named: Any) -> None:
+        free.__exit__(None, None, None)
+        add(self, *claim, **named)
+        # A run that is as late takes its turn as well.
+        add(self, pool_of(TABLE), third, "step")
+        monkeypatch.setattr(storage, "add_pending_step", add)
+
+    free.__enter__()
+    monkeypatch.setattr(storage, "add_pending_step", after_the_first_has_ended)
+    waits = Waits()
+    with locks(stored, second, waits).alone(TABLE):
+        assert (holders(stored), len(waits)) == ({second}, 1)
+    with locks(stored, third, waits).alone(TABLE):
+        assert (holders(stored), len(waits)) == ({third}, 1)
 
 
 @pytest.mark.parametrize("error", [ValueError("the work failed"), KeyboardInterrupt()])
