@@ -80,7 +80,7 @@ def _asset(table: MaterializedTable, keys: TableAssets, arguments: Mapping[str, 
     def refresh(
         context: dg.AssetExecutionContext, config: RefreshConfig, lakehouse: LakehouseCatalog, spark: SparkResource
     ) -> dg.MaterializeResult[Any]:
-        properties = {RUN_ID_PROPERTY: context.run_id, "dagster.asset": context.asset_key.to_user_string()}
+        properties = {RUN_ID_PROPERTY: context.run.run_id, "dagster.asset": context.asset_key.to_user_string()}
         try:
             with spark.following(context.log.info, f"refreshing {name}") as session:
                 report = lakehouse.lake(session).refresh(name, force=config.force, properties=properties)

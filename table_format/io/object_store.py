@@ -197,7 +197,7 @@ class ObjectStoreFileIO:
 
     def delete(self, path: str) -> None:
         """Delete a file; do nothing if it does not exist."""
-        with self.errors_of(path), suppress(FileNotFoundError):
+        with suppress(FileNotFoundError), self.errors_of(path):
             require("obstore").delete(self._objects(path), _key(path))
 
     def delete_files(self, paths: Sequence[str]) -> None:
@@ -209,12 +209,12 @@ class ObjectStoreFileIO:
         for path in paths:
             by_bucket.setdefault(checked_path(path).split("/", 2)[1], []).append(path)
         for found in by_bucket.values():
-            with self.errors_of(found[0]):
-                try:
+            try:
+                with self.errors_of(found[0]):
                     require("obstore").delete(self._objects(found[0]), [_key(path) for path in found])
-                except FileNotFoundError:
-                    # A store that deletes one file with each request stops at the first that does not exist.
-                    side_by_side(self.delete, found, _AT_ONCE)
+            except FileNotFoundError:
+                # A store that deletes one file with each request stops at the first that does not exist.
+                side_by_side(self.delete, found, _AT_ONCE)
 
     def delete_tree(self, directory: str) -> None:
         """Delete everything whose name begins with the directory; do nothing if there is nothing.

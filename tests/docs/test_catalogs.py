@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ from dagster_paimon.resources.lakehouse import LakehouseCatalog
 from table_format import load_catalog
 from table_format.cli.settings import read_settings
 from table_format.errors import MetastoreUnavailable
+from tests.support.code_blocks import code_blocks
 
 PAGE = Path(__file__).parents[2] / "docs" / "catalogs.md"
 
@@ -22,8 +22,8 @@ def test_the_settings_of_dagster_and_of_the_command_line_are_the_same(
 ) -> None:
     monkeypatch.setenv("NAMES_PASSWORD", "hush-hush")
     text = PAGE.read_text().replace("db.example.com:5432", "127.0.0.1:1")
-    (component,) = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
-    (settings,) = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
+    (component,) = code_blocks(text, "yaml")
+    (settings,) = code_blocks(text, "toml")
     config = tmp_path / "lakehouse.toml"
     config.write_text(settings)
     of_command = read_settings(config, catalog=None, warehouse=None)

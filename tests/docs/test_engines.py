@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from decimal import Decimal
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 from table_format import Schema, load_catalog
+from tests.support.code_blocks import code_blocks, run_block
 
 PAGE = (Path(__file__).parents[2] / "docs" / "engines.md").read_text()
 
@@ -25,8 +25,8 @@ def test_the_examples_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
         rows = {"id": ids, "state": states, "price": [Decimal(10 * i) for i in ids]}
         orders.append(pa.table(rows, schema=columns))
     names = {"catalog": catalog}
-    for example in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL):
-        exec(example, names)  # noqa: S102
+    for example in code_blocks(PAGE):
+        run_block(example, names)
     assert capsys.readouterr().out.splitlines() == [
         "30.00",
         "[(1, 'paid'), (2, 'paid')]",

@@ -22,6 +22,7 @@ from table_format.procedures.registry import PROCEDURES
 from table_format.registry import Registry
 from table_format.spark.sql.registry import STATEMENTS
 from table_format.table.system.registry import SYSTEM_TABLES
+from tests.support.code_blocks import code_blocks, run_block
 from tests.support.registries import forgotten_again
 
 ROOT = Path(__file__).parents[2]
@@ -67,8 +68,8 @@ def test_the_examples_run_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -
     # Dataclasses look for the module of their class.
     monkeypatch.setitem(sys.modules, module.__name__, module)
     before = {what: set(registry) for what, registry in REGISTRIES.items()}
-    for block in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL):
-        exec(block, module.__dict__)  # noqa: S102
+    for block in code_blocks(PAGE):
+        run_block(block, module.__dict__)
     added = {what: set(registry) - before[what] for what, registry in REGISTRIES.items()}
     assert [what for what, new in added.items() if not new] == ["a table `sys.name`"]
 

@@ -9,13 +9,14 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from tests.support.code_blocks import code_blocks, run_block
 from tests.support.tables import memory_warehouse
 
 PAGE = (Path(__file__).parents[2] / "docs" / "file-index.md").read_text()
 
 
 def test_the_example_of_aggregates_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    (example,) = (block for block in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL) if "aggregate" in block)
+    (example,) = (block for block in code_blocks(PAGE) if "aggregate" in block)
     schema = pa.schema([("status", pa.string()), ("country", pa.string()), ("price", pa.decimal128(9, 2))])
     options = {"file-index.bitmap.columns": "status,country", "file-index.bsi.columns": "price"}
     table = memory_warehouse().table(schema=schema, options=options)
@@ -23,7 +24,7 @@ def test_the_example_of_aggregates_runs(capsys: pytest.CaptureFixture[str]) -> N
         prices = [Decimal("1.50"), Decimal("2.25"), Decimal(7)]
         rows = {"status": ["paid", "paid", "open"], "country": [country] * 3, "price": prices}
         table.append(pa.table(rows, schema=schema))
-    exec(example, {"table": table})  # noqa: S102
+    run_block(example, {"table": table})
     shown = capsys.readouterr().out.splitlines()
     assert shown[:3] == ["4", "DE 3.75 2", "FR 3.75 2"]
     # The example says how its report ends.

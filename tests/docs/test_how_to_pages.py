@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.code_blocks import code_blocks, run_block
+
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = ["first-table", "schema-evolution", "time-travel", "changes", "migration", "backup", "catalogs"]
 
@@ -19,13 +21,13 @@ def test_the_examples_of_a_page_print_what_it_shows(
     names: dict[str, object] = {}
     text = (DOCS / f"{page}.md").read_text()
     if "(index.md#the-table-of-the-examples)" in text:
-        (prepared,) = re.findall(r"```python\n(.*?)```", (DOCS / "index.md").read_text(), re.DOTALL)
-        exec(prepared, names)  # noqa: S102
+        (prepared,) = code_blocks((DOCS / "index.md").read_text())
+        run_block(prepared, names)
     blocks = re.findall(r"```(python|text)\n(.*?)```", text, re.DOTALL)
     printed = ""
     for kind, block in blocks:
         if kind == "python":
-            exec(block, names)  # noqa: S102
+            run_block(block, names)
             printed += capsys.readouterr().out
         else:
             assert printed == block
@@ -39,7 +41,7 @@ def test_the_first_example_of_the_readme_and_the_tutorial_run_in_one_directory(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     for page in (DOCS.parent / "README.md", DOCS / "first-table.md"):
-        exec(re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)[0], {})  # noqa: S102
+        run_block(code_blocks(page.read_text())[0], {})
 
 
 def test_the_readme_names_every_page() -> None:

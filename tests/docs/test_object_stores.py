@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ import yaml
 from dagster_paimon.resources.lakehouse import LakehouseCatalog
 from table_format import load_catalog
 from table_format.cli.settings import read_settings
+from tests.support.code_blocks import code_blocks, run_block
 from tests.support.s3_server import KEY, SECRET, running_s3
 
 PAGE = Path(__file__).parents[2] / "docs" / "object-stores.md"
@@ -20,11 +20,11 @@ PAGE = Path(__file__).parents[2] / "docs" / "object-stores.md"
 def test_the_example_opens_a_warehouse(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LAKE_KEY", KEY)
     monkeypatch.setenv("LAKE_SECRET", SECRET)
-    (block,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    (block,) = code_blocks(PAGE.read_text())
     names: dict[str, object] = {}
     with running_s3() as server:
         server.make_bucket("lake")
-        exec(block.replace("https://minio.example.com:9000", server.endpoint), names)  # noqa: S102
+        run_block(block.replace("https://minio.example.com:9000", server.endpoint), names)
         catalog = names["catalog"]
         catalog.create_database("shop")
         assert catalog.list_databases() == ("shop",)
@@ -36,8 +36,8 @@ def test_the_settings_of_dagster_and_of_the_command_line_open_it_too(
     monkeypatch.setenv("LAKE_KEY", KEY)
     monkeypatch.setenv("LAKE_SECRET", SECRET)
     text = PAGE.read_text()
-    (component,) = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
-    of_azure, of_gcs, of_oss, of_hdfs, settings = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
+    (component,) = code_blocks(text, "yaml")
+    of_azure, of_gcs, of_oss, of_hdfs, settings = code_blocks(text, "toml")
     lakehouse = LakehouseCatalog(**yaml.safe_load(component)["attributes"]["lakehouse"])
     config = tmp_path / "lakehouse.toml"
     config.write_text(of_azure)

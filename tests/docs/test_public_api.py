@@ -11,6 +11,7 @@ import pytest
 
 from table_format import Schema, load_catalog
 from tests.architecture.test_public_names import PUBLIC_MODULES
+from tests.support.code_blocks import code_blocks, run_block
 
 PAGE = (Path(__file__).parents[2] / "docs" / "public-api.md").read_text()
 
@@ -22,8 +23,8 @@ def test_the_examples_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     orders = catalog.create_table("shop.orders", Schema.from_arrow(columns))
     orders.append(pa.table({"id": [1, 2, 3], "amount": [10, 20, 30]}, schema=columns))
     names = {"catalog": catalog}
-    for example in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL):
-        exec(example, names)  # noqa: S102
+    for example in code_blocks(PAGE):
+        run_block(example, names)
     assert capsys.readouterr().out.splitlines() == ["3 1", "Table", "MetadataTable", "[2]", "()", "4"]
 
 

@@ -223,6 +223,19 @@ def test_many_files_are_deleted_by_few_requests(s3_server, s3_place):
     assert s3_place.names() == []
 
 
+def test_files_that_another_deletes_at_the_same_moment_are_deleted(s3_server, s3_place):
+    paths = [s3_place.path(name) for name in ("f", "g")]
+    for path in paths:
+        s3_place.io.create(path, b"x")
+    with s3_server.failing(lambda _: Fault.GONE):
+        s3_place.io.delete(paths[0])
+        s3_place.io.delete_files(paths)
+    # Others have deleted nothing in truth. The first answer of this kind leads to a request for each file.
+    with s3_server.failing(requests_of("POST", Fault.GONE)):
+        s3_place.io.delete_files(paths)
+    assert s3_place.names() == []
+
+
 def test_a_large_output_refuses_a_name_that_exists(place):
     path = place.path("data")
     place.io.create(path, b"first")

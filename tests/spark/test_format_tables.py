@@ -20,6 +20,7 @@ from table_format.cli.program import lakehouse
 from table_format.duckdb_sql import query
 from table_format.errors import InvalidData, UnsupportedFeature
 from table_format.spark import Lake, paimon
+from tests.support.code_blocks import code_blocks
 from tests.support.hive_metastore import HiveMetastore, empty, running_metastore
 
 pytestmark = pytest.mark.spark
@@ -114,7 +115,7 @@ def test_spark_reads_only_the_columns_and_partitions_that_a_query_needs(lake: La
 
 def test_a_csv_table_of_sql_is_one_directory_of_files_that_plain_spark_reads(lake: Lake, spark: Any) -> None:
     page = (Path(__file__).parents[2] / "docs" / "format-tables.md").read_text()
-    (script,) = re.findall(r"```sql\n(.*?)```", page, re.DOTALL)
+    (script,) = code_blocks(page, "sql")
     lake.sql("CREATE DATABASE shop")
     *_, shown = lake.run_script(script)
     expected = [(1, "x"), (2, 'it\'s "y"')]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from dagster_paimon import LakehouseCatalog
 from table_format import ObjectTable
 from table_format.errors import InvalidInputError, UnsupportedFeature
 from tests.spark.lakes import TestLake
+from tests.support.code_blocks import code_blocks, run_block
 
 PAGE = (Path(__file__).parents[2] / "docs" / "object-tables.md").read_text()
 
@@ -74,13 +74,10 @@ def test_the_examples_of_the_page_run(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     lake.lake.sql("CREATE DATABASE shop")
-    python, printed = (
-        re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL),
-        re.findall(r"```text\n(.*?)```", PAGE, re.DOTALL),
-    )
+    python, printed = code_blocks(PAGE), code_blocks(PAGE, "text")
     names: dict[str, Any] = {"catalog": lake.lake.catalog, "lake": lake.lake}
     for block in python:
-        exec(block, names)  # noqa: S102 - a block of the documents
+        run_block(block, names)
     assert capsys.readouterr().out == "".join(printed)
     found = {Path(row.path).name: bytes(row.data) for row in names["frame"].collect()}
     assert found == {"a.png": b"png of a.png", "b.png": b"png of b.png", "c.png": b"png of 2026/c.png", "d.png": b"new"}
@@ -91,7 +88,7 @@ def test_the_examples_of_the_page_run(
     (event,) = done.get_asset_materialization_events()
     assert event.materialization.metadata["files"].value == 5
 
-    (statements,) = re.findall(r"```sql\n(.*?)```", PAGE, re.DOTALL)
+    (statements,) = code_blocks(PAGE, "sql")
     lake.lake.sql("DROP TABLE shop.images")
     shown = lake.lake.run_script(statements.replace("s3://bucket/images", f"{tmp_path}/images"))[-1]
     assert shown.count() == 5

@@ -27,6 +27,7 @@ class Fault(StrEnum):
     LOST_ANSWER = "500 after"
     TAKEN = "taken without a file"
     UNCONDITIONAL = "the condition is ignored"
+    GONE = "the file to be deleted is gone"
 
 
 @dataclass(frozen=True)
@@ -119,6 +120,8 @@ class _Watched:
             return _failure(start_response, "429 Too Many Requests")
         if fault is Fault.TAKEN:
             return _failure(start_response, self.server.taken)
+        if fault is Fault.GONE:
+            return _gone(environ, start_response)
         if fault is Fault.UNCONDITIONAL:
             for condition in _CONDITIONS:
                 environ.pop(condition, None)
@@ -147,6 +150,14 @@ class _Moto:
 def _failure(start_response: Any, status: str) -> Iterable[bytes]:
     start_response(status, [("Content-Length", "0")])
     return [b""]
+
+
+def _gone(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+    """Answer a request that deletes several files as Versity does if others delete them at the same moment."""
+    keys = re.findall(rb"<Key>[^<]*</Key>", environ["wsgi.input"].read(int(environ["CONTENT_LENGTH"])))
+    error = b"<Error>%s<Code>NoSuchKey</Code><Message>The specified key does not exist.</Message></Error>"
+    start_response("200 OK", [("Content-Type", "application/xml")])
+    return [b"<DeleteResult>", *(error % key for key in keys), b"</DeleteResult>"]
 
 
 @contextmanager

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from tests.support.code_blocks import code_blocks
 from tests.support.foreign_project import ROOT
 
-LIBRARY: Final = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)[1]
+LIBRARY: Final = code_blocks((ROOT / "README.md").read_text())[1]
 """README's tour of the library; it leaves the table ``shop.orders`` below ``warehouse``."""
 
 ROWS: Final = {1: "paid", 3: "new"}

@@ -32,6 +32,7 @@ from table_format.types import (
     TimeType,
     VarCharType,
 )
+from tests.support.code_blocks import run_block
 from tests.support.hive_metastore import HiveMetastore, hive_catalog, listed, listed_partitions
 from tests.support.tables import Warehouse
 
@@ -326,5 +327,5 @@ def test_the_examples_of_the_page_print_what_it_shows(capsys: pytest.CaptureFixt
     catalog.create_database("shop")
     page = (Path(__file__).parents[3] / "docs" / "format-tables.md").read_text()
     (example,), (shown,) = (re.findall(rf"```{kind}\n(.*?)```", page, re.DOTALL) for kind in ("python", "text"))
-    exec(example, {"catalog": catalog})  # noqa: S102
+    run_block(example, {"catalog": catalog})
     assert capsys.readouterr().out == shown

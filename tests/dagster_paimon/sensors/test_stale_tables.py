@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import dagster as dg
@@ -12,6 +11,7 @@ from dagster_paimon import SparkResource, materialized_table_assets, stale_table
 from dagster_paimon.sensors import stale_tables, watched_tables
 from table_format import SetOption
 from table_format.errors import InvalidInputError
+from tests.support.code_blocks import code_blocks, run_block
 from tests.support.dagster_project import Project
 from tests.support.materialized_tables import a_materialized_table, refreshed
 from tests.support.sensor_ticks import ROWS, Ticks, a_table, rows
@@ -156,9 +156,9 @@ def test_assets_depend_on_their_sources_and_have_a_freshness_policy(project: Pro
 
 
 def test_the_example_of_the_page_loads(sensor: Sensor) -> None:
-    (program,) = (text for text in re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL) if "dagster" in text)
+    (program,) = (text for text in code_blocks(PAGE.read_text()) if "dagster" in text)
     names = {"warehouse": sensor.lakehouse.warehouse}
-    exec(program, names)  # noqa: S102 - the page is ours
+    run_block(program, names)
     defs = names["defs"]
     assert isinstance(defs, dg.Definitions)
     assert [spec.key for spec in defs.resolve_all_asset_specs()] == [TOTALS, dg.AssetKey(["shop", "visits"])]

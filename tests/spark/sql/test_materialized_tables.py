@@ -27,6 +27,7 @@ from table_format.spark import Lake, paimon
 from table_format.spark.sql import refresh as refresh_module
 from table_format.table.write.batch_commit import BatchCommit
 from table_format.table.write.table_write import TableWrite
+from tests.support.code_blocks import run_block
 from tests.support.compaction import MovableClock
 from tests.support.jdbc_catalogs import sqlite_options
 
@@ -450,5 +451,5 @@ def test_what_the_page_shows_works_as_it_is_written_there(
     blocks = re.findall(r"```(sql|python|text)\n(.*?)```", PAGE.read_text(), re.DOTALL)
     (statements, program, printed) = (text for kind, text in blocks[:3])
     assert rows(lake, statements) == [(1, "2026-01-01", 30, 2), (2, "2026-01-02", 5, 1)]
-    exec(program, {"lake": lake})  # noqa: S102 - the page is ours
+    run_block(program, {"lake": lake})
     assert capsys.readouterr().out == printed

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from table_format.errors import InvalidData, InvalidInputError, InvalidOption
 from table_format.model.schema_change import AddColumn
 from table_format.model.types import IntType
 from tests.spark.lakes import TestLake, rows_of
+from tests.support.code_blocks import code_blocks, run_block
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("interpreted")]
 
@@ -30,8 +30,8 @@ def test_the_code_in_the_streaming_page_runs(tmp_path: Path) -> None:
     page = PAGE.read_text().replace(': "warehouse"', f': "{tmp_path}/warehouse"')
     page = page.replace('"checkpoints', f'"{tmp_path}')
     names: dict[str, Any] = {}
-    for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
-        exec(block, names)  # noqa: S102
+    for block in code_blocks(page):
+        run_block(block, names)
     lake = names["lake"]
     assert rows_of(lake.table("shop.copy")) == [(1, "Ann", 10), (2, "Bob", 20)]
     # Once by the query, and once by foreachBatch.
