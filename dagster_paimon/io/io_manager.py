@@ -17,6 +17,7 @@ from dagster_paimon.io.branches import (
     BRANCH_METADATA,
     BRANCH_TAG,
     branch_metadata,
+    branch_of,
     existing_branch,
     on_branch,
     wap_branch,
@@ -135,9 +136,8 @@ class PaimonIOManager(dg.ConfigurableIOManager):
 
     def _spec(self, context: dg.OutputContext, metadata: Mapping[str, Any]) -> WriteSpec:
         spec = WriteSpec.of(_table_of(context, metadata), metadata, self.default_mode)
-        step = context.step_context
-        branch = spec.branch or step.dagster_run.tags.get(BRANCH_TAG)
-        return spec.on(wap_branch(step.dagster_run, step.instance) if spec.wap else branch)
+        run, runs = context.step_context.dagster_run, context.step_context.instance
+        return spec.on(wap_branch(run, runs) if spec.wap else branch_of(metadata, run.tags))
 
     # --- in ---------------------------------------------------------------------------------------------------------
 
