@@ -64,12 +64,12 @@ def test_rows_are_found_by_columns_of_every_type(column: str) -> None:
 @pytest.mark.parametrize("name", [f.name for f in FIELDS if not isinstance(f.type, NESTED) and f.name != "id"])
 def test_the_literal_with_which_a_filter_is_shown_is_a_value_of_an_update(name: str) -> None:
     table = filled((), {})
+    table.truncate()
+    table.append(ROWS.slice(7))
     # In SQL, -0.0 is a decimal, which has no negative zero.
     for constant in {str(v): v for v in ROWS.column(name).drop_null().to_pylist() if str(v) != "-0.0"}.values():
         shown = repr(col(name) == constant).partition("=")[2]
         literal = f"{constant:f}" if isinstance(constant, Decimal) else shown  # 7E-18 is a DOUBLE
-        table.truncate()
-        table.append(ROWS.slice(7))
         assert table.update({name: literal}).updated == 1
         assert str(table.scan().to_arrow()[name][0].as_py()) == str(constant)
 
