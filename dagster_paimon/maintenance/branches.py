@@ -100,6 +100,8 @@ def _check_publish(table: Table, config: PublishBranchConfig) -> None:
 def publish_branch_of_one(visit: Visit, config: PublishBranchConfig) -> Outcome:
     """Fast-forward one table to its branch."""
     table = visit.table()
+    # Others may have committed while the run waited for its turn.
+    _check_publish(table, config)
     report = table.fast_forward(config.name)
     latest = visit.table().latest_snapshot()
     return Outcome(

@@ -34,7 +34,7 @@ class RollbackConfig(DeletingConfig):
 def rollback_one(visit: Visit, config: RollbackConfig) -> Outcome:
     """Make an earlier snapshot of one table the latest, and delete later snapshots and tags."""
     table = visit.table()
-    plan, latest = _plan(table, config), table.latest_snapshot()
+    plan, latest = _allowed_plan(table, config), table.latest_snapshot()
     if not config.dry_run:
         # Use the tag if one is given, because only the tag may keep the snapshot.
         table.rollback_to(config.tag or plan.target.id)
@@ -92,6 +92,15 @@ def _check(table: Table, config: RollbackConfig) -> None:
     if config.including_others and config.before_run is None:
         message = f"including_others has no effect with {given[0]}, which undoes all later commits; remove it"
         raise InvalidInputError(message)
+    _allowed_plan(table, config)
+
+
+def _allowed_plan(table: Table, config: RollbackConfig) -> RollbackPlan:
+    """Return the plan. It is made again when the run has its turn, because others may have committed since the check.
+
+    Raises:
+        InvalidInputError: the rollback would undo commits of others.
+    """
     plan = _plan(table, config)
     if plan.others and not config.including_others and not config.dry_run:
         ids = ", ".join(str(snapshot.id) for snapshot in plan.others)
@@ -100,6 +109,7 @@ def _check(table: Table, config: RollbackConfig) -> None:
             f"undo later commits of others: snapshots {ids}; set including_others to undo them too"
         )
         raise InvalidInputError(message)
+    return plan
 
 
 def _is_not_of_run(table: Table, config: RollbackConfig) -> str | None:

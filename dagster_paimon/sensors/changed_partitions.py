@@ -4,7 +4,8 @@ Dagster maps partitions to partitions: for an upstream asset that is upserted by
 arrival but not the order days of the rows. The commits of the table do.
 
 One set of runs is active at a time. Later changes wait and are requested together when these runs have ended.
-Partitions whose run failed or was terminated are requested again after a pause.
+Partitions whose run failed or was terminated are requested again after a pause. Keys that the definition of the asset
+does not have yet wait for it: a time window until it ends, a dynamic partition until it is added.
 """
 # No postponed annotations here: Dagster inspects the type of `context`.
 
@@ -21,7 +22,7 @@ from dagster_paimon.sensors.followed_column import Changes, PartitionColumn, cha
 from dagster_paimon.sensors.request_state import RequestedRun, RequestState, decode_state, encode_state
 from dagster_paimon.sensors.requested_runs import Outcome, now_ms, outcome, pause_ms
 from dagster_paimon.sensors.table_assets import TableAsset, asset_of_key
-from dagster_paimon.tables.partition_keys import in_order, keys_of_values, known_keys, successive
+from dagster_paimon.tables.partition_keys import in_order, keys_of_values, keys_to_come, known_keys, successive
 from table_format import CommitKind, Snapshot
 from table_format.counted import counted, listed
 from table_format.engine.support import consumed_by
@@ -31,6 +32,9 @@ _RANGE_START: Final = "dagster/asset_partition_range_start"
 _RANGE_END: Final = "dagster/asset_partition_range_end"
 _SHOWN: Final = 20
 _DIGEST_BYTES: Final = 8
+_MOST_TO_COME: Final = 1000
+"""The maximum number of stored keys that are not partitions yet. A column may have many values that never become one.
+"""
 
 PartitionsOf: TypeAlias = Callable[[object], Iterable[str]]
 
@@ -127,9 +131,10 @@ def _learned(
             found = keys_of_values(target.partitions, values, context.instance)
             if found.others:
                 context.log.info("values that are not partitions: %s", _listed([str(v) for v in found.others]))
-            return frozenset(found.keys)
-        given = {key for value in values for key in partitions_of(value)}
-        return known_keys(target.partitions, given, context.instance)
+            return frozenset(found.keys) | found.to_come
+        given = frozenset(key for value in values for key in partitions_of(value))
+        known = known_keys(target.partitions, given, context.instance)
+        return known | keys_to_come(target.partitions, given - known)
 
     trails, waiting = dict(state.trails), set(state.waiting)
     for source in sources:
@@ -200,6 +205,29 @@ def _replaced(target: TableAsset, commit: Snapshot) -> frozenset[str]:
 def _due(
     context: dg.SensorEvaluationContext, target: TableAsset, state: RequestState, notes: list[str]
 ) -> tuple[RequestState, list[dg.RunRequest]]:
+    state, to_come = _without_those_to_come(context, target, state, notes)
+    state, runs = _due_now(context, target, state, notes)
+    return replace(state, waiting=state.waiting | to_come), runs
+
+
+def _without_those_to_come(
+    context: dg.SensorEvaluationContext, target: TableAsset, state: RequestState, notes: list[str]
+) -> tuple[RequestState, frozenset[str]]:
+    """Return the state with the waiting keys that are partitions now, and the keys that may be partitions later."""
+    assert target.partitions is not None  # noqa: S101 - checked
+    known = known_keys(target.partitions, state.waiting, context.instance)
+    to_come = sorted(keys_to_come(target.partitions, state.waiting - known))
+    if to_come:
+        notes.append(f"{_listed(to_come)} wait until they are partitions of {target.key.to_user_string()}")
+    if len(to_come) > _MOST_TO_COME:
+        message = "%s: %s are not partitions; only the last %s are remembered until they are added"
+        context.log.warning(message, target.key.to_user_string(), counted(len(to_come), "key"), _MOST_TO_COME)
+    return replace(state, waiting=known), frozenset(to_come[-_MOST_TO_COME:])
+
+
+def _due_now(
+    context: dg.SensorEvaluationContext, target: TableAsset, state: RequestState, notes: list[str]
+) -> tuple[RequestState, list[dg.RunRequest]]:
     in_progress = f"{counted(len(state.requests), 'run is', 'runs are')} in progress"
     if not state.waiting:
         if state.requests:
@@ -227,11 +255,9 @@ def _groups(context: dg.SensorEvaluationContext, target: TableAsset, keys: Itera
     """Return the partitions of each run, by the backfill policy of the asset."""
     assert target.partitions is not None  # noqa: S101 - checked
     policy = target.backfill_policy
-    # Partitions that are no longer in the definition cannot be computed.
-    known = known_keys(target.partitions, keys, context.instance)
     if policy is None or isinstance(target.partitions, dg.MultiPartitionsDefinition):
-        return [(key,) for key in in_order(target.partitions, known, context.instance)]
-    ranges = successive(target.partitions, known, context.instance)
+        return [(key,) for key in in_order(target.partitions, keys, context.instance)]
+    ranges = successive(target.partitions, keys, context.instance)
     most = policy.max_partitions_per_run
     if most is None:
         return list(ranges)

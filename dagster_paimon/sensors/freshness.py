@@ -54,10 +54,10 @@ def freshness_sensor(
         asset_of = assets_of_tables(context)
         for table in selected.names(lakehouse.catalog()):
             asset = asset_of(table)
-            limit = allowed_age(asset.metadata) or allowed
-            if limit is None:
-                continue
             try:
+                limit = allowed_age(asset.metadata) or allowed
+                if limit is None:
+                    continue
                 found = data_age(lakehouse.table(table).facts, limit, now_ms=now)
             except TableNotFound:
                 continue

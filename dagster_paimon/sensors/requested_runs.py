@@ -13,7 +13,8 @@ _WILL_RETRY_TAG: Final = "dagster/will_retry"
 _FIRST_PAUSE_MS: Final = 60_000
 _LONGEST_PAUSE_MS: Final = 3_600_000
 _NEVER_STARTED_MS: Final = 600_000
-"""The time after which a requested run that does not exist counts as failed."""
+"""The time after which a run that does not exist counts as failed: since its request, or since the end of the run that
+it retries."""
 
 _FAILED: Final = (dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED)
 
@@ -36,15 +37,17 @@ def outcome(instance: dg.DagsterInstance, run_key: str, *, requested_ms: int, no
 
     A failed run that Dagster will retry counts as running, and so does a run that the daemon has not created yet.
     """
-    runs = instance.get_runs(filters=dg.RunsFilter(tags={_RUN_KEY_TAG: run_key}))
+    records = instance.get_run_records(filters=dg.RunsFilter(tags={_RUN_KEY_TAG: run_key}))
+    runs = [record.dagster_run for record in records]
     if any(run.status is dg.DagsterRunStatus.SUCCESS for run in runs):
         return Outcome.SUCCEEDED
     if any(run.status not in _FAILED for run in runs):
         return Outcome.RUNNING
-    waits = not runs or runs[0].tags.get(_WILL_RETRY_TAG) == "true"
-    if waits and now - requested_ms < _NEVER_STARTED_MS:
-        return Outcome.RUNNING
-    return Outcome.FAILED
+    if runs and runs[0].tags.get(_WILL_RETRY_TAG) != "true":
+        return Outcome.FAILED
+    # The daemon creates the retry after the run has ended, which may be long after it was requested.
+    since = requested_ms if not records else int(records[0].update_timestamp.timestamp() * 1000)
+    return Outcome.RUNNING if now - since < _NEVER_STARTED_MS else Outcome.FAILED
 
 
 def pause_ms(failures: int) -> int:

@@ -7,7 +7,7 @@ tick takes milliseconds and never starts Spark.
 # No postponed annotations here: Dagster inspects the type of `context`.
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
@@ -16,11 +16,11 @@ import dagster as dg
 
 from dagster_paimon.reporting.metadata import changelog_rows, data_version, listed
 from dagster_paimon.resources.lakehouse import TABLE_ERRORS, LakehouseCatalog
-from dagster_paimon.sensors.cursor import NewSnapshots, decode_cursor, encode_cursor, follow
+from dagster_paimon.sensors.cursor import NewSnapshots, Trail, decode_cursor, encode_cursor, follow
 from dagster_paimon.sensors.table_assets import TableAsset, assets_of_tables
 from dagster_paimon.sensors.tick_errors import in_short, unreadable
 from dagster_paimon.tables.measure import partition_key
-from dagster_paimon.tables.partition_keys import key_of_each_text
+from dagster_paimon.tables.partition_keys import key_of_each_text, known_keys
 from dagster_paimon.tables.selection import TableNames, TableSelection
 from table_format import CommitKind, Snapshot
 from table_format.counted import counted
@@ -72,7 +72,7 @@ def snapshot_sensor(
         quiet: list[str] = []
         additions: list[dg.AddDynamicPartitionsRequest] = []
         asset_of = assets_of_tables(context)
-        for table in selected.names(lakehouse.catalog()):
+        for table in _longest_waiting_first(selected.names(lakehouse.catalog()), trails):
             limit = EVENTS_PER_TICK - len(events)
             if limit <= 0:
                 notes.append(f"{table} waits for the next tick")
@@ -88,6 +88,8 @@ def snapshot_sensor(
             except TABLE_ERRORS as error:
                 notes.append(unreadable(context, table, error))
                 continue
+            if found:
+                trails.pop(table, None)  # moves the table behind the others
             trails[table] = new.trail
             events += found
             additions += _new_dynamic_partitions(context, asset, found)
@@ -102,6 +104,15 @@ def snapshot_sensor(
         )
 
     return sensor
+
+
+def _longest_waiting_first(tables: Sequence[str], trails: Mapping[str, Trail]) -> list[str]:
+    """Return tables in the order of the cursor, which has the tables that were reported last at its end.
+
+    Otherwise, a table with many new events at each tick would keep the tables after it waiting forever.
+    """
+    position = {table: at for at, table in enumerate(trails)}
+    return sorted(tables, key=lambda table: position.get(table, -1))
 
 
 def _note(table: str, new: NewSnapshots, events: list[Event]) -> str:
@@ -256,7 +267,8 @@ def _dagster_keys(
     partitions = asset.partitions
     if isinstance(partitions, dg.MultiPartitionsDefinition):
         keys = {values: dg.MultiPartitionKey(by_dimension) for values, by_dimension in placed.items()}
-        return {values: key for values, key in keys.items() if partitions.has_partition_key(key)}
+        existing = known_keys(partitions, keys.values(), instance)
+        return {values: key for values, key in keys.items() if key in existing}
     texts = {values: next(iter(by_dimension.values())) for values, by_dimension in placed.items()}
     if isinstance(partitions, dg.DynamicPartitionsDefinition):
         return texts

@@ -17,10 +17,14 @@ _UTC: Final = "UTC"
 
 @dataclass(frozen=True, slots=True)
 class PartitionKeys:
-    """The partitions of some values, in the order of the definition, and the values without a partition."""
+    """The partitions of some values, in the order of the definition, and the values without a partition.
+
+    ``to_come`` are the partitions of other values that the definition does not have yet.
+    """
 
     keys: tuple[str, ...]
     others: tuple[object, ...] = ()
+    to_come: frozenset[str] = frozenset()
 
 
 def key_of_each_text(
@@ -50,17 +54,41 @@ def keys_of_values(
     given = list(values)
     found = {key for value in given if (key := _key(partitions, value)) is not None}
     known = known_keys(partitions, found, instance)
-    others = tuple(value for value in given if _key(partitions, value) not in known)
-    return PartitionKeys(in_order(partitions, known, instance), others)
+    to_come = keys_to_come(partitions, found - known)
+    others = tuple(value for value in given if _key(partitions, value) not in known | to_come)
+    return PartitionKeys(in_order(partitions, known, instance), others, to_come)
 
 
 def known_keys(
     partitions: dg.PartitionsDefinition[Any], keys: Iterable[str], instance: dg.DagsterInstance
 ) -> frozenset[str]:
     """Return the keys that are currently in the definition."""
-    if isinstance(partitions, dg.TimeWindowPartitionsDefinition | dg.MultiPartitionsDefinition):
+    if isinstance(partitions, dg.TimeWindowPartitionsDefinition):
         return frozenset(key for key in keys if partitions.has_partition_key(key))
+    if isinstance(partitions, dg.MultiPartitionsDefinition):
+        with dg.partition_loading_context(dynamic_partitions_store=instance):  # a dimension may be dynamic
+            return frozenset(key for key in keys if partitions.has_partition_key(key))
     return frozenset(keys) & frozenset(partitions.get_partition_keys(dynamic_partitions_store=instance))
+
+
+def keys_to_come(partitions: dg.PartitionsDefinition[Any], unknown: Iterable[str]) -> frozenset[str]:
+    """Return those keys, among some that are not in the definition, that may be in it later.
+
+    A time window becomes a partition when it ends, and a dynamic partition when it is added.
+    """
+    if isinstance(partitions, dg.StaticPartitionsDefinition):
+        return frozenset()
+    if isinstance(partitions, dg.TimeWindowPartitionsDefinition):
+        return frozenset(key for key in unknown if _is_within(partitions, key))
+    return frozenset(unknown)
+
+
+def _is_within(partitions: dg.TimeWindowPartitionsDefinition, key: str) -> bool:
+    try:
+        began = partitions.start_time_for_partition_key(key)
+    except ValueError:
+        return False
+    return partitions.start <= began and (partitions.end is None or began < partitions.end)
 
 
 def in_order(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,6 +17,7 @@ import pytest
 from dagster_paimon import job_links, maintenance_jobs
 from dagster_paimon.io.commits import RUN_ID_PROPERTY
 from dagster_paimon.maintenance.links import location_of
+from dagster_paimon.maintenance.locks import TableLocks
 from dagster_paimon.resources.retries import RetryUnlessTerminated
 from table_format.model.schema import Schema
 from table_format.model.schema_change import SetOption
@@ -347,6 +349,32 @@ def test_a_branch_is_created_written_published_and_deleted(items: Project) -> No
     execute(items, "delete_branch", table=TABLE, name="audit")
     assert set(items.table(TABLE).branches()) == {"audit"}
     assert execute(items, "delete_branch", table=TABLE, name="audit", dry_run=False)["branches after"] == "none"
+
+
+@pytest.mark.parametrize(
+    ("job", "config", "reason"),
+    [
+        ("publish_branch", {"name": "audit"}, "publishing would lose it"),
+        ("rollback_table", {"before_run": "bad-run", "dry_run": False}, "would also undo later commits of others"),
+    ],
+)
+def test_a_commit_of_others_while_a_run_waits_for_its_turn_is_not_lost(
+    items: Project, monkeypatch: pytest.MonkeyPatch, job: str, config: dict[str, Any], reason: str
+) -> None:
+    run(items, "create_tag", table=TABLE, name="start")
+    run(items, "create_branch", table=TABLE, name="audit", tag="start")
+    items.lakehouse.table(f"{TABLE}$branch_audit").append(pa.table({"id": [100], "value": [1]}))
+    if job == "rollback_table":
+        items.table(TABLE).append(pa.table({"id": [150], "value": [1]}), properties={RUN_ID_PROPERTY: "bad-run"})
+
+    @contextmanager
+    def turn(locks: TableLocks, table: str) -> Iterator[None]:
+        items.table(table).append(pa.table({"id": [200], "value": [1]}))
+        yield
+
+    monkeypatch.setattr(TableLocks, "alone", turn)
+    assert reason in refusal(items, job, table=TABLE, **config)
+    assert 200 in {row["id"] for row in items.rows(TABLE)}
 
 
 def test_a_publication_that_would_lose_a_commit_is_refused_unless_that_is_wanted(items: Project) -> None:

@@ -5,6 +5,7 @@
 import os
 import random
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import dagster as dg
@@ -258,6 +259,83 @@ def test_a_function_maps_values_to_the_partitions_of_a_sliding_window(
     report = Report(project, monkeypatch, partitions_of=day_and_next)
     tickets.append(rows((1, DAYS[2], 1), (2, DAYS[8], 1)))
     assert report.tick(launch=False) == [DAYS[2:4], [DAYS[8]]]
+
+
+def an_asset_of(partitions: dg.PartitionsDefinition[Any]) -> dg.AssetsDefinition:
+    @dg.asset(key_prefix="report", partitions_def=partitions)
+    def by_day() -> None: ...
+
+    return by_day
+
+
+def keys_requested(ticks: Ticks) -> list[str]:
+    """Return the partitions that one tick requests, each in a run of its own."""
+    # Dagster checks the requested keys, and knows the dynamic ones of a daemon's instance without this.
+    with dg.partition_loading_context(dynamic_partitions_store=ticks.instance):
+        return [str(request.partition_key) for request in ticks.tick().run_requests]
+
+
+def test_a_change_of_a_day_that_has_not_ended_is_requested_when_it_has(project: Project, tickets: Table) -> None:
+    today = datetime.now(UTC).date()
+    tomorrow = (today + timedelta(days=1)).isoformat()
+    first = (today - timedelta(days=2)).isoformat()
+    tickets.append(rows((1, first, 10), (2, tomorrow, 10), (3, "1999-12-31", 10), (4, "someday", 10)))
+    until_yesterday = an_asset_of(dg.DailyPartitionsDefinition(first))
+    sensor = changed_partitions_sensor(until_yesterday.key, BY_DAY)
+    ticks = Ticks(sensor, project.instance, project.lakehouse, [until_yesterday, TICKETS])
+    assert keys_requested(ticks) == [first]
+    (run_key,) = (request.run_key for request in changed_partitions.decode_state(ticks.cursor).requests)
+    project.run(until_yesterday, days=first, tags={"dagster/run_key": run_key})
+    data = ticks.tick()
+    assert (data.run_requests, data.skip_message) == (
+        [],
+        f"{tomorrow} wait until they are partitions of report/by_day",
+    )
+    ticks.assets = [an_asset_of(dg.DailyPartitionsDefinition(first, end_offset=2)), TICKETS]
+    assert keys_requested(ticks) == [tomorrow]
+    assert changed_partitions.decode_state(ticks.cursor).waiting == frozenset()
+
+
+@pytest.mark.parametrize("partitions_of", [None, lambda value: [value] if value else []])
+def test_a_change_of_a_dynamic_partition_is_requested_when_it_is_added(
+    project: Project, tickets: Table, partitions_of: Any
+) -> None:
+    asset = an_asset_of(dg.DynamicPartitionsDefinition(name="days"))
+    tickets.append(rows((1, DAYS[0], 10), (2, None, 10)))
+    sensor = changed_partitions_sensor(asset.key, BY_DAY, partitions_of=partitions_of)
+    ticks = Ticks(sensor, project.instance, project.lakehouse, [asset, TICKETS])
+    assert keys_requested(ticks) == []
+    project.instance.add_dynamic_partitions("days", [DAYS[0], DAYS[1]])
+    assert keys_requested(ticks) == [DAYS[0]]
+
+
+def test_keys_of_dynamic_partitions_that_are_never_added_do_not_fill_the_cursor(
+    project: Project, tickets: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(changed_partitions, "_MOST_TO_COME", 2)
+    asset = an_asset_of(dg.DynamicPartitionsDefinition(name="days"))
+    tickets.append(rows(*((number, day, 10) for number, day in enumerate(DAYS))))
+    sensor = changed_partitions_sensor(asset.key, BY_DAY)
+    ticks = Ticks(sensor, project.instance, project.lakehouse, [asset, TICKETS])
+    assert keys_requested(ticks) == []
+    assert changed_partitions.decode_state(ticks.cursor).waiting == frozenset(DAYS[-2:])
+
+
+def test_a_run_that_failed_after_a_long_time_is_left_to_the_retry_of_the_daemon(tickets: Table, report: Report) -> None:
+    tickets.append(rows((1, DAYS[0], 10)))
+    report.fails += [DAYS[0]]
+    report.now = 0  # requested long before the run ends
+    assert report.tick() == [[DAYS[0]]]
+    instance = report.project.instance
+    (record,) = instance.get_run_records()
+    instance.add_run_tags(record.dagster_run.run_id, {"dagster/will_retry": "true"})
+    ended = int(record.update_timestamp.timestamp() * 1000)
+    report.now = ended + 590_000
+    assert report.tick() == []
+    assert report.note == "1 run is in progress"
+    report.now = ended + 700_000
+    assert report.tick() == []
+    assert "1 run failed" in report.note
 
 
 def test_the_error_names_an_asset_without_partitions(project: Project) -> None:

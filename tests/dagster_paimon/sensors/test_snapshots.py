@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import dagster as dg
@@ -11,7 +12,7 @@ from dagster_paimon import snapshot_sensor
 from dagster_paimon.sensors import snapshots, tick_errors
 from dagster_paimon.tables import partition_keys
 from dagster_paimon.tables.asset_keys import TableAssets
-from tests.support.dagster_project import Project
+from tests.support.dagster_project import Project, a_project
 from tests.support.sensor_ticks import Ticks, a_table, rows
 
 DAYS = dg.StaticPartitionsDefinition(["mon", "tue", "wed"])
@@ -95,6 +96,19 @@ def test_columns_determine_the_partitions_of_several_dimensions(project: Project
     }
 
 
+def test_a_dimension_of_the_partitions_may_be_dynamic(tmp_path: Path) -> None:
+    sizes = dg.DynamicPartitionsDefinition(name="sizes")
+    partitions = dg.MultiPartitionsDefinition({"day": DAYS, "amount": sizes})
+    with dg.DagsterInstance.local_temp(str(tmp_path)) as instance:
+        stored = a_project(tmp_path, instance)
+        table = a_table(stored.lakehouse, "foreign.visits", partitions=["day", "amount"])
+        instance.add_dynamic_partitions("sizes", ["1"])
+        sensor = ticks(stored, dg.AssetSpec(["foreign", "visits"], partitions_def=partitions))
+        table.append(rows((1, "mon", 1), (2, "tue", 2)))
+        (event,) = sensor.tick().asset_events
+    assert event.partition == dg.MultiPartitionKey({"day": "mon", "amount": "1"})
+
+
 def test_a_commit_by_others_to_a_managed_table_is_an_observation(project: Project) -> None:
     table = a_table(project.lakehouse, "foreign.visits", keys=["id"])
     sensor = ticks(project, managed(["foreign", "visits"]))
@@ -159,6 +173,22 @@ def test_a_rollback_is_reported_after_a_tick_that_other_tables_have_filled(
     [event] = sensor.tick().asset_events
     assert event.asset_key == dg.AssetKey(["foreign", "calm"])
     assert event.metadata["paimon/rolled_back_from"].value == 2
+
+
+def test_a_table_with_many_events_at_each_tick_does_not_keep_others_waiting(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(snapshots, "EVENTS_PER_TICK", 2)
+    tables = [a_table(project.lakehouse, f"foreign.{name}") for name in ("busy", "calm", "quiet")]
+    sensor = ticks(project, tables="foreign.*")
+    for table in tables[1:]:
+        table.append(rows((1, "mon", 1)))
+    reported: set[str] = set()
+    for number in range(3):
+        for row in range(2):
+            tables[0].append(rows((10 * number + row, "mon", 1)))
+        reported |= {event.asset_key.path[-1] for event in sensor.tick().asset_events}
+    assert reported == {"busy", "calm", "quiet"}
 
 
 def test_a_tick_ends_after_the_snapshot_that_exceeds_its_events_and_the_next_goes_on(
