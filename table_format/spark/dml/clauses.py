@@ -20,6 +20,7 @@ from table_format.model.column_names import no_such_column
 from table_format.model.condition import Condition
 from table_format.model.schema import TableSchema
 from table_format.model.types import NESTED, DataField, RowType
+from table_format.spark.dml.row_fields import FieldValues, row_with, set_field
 from table_format.spark.names import Names, quoted
 from table_format.spark.read.conditions import condition as spark_condition
 from table_format.spark.read.conditions import literal
@@ -54,20 +55,22 @@ def bound_values(
     if not isinstance(values, Mapping):
         refuse("values to set", "a mapping of columns to values", values)
     bound: dict[str, Column] = {}
-    of_fields: set[str] = set()
+    of_fields: dict[str, FieldValues] = {}
     for given, value in values.items():
         name, path = _column_and_path(given, schema, names, nested=target is not None)
-        if name in bound and not (path and name in of_fields):
+        if name in bound or (name in of_fields and not path):
             message = f"column '{name}' is set twice"
             raise InvalidInputError(message)
-        if path and target is not None:
-            of_fields.add(name)
+        if path:
             field_value = (
                 value if isinstance(value, Column) else F.expr(value) if isinstance(value, str) else F.lit(value)
             )
-            bound[name] = bound.get(name, named(target, name)).withField(path, field_value)
+            set_field(of_fields.setdefault(name, {}), schema.field(name), path, field_value, names)
         else:
             bound[name] = value_column(value, schema.field(name))
+    if target is not None:
+        for name, fields in of_fields.items():
+            bound[name] = row_with(named(target, name), schema.field(name).type, fields)
     return bound
 
 

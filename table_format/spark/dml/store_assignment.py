@@ -42,10 +42,34 @@ def stored(value: Column, given: spark_types.DataType, field: DataField, table: 
             f"cannot be stored in it without a cast; write CAST(... AS {wanted.simpleString()}) if you want this"
         )
         raise InvalidData(message)
+    return _cast(value, given, wanted, f"table {table}: column '{field.name}", f"{field.type}")
+
+
+def _cast(
+    value: Column, given: spark_types.DataType, wanted: spark_types.DataType, where: str, shown: str | None = None
+) -> Column:
+    """Cast a value, also within nested types, such that a number that does not fit is an error in every session."""
+    if _plain(given) == _plain(wanted):
+        return value
+    match given, wanted:
+        case spark_types.ArrayType(), spark_types.ArrayType():
+            return F.transform(value, lambda x: _cast(x, given.elementType, wanted.elementType, f"{where}.element"))
+        case spark_types.MapType(), spark_types.MapType():
+            ours, theirs = given.valueType, wanted.valueType
+            items = F.transform_values(value, lambda _, x: _cast(x, ours, theirs, f"{where}.value"))
+            if _plain(given.keyType) == _plain(wanted.keyType):
+                return items
+            return F.transform_keys(items, lambda x, _: _cast(x, given.keyType, wanted.keyType, f"{where}.key"))
+        case spark_types.StructType(), spark_types.StructType():
+            fields = (
+                _cast(value.getField(a.name), a.dataType, b.dataType, f"{where}.{b.name}").alias(b.name)
+                for a, b in zip(given.fields, wanted.fields, strict=True)
+            )
+            return F.when(value.isNotNull(), F.struct(*fields))
     if not _may_overflow(given, wanted):
         return value.cast(wanted)
     found = value.try_cast(wanted)
-    text = F.concat(F.lit(f"table {table}: column '{field.name}' is {field.type}, which cannot hold "), value)
+    text = F.concat(F.lit(f"{where}' is {shown or wanted.simpleString().upper()}, which cannot hold "), value)
     return F.when(value.isNotNull() & found.isNull(), F.raise_error(text).cast(wanted)).otherwise(found)
 
 

@@ -10,10 +10,12 @@ from pyspark.sql import functions as F
 from table_format.counted import counted
 from table_format.errors import InvalidData, InvalidInputError
 from table_format.format_table.table import FormatTable, refuse_arguments
+from table_format.model.arguments import shown
 from table_format.model.column_names import does_not_exist
 from table_format.model.schema import TableSchema
 from table_format.model.types import DataField
 from table_format.options.unread import Reader
+from table_format.spark.dml.changed_rows import explaining_values
 from table_format.spark.names import column
 from table_format.spark.sql.expressions import expressions_of
 from table_format.spark.sql.queries import frame_of_query
@@ -30,7 +32,7 @@ from table_format.sql.references import full_name
 from table_format.sql.values import NO_DEFAULT, without_defaults
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
 _OVERWRITE_MODE: Final = "spark.sql.sources.partitionOverwriteMode"
 _DYNAMIC: Final = "dynamic-partition-overwrite"
@@ -44,10 +46,16 @@ def run_insert(session: SqlSession, statement: Insert) -> DataFrame:
         InvalidInputError: the condition of REPLACE WHERE does not select whole partitions. Nothing was committed.
     """
     name = session.table_name(statement.name)
-    options = dict(statement.options)
     opened = session.catalog.load_any(name)
-    if isinstance(opened, FormatTable):
-        return _insert_files(session, opened, statement)
+    with explaining_values():
+        if isinstance(opened, FormatTable):
+            return _insert_files(session, opened, statement)
+        return _insert_rows(session, name, statement)
+
+
+def _insert_rows(session: SqlSession, name: str, statement: Insert) -> DataFrame:
+    """Write the rows of a query to a data table."""
+    options = dict(statement.options)
     table = session.data_table(name).for_reader(Reader.WRITE, options)
     table.facts.require_changeable()
     schema = table.schema
@@ -127,9 +135,21 @@ def _rows(
     present = {field.name for field in listed}
     for field in schema.fields:
         if field.name not in present:
-            value = F.lit(given[field.name]) if field.name in given else F.expr(default_literal(field))
-            rows = rows.withColumn(field.name, value.cast(spark_type(field.type, field.name)))
+            rows = rows.withColumn(field.name, _constant(name, field, given))
     return rows.select(*(column(field.name) for field in schema.fields))
+
+
+def _constant(name: str, field: DataField, given: Mapping[str, object]) -> Column:
+    """Return the value of a column in the PARTITION clause, or its default value."""
+    wanted = spark_type(field.type, field.name)
+    value = given.get(field.name)
+    if field.name not in given:
+        return F.expr(default_literal(field)).cast(wanted)
+    if value is None:
+        return F.lit(None).cast(wanted)
+    # Without ANSI mode, a plain cast would give another value, or null.
+    text = f"table {name}: partition column '{field.name}' is {field.type}, which cannot hold {shown(value)}"
+    return F.coalesce(F.lit(value).try_cast(wanted), F.raise_error(F.lit(text)).cast(wanted))
 
 
 def _defaults(wanted: Sequence[DataField], statement: Insert) -> list[str]:

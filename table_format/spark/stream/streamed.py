@@ -20,6 +20,7 @@ def streamed(opened: Table | SystemTable, options: Mapping[str, str]) -> Table:
     ``read.changelog``.
 
     Raises:
+        InvalidIdentifier: a consumer cannot have this name.
         InvalidInputError: another system table is named.
         InvalidOption: an option has no effect on a stream, or a stream cannot start in this way.
         UnsupportedFeature: the changes of the table cannot be read as rows.
@@ -34,6 +35,9 @@ def check_stream(table: Table) -> None:
     check_streamable(table.facts)
     stream_mode(table.facts)
     Limits.of(table.options.spark_stream)
+    consumer = table.options.stream.consumer_id
+    if consumer is not None:
+        table.store.paths.consumer(consumer)
 
 
 def _with_changes(opened: Table | SystemTable, options: Mapping[str, str]) -> Table:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 
 import pyarrow as pa
 
@@ -14,7 +15,7 @@ from table_format.model.arguments import mappings, refuse, shown
 from table_format.model.arrow_calls import arrow_array
 from table_format.model.arrow_types import arrow_type
 from table_format.model.schema import TableSchema
-from table_format.model.types import DataField, InternalValue
+from table_format.model.types import DataField, DoubleType, FloatType, InternalValue
 from table_format.options.files import PARTITION_DEFAULT_NAME
 from table_format.table.rows.casts import cast_column
 from table_format.table.rows.input import Rows, reader_of
@@ -107,6 +108,8 @@ def _partition_field(schema: TableSchema, name: str) -> DataField:
 
 
 def _array_of(field: DataField, value: object) -> pa.Array:
+    if isinstance(value, Decimal) and isinstance(field.type, FloatType | DoubleType):
+        value = str(value)  # A literal of SQL such as 0.1 is the nearest number of the type.
     try:
         array = arrow_array([value])
         if isinstance(value, str) and not pa.types.is_string(arrow_type(field.type)):

@@ -18,6 +18,7 @@ from table_format.model.types import BigIntType, IntType
 from table_format.spark.dml import statements
 from table_format.spark.dml.target import TargetScan, latest_target, target_frame
 from tests.queries.bounds import WRITTEN_IN_DRIVER, bounds_of
+from tests.queries.sessions import settings_of
 from tests.spark.lakes import TestLake
 from tests.support.matrix import MATRIX
 
@@ -333,6 +334,35 @@ def test_the_input_changelog_contains_the_old_rows(lake: TestLake) -> None:
     ]
 
 
+@pytest.mark.parametrize("ansi", ["true", "false"])
+def test_a_number_that_does_not_fit_within_a_nested_value_is_refused_whatever_the_ansi_mode(
+    lake: TestLake, ansi: str
+) -> None:
+    lake.lake.sql(
+        "CREATE TABLE s.t (id INT, r STRUCT<x: INT, y: STRING>, a ARRAY<TINYINT>, m MAP<INT, DECIMAL(4, 2)>);"
+        "INSERT INTO s.t VALUES (1, named_struct('x', 1, 'y', 'a'), array(1), map(1, 1.5))"
+    )
+    with settings_of(lake.spark, {"spark.sql.ansi.enabled": ansi}):
+        for values, message in (
+            ({"r.x": "3000000000"}, r"'r\.x' is INT, which cannot hold 3000000000"),
+            ({"r": "named_struct('x', 3e10D, 'y', 'a')"}, r"'r\.x' is INT, which cannot hold 3\.0E10"),
+            ({"a": "array(1, 300)"}, r"'a\.element' is TINYINT, which cannot hold 300"),
+            ({"m": "map(1, 123.4)"}, r"'m\.value' is DECIMAL\(4,2\), which cannot hold 123\.4"),
+            ({"m": "map(3000000000, 1)"}, r"'m\.key' is INT, which cannot hold 3000000000"),
+        ):
+            with pytest.raises(InvalidData, match=f"table s.t: column {message}"):
+                lake.lake.update("s.t", values)
+        lake.lake.sql(
+            "UPDATE s.t SET r = named_struct('Y', 7, 'X', 1.9), a = array(2L, NULL), m = map(2L, 2, 3L, NULL);"
+            "MERGE INTO s.t USING (SELECT 2 AS id, NULL AS r, array(5L) AS a, map(1L, NULL) AS m) s ON t.id = s.id"
+            " WHEN NOT MATCHED THEN INSERT *"
+        )
+    assert [tuple(row) for row in lake.lake.sql("SELECT * FROM s.t ORDER BY id").collect()] == [
+        (1, (1, "7"), [2, None], {2: Decimal("2.00"), 3: None}),
+        (2, None, [5], {1: None}),
+    ]
+
+
 @pytest.mark.usefixtures("each_writer")
 def test_values_of_all_spark_types_are_preserved(lake: TestLake) -> None:
     schema = pa.schema(
@@ -392,9 +422,32 @@ def test_an_update_sets_one_field_of_a_row_and_keeps_the_others(lake: TestLake) 
     source = lake.frame([(2, 5)], "id long, x int")
     assert lake.lake.merge("s.t", source, on="id", when_matched=Update({"r.x": "t.r.x + s.x"})).updated == 1
     found = lake.table().scan().to_arrow().sort_by("id")["r"].to_pylist()
-    assert found == [{"x": 11, "y": "A"}, {"x": 7, "y": "b"}, None]
-    with pytest.raises(ColumnNotFound, match="column 'id' is BIGINT NOT NULL and has no field 'x'"):
-        lake.lake.update("s.t", {"id.x": "1"})
+    assert found == [{"x": 11, "y": "A"}, {"x": 7, "y": "b"}, {"x": None, "y": None}]
+    for column, message in (
+        ("id.x", "column 'id' is BIGINT NOT NULL and has no field 'x'"),
+        ("r.z", "column 'r' is ROW<.*> and has no field 'z'"),
+        ("r.y.z", "column 'r.y' is STRING and has no field 'z'"),
+    ):
+        with pytest.raises(ColumnNotFound, match=message):
+            lake.lake.update("s.t", {column: "1"})
+
+
+def test_a_field_that_is_set_makes_a_row_of_a_null_as_in_paimon_and_spark(lake: TestLake) -> None:
+    inner = pa.struct([("z", pa.list_(pa.int32())), ("w.w", pa.string())])
+    row = pa.struct([("x", pa.int64()), ("y", inner)])
+    lake.create(schema=pa.schema([pa.field("id", pa.int64(), nullable=False), ("r", row)]))
+    lake.append([(1, None), (2, {"x": 2, "y": None}), (3, {"x": 3, "y": {"z": [1], "w.w": "a"}})])
+    lake.lake.update("s.t", {"r.Y.`w.w`": "'new'"})
+    new: dict[str, object] = {"z": None, "w.w": "new"}
+    found = lake.table().scan().to_arrow().sort_by("id")["r"].to_pylist()
+    assert found == [{"x": None, "y": new}, {"x": 2, "y": new}, {"x": 3, "y": {"z": [1], "w.w": "new"}}]
+    source = lake.frame([(1, 5)], "id long, x int")
+    lake.lake.merge("s.t", source, on="id", when_matched=Update({"r.x": "s.x", "r.y.z": "array(s.x)"}))
+    found = lake.table().scan().to_arrow().sort_by("id")["r"].to_pylist()
+    assert found[0] == {"x": 5, "y": {"z": [5], "w.w": "new"}}
+    for twice in ({"r.x": "1", "R.X": "2"}, {"r.y": "NULL", "r.y.z": "NULL"}, {"r.y.z": "NULL", "r.y": "NULL"}):
+        with pytest.raises(InvalidInputError, match=r"column 'r\.[xy]' is set twice"):
+            lake.lake.update("s.t", twice)
 
 
 def test_postponed_rows_get_their_bucket_before_they_are_changed(lake: TestLake) -> None:

@@ -24,6 +24,7 @@ from table_format.spark.sql.results import rows_of as frame_of_rows
 from table_format.spark.sql.session import SqlSession
 from table_format.sql.grammar import Grammar, openings
 from table_format.sql.reader import Reader
+from tests.queries.sessions import settings_of
 from tests.spark.lakes import TestLake, jobs_of
 from tests.support.registries import forgotten_again
 
@@ -437,6 +438,33 @@ def test_the_partition_clause_sets_the_value_of_partition_columns(shop: TestLake
         (1, "x", "2026-01-01", 7),
         (2, "y", "2026-01-02", 8),
     ]
+
+
+@pytest.mark.parametrize("ansi", ["true", "false"])
+def test_a_partition_value_that_does_not_fit_is_refused_whatever_the_ansi_mode(shop: TestLake, ansi: str) -> None:
+    shop.lake.sql("CREATE TABLE t (a INT, b TINYINT, dt DATE) PARTITIONED BY (b, dt)")
+    with settings_of(shop.spark, {"spark.sql.ansi.enabled": ansi}):
+        for text, message in (
+            ("INSERT INTO t PARTITION (b = 300, dt = '2026-01-01') VALUES (1)", "'b' is TINYINT, .* hold int 300"),
+            ("INSERT INTO t PARTITION (b = 'x', dt = '2026-01-01') VALUES (1)", "'b' is TINYINT, .* hold str 'x'"),
+            ("INSERT INTO t PARTITION (dt = '2026-13-01', b = 1) VALUES (1)", "'dt' is DATE, .* hold str '2026-13-01'"),
+        ):
+            with pytest.raises(InvalidData, match=f"partition column {message}"):
+                shop.lake.sql(text)
+        shop.lake.sql("INSERT INTO t PARTITION (b = 1, dt = NULL) VALUES (1)")
+    assert rows(shop, "TABLE t") == [(1, 1, None)]
+
+
+def test_a_decimal_literal_names_a_partition_of_floats(shop: TestLake) -> None:
+    shop.lake.sql(
+        "CREATE TABLE t (a INT, d DOUBLE, f FLOAT) PARTITIONED BY (d, f);"
+        "INSERT INTO t VALUES (1, 0.1D, 0.1F), (2, 0.1D, 2.5F), (3, 0.3D, 0.1F);"
+        "INSERT OVERWRITE t PARTITION (d = 0.1, f = 0.1) VALUES (10);"
+        "ALTER TABLE t DROP PARTITION (d = 0.3D);"
+        "TRUNCATE TABLE t PARTITION (f = 2.5)"
+    )
+    assert rows(shop, "SELECT a FROM t") == [(10,)]
+    assert rows(shop, "SHOW PARTITIONS t PARTITION (f = 0.1)") == [("d=0.1/f=0.1",)]
 
 
 def test_replace_where_replaces_the_partitions_that_match(shop: TestLake) -> None:

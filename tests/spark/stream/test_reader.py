@@ -12,6 +12,7 @@ from pyspark.sql.types import StructType
 
 from table_format import Table
 from table_format.errors import (
+    InvalidIdentifier,
     InvalidInputError,
     InvalidOption,
     SchemaChanged,
@@ -408,6 +409,7 @@ def test_a_schema_change_that_readers_do_not_see_stops_no_query(warehouse: Wareh
         ({"write-only": "true"}, InvalidOption, "would have no effect on a streaming query of Spark"),
         ({"versionAsOf": "1"}, UnsupportedFeature, "versionAsOf of a stream is not supported; use 'scan.mode'"),
         ({"read.stream.minRowsPerTrigger": "1"}, InvalidOption, "maxTriggerDelayMs"),
+        ({"consumer-id": "a/b"}, InvalidIdentifier, "consumer name 'a/b'"),
     ],
 )
 def test_a_stream_is_refused_when_spark_asks_for_its_columns(
