@@ -22,7 +22,7 @@ from table_format.codecs.index_file_avro import index_file_fields, index_file_me
 from table_format.errors import BadEncoding
 from table_format.model.commit import CommitMessage
 
-_VERSION: Final = b"\x04"
+_VERSION: Final = b"\x05"
 _PATH: Final = "commit messages"
 _COMPRESSION: Final = "zstd"
 
@@ -54,6 +54,7 @@ def _schema() -> ContainerSchema:
         nullable_field("key_places_base", "string"),
         nullable_field("rows_base", "string"),
         nullable_field("numbers_base", "string"),
+        nullable_field("levels_base", "bytes"),
         nullable_field("schema_id", "long"),
         plain_field("rewrites", "boolean"),
         *(plain_field(name, array_of(t)) for name, t in zip(_FILE_LISTS, data_files, strict=True)),
@@ -92,6 +93,7 @@ def _record(message: CommitMessage) -> dict[str, object]:
         "key_places_base": message.key_places_base,
         "rows_base": message.rows_base,
         "numbers_base": message.numbers_base,
+        "levels_base": message.levels_base,
         "schema_id": message.schema_id,
         "rewrites": message.rewrites,
     }
@@ -116,6 +118,7 @@ def _message(record: dict[str, Any]) -> CommitMessage:
         key_places_base=record["key_places_base"],
         rows_base=record["rows_base"],
         numbers_base=record["numbers_base"],
+        levels_base=record["levels_base"],
         schema_id=record["schema_id"],
         rewrites=record["rewrites"],
         **members,

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from table_format.formats.bucket_files import BucketFiles
 from table_format.lsm.bucket_deletion_vectors import BucketVectors
-from table_format.lsm.levels import Levels
+from table_format.lsm.levels import Levels, levels_fingerprint
 from table_format.model.commit import CommitMessage
 from table_format.model.data_file import DataFileMeta
 
@@ -35,14 +35,18 @@ class CommitIncrement:
         self._after: list[DataFileMeta] = []
         self._changelog: list[DataFileMeta] = []
         self._compact_changelog: list[DataFileMeta] = []
+        self._levels_base: bytes | None = None
 
     def flushed(self, files: Sequence[DataFileMeta], changelog: Sequence[DataFileMeta] = ()) -> None:
         """Add new level-0 files, and the changelog files of their rows."""
         self._new.extend(files)
         self._changelog.extend(changelog)
 
-    def compacted(self, result: CompactResult) -> None:
-        """Add the result of a compaction."""
+    def compacted(self, result: CompactResult, levels: Levels) -> None:
+        """Add the result of a compaction of these levels."""
+        if self._levels_base is None and self._bucket.options.compacts_by_lookup:
+            # Only files that are removed are checked otherwise, and keys were looked up in others.
+            self._levels_base = levels_fingerprint(levels.files)
         kept = {file.file_name for file in result.after}
         for file in result.before:
             if file not in self._after:
@@ -65,13 +69,15 @@ class CommitIncrement:
             changelog=tuple(self._changelog),
             compact_changelog=tuple(self._compact_changelog),
         )
+        base = self._levels_base
         self._clear()
-        return replace(message, compact_deleted_index_files=removed, compact_new_index_files=added)
+        return replace(message, compact_deleted_index_files=removed, compact_new_index_files=added, levels_base=base)
 
     def forget_compactions(self) -> None:
         """Undo all compactions: delete their output, and keep the new files."""
         made = self._compacted
         self._before, self._after, self._compact_changelog = {}, [], []
+        self._levels_base = None
         self._bucket.delete(*made)
 
     def abort(self) -> None:
@@ -88,3 +94,4 @@ class CommitIncrement:
     def _clear(self) -> None:
         self._new, self._before, self._after = [], {}, []
         self._changelog, self._compact_changelog = [], []
+        self._levels_base = None

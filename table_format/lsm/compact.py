@@ -51,7 +51,7 @@ def compact_bucket(
         return bucket.message()
     changes = CommitIncrement(bucket)
     result = run_compaction(bucket, levels, unit, deletion_vectors)
-    changes.compacted(result)
+    changes.compacted(result, levels)
     with DeletingOnFailure(changes.abort):
         return changes.drain(deletion_vectors, replace_files(levels, result.before, result.after, key_range))
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 from itertools import pairwise
 
 from table_format.errors import CorruptionError
@@ -75,6 +76,14 @@ def levels_of(files: Iterable[DataFileMeta], num_levels: int, key_range: KeyRang
     higher = tuple(SortedRun(level, _sorted_by_key(by_level[level], key_range)) for level in sorted(by_level))
     highest = higher[-1].level if higher else 0
     return Levels(level0, higher, max(num_levels, highest + 1))
+
+
+def levels_fingerprint(files: Iterable[DataFileMeta]) -> bytes:
+    """Return bytes that change if a bucket gets other files above level 0; files of level 0 do not count."""
+    digest = blake2b(digest_size=16)
+    for level, name in sorted((file.level, file.file_name) for file in files if file.level > 0):
+        digest.update(f"{level} {name}\n".encode())
+    return digest.digest()
 
 
 def replace_files(

@@ -273,7 +273,7 @@ class MergeTreeWriter:
             self._is_outdated = True
 
     def _compacted(self, result: CompactResult) -> None:
-        self._changes.compacted(result)
+        self._changes.compacted(result, self._levels)
         self._levels = replace_files(self._levels, result.before, result.after, self._key_range)
 
 

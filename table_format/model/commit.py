@@ -32,6 +32,9 @@ class CommitMessage:
     ``numbers_base`` is the id of the snapshot after which the sequence numbers of upserts continue. It is out of date
     if a statement has changed one of the keys since: the changed row may have a number as high, so the upsert could
     lose against it although it is committed later.
+
+    ``levels_base`` is the fingerprint of the bucket's files above level 0 in which a compaction looked up keys. It is
+    out of date if the bucket has other files there now: the results would hide rows that the compaction has not seen.
     """
 
     partition: bytes
@@ -51,6 +54,7 @@ class CommitMessage:
     key_places_base: str | None = None
     rows_base: str | None = None
     numbers_base: str | None = None
+    levels_base: bytes | None = None
     schema_id: int | None = None
     rewrites: bool = False
 

@@ -117,6 +117,7 @@ def _find_conflict(
             index=index,
             new_index_files=frozenset(e.index_file.file_name for e in changes.index if e.kind is FileKind.ADD),
             bucket_counts=counts,
+            levels=changes.bases.levels,
             key_range_of=key_ranges(c.schema) if c.schema.is_primary_key_table else None,
         )
     )

@@ -13,8 +13,11 @@ from itertools import pairwise
 from table_format.counted import counted
 from table_format.errors import BucketCountChanged, ConflictError, FileConflict, LsmConflict
 from table_format.lsm.keys import KeyRangeOf
+from table_format.lsm.levels import levels_fingerprint
 from table_format.metastore.manifest.partitions import Partitions
 from table_format.metastore.manifest.replay import ReplayError, live_entries, merge_entries
+from table_format.model.bucket_id import BucketId
+from table_format.model.data_file import DataFileMeta
 from table_format.model.manifest import FileKind, IndexManifestEntry, ManifestEntry
 from table_format.model.snapshot import CommitKind
 
@@ -30,7 +33,8 @@ class CommitFacts:
 
     ``base`` are the live files of the affected buckets, and ``bucket_counts`` the bucket counts of the affected
     partitions, at the snapshot ``base_id`` of ``base_user``. ``index`` are the index files that would be live after the
-    commit, which include its own ``new_index_files``. ``key_range_of`` is ``None`` for tables without a primary key.
+    commit, which include its own ``new_index_files``. ``levels`` are the fingerprints of the files above level 0 in
+    which compactions looked up keys. ``key_range_of`` is ``None`` for tables without a primary key.
     """
 
     base: Sequence[ManifestEntry]
@@ -43,6 +47,7 @@ class CommitFacts:
     index: Sequence[IndexManifestEntry] = ()
     new_index_files: frozenset[str] = frozenset()
     bucket_counts: Mapping[bytes, set[int]] = field(default_factory=dict)
+    levels: Mapping[BucketId, bytes] = field(default_factory=dict)
     key_range_of: KeyRangeOf | None = None
 
 
@@ -59,7 +64,7 @@ def find_conflict(facts: CommitFacts) -> ConflictError | None:
         live = live_entries(merge_entries(facts.delta, merge_entries(facts.base)))
     except ReplayError as e:
         return FileConflict(_message("File deletion conflicts detected!", facts, _of_entry(e, facts)))
-    return _find_overlap(live, facts) or _find_dangling_vector(live, facts)
+    return _find_overlap(live, facts) or _find_dangling_vector(live, facts) or _find_other_levels(facts)
 
 
 def find_bucket_change(
@@ -116,6 +121,21 @@ def _find_dangling_vector(live: Iterable[ManifestEntry], facts: CommitFacts) -> 
                 continue
             data_file = vector.data_file
             what = f"The deletion vector of '{data_file}' in index file '{entry.index_file.file_name}' has no data file"
+            return FileConflict(_message("File deletion conflicts detected!", facts, what))
+    return None
+
+
+def _find_other_levels(facts: CommitFacts) -> FileConflict | None:
+    if not facts.levels:
+        return None
+    found: dict[BucketId, list[DataFileMeta]] = {bucket: [] for bucket in facts.levels}
+    for entry in facts.base:
+        if entry.bucket_id in found:
+            found[entry.bucket_id].append(entry.file)
+    for (partition, bucket), fingerprint in facts.levels.items():
+        if levels_fingerprint(found[BucketId(partition, bucket)]) != fingerprint:
+            where = f"In {facts.partitions.shown(partition)}, bucket {bucket}"
+            what = f"{where}, other files are above level 0 than those in which the compaction looked up keys"
             return FileConflict(_message("File deletion conflicts detected!", facts, what))
     return None
 

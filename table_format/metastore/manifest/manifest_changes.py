@@ -15,7 +15,8 @@ from table_format.model.manifest import DELETION_VECTORS, FileKind, IndexFileMet
 class ChangeBases:
     """The states on which changes are based, and which other commits must not have changed.
 
-    ``hash_indexes`` are fingerprints of hash indexes by partition. The others are identities of snapshots:
+    ``hash_indexes`` are fingerprints of hash indexes by partition, and ``levels`` those of the files above level 0 by
+    bucket, in which a compaction looked up keys. The others are identities of snapshots:
     ``key_places`` are those with which rows were placed, ``rows`` those in which a statement found the rows that it
     changes, ``sequence_numbers`` those from which the sequence numbers of upserts continue.
     """
@@ -24,6 +25,7 @@ class ChangeBases:
     key_places: frozenset[str] = frozenset()
     rows: frozenset[str] = frozenset()
     sequence_numbers: frozenset[str] = frozenset()
+    levels: Mapping[BucketId, bytes] = field(default_factory=dict)
 
     @property
     def are_keys(self) -> bool:
@@ -145,7 +147,11 @@ def compact_changes(messages: Iterable[CommitMessage]) -> FileChanges:
     changelog: list[ManifestEntry] = []
     index: list[IndexManifestEntry] = []
     worked_under: set[int] = set()
+    levels: dict[BucketId, bytes] = {}
     for m in messages:
+        if m.levels_base is not None:
+            # Later compactions of a bucket are based on the results of earlier ones.
+            levels.setdefault(m.bucket_id, m.levels_base)
         if m.schema_id is not None and (m.compact_before or m.compact_after or m.compact_new_index_files):
             worked_under.add(m.schema_id)
         entries += _entries(FileKind.DELETE, m, m.compact_before)
@@ -153,7 +159,13 @@ def compact_changes(messages: Iterable[CommitMessage]) -> FileChanges:
         changelog += _entries(FileKind.ADD, m, m.compact_changelog_files)
         index += _index(FileKind.DELETE, m, m.compact_deleted_index_files)
         index += _index(FileKind.ADD, m, m.compact_new_index_files)
-    return FileChanges(tuple(entries), tuple(changelog), tuple(index), worked_under=frozenset(worked_under))
+    return FileChanges(
+        tuple(entries),
+        tuple(changelog),
+        tuple(index),
+        ChangeBases(levels=levels),
+        worked_under=frozenset(worked_under),
+    )
 
 
 def _entries(kind: FileKind, message: CommitMessage, files: Iterable[DataFileMeta]) -> Iterable[ManifestEntry]:

@@ -69,11 +69,15 @@ class BucketWriters(Mapping[BucketId, BucketWriter]):
             CorruptionError: a manifest is missing or damaged.
         """
         latest = self._latest()
-        if latest is None or (self.base is not None and latest.id == self.base.id):
+        # After a rollback, another snapshot may have the same id.
+        if latest is None or snapshot_identity(latest) == snapshot_identity(self.base):
             return
         running: dict[BucketId, RunningCompaction] = {}
         if self._writers:
-            committed = self._committed_since(self.base, latest)
+            if self._is_rolled_back(latest):
+                committed = self._committed_since(None, latest) | self._deleted()
+            else:
+                committed = self._committed_since(self.base, latest)
             for bucket_id in list(self._writers):
                 arrived = self.uncommitted.settle(bucket_id, committed)
                 writer = self._writers[bucket_id]
@@ -121,10 +125,29 @@ class BucketWriters(Mapping[BucketId, BucketWriter]):
                 compaction.discard()
             raise
 
+    def _is_rolled_back(self, latest: Snapshot) -> bool:
+        """Return whether the base is no longer in the history; an expired one is."""
+        base = self.base
+        if base is None:
+            return False
+        found = latest if base.id == latest.id else self._facts.snapshots.find(base.id)
+        return base.id > latest.id or (found is not None and snapshot_identity(found) != snapshot_identity(base))
+
+    def _deleted(self) -> set[str]:
+        """Return the waiting files that a rollback has deleted after their commit: they wait for nothing."""
+        store, partitions = self._facts.store, self._facts.partitions
+        return {
+            file.file_name
+            for (partition, bucket), files in self.uncommitted.waiting().items()
+            for file in files
+            if store.io.status(store.paths.data_file(partitions.text(partition), bucket, file)) is None
+        }
+
     def _committed_since(self, base: Snapshot | None, latest: Snapshot) -> set[str]:
+        snapshots = self._facts.snapshots
         names: set[str] = set()
-        for snapshot_id in range(base.id + 1 if base else 1, latest.id + 1):
-            snapshot = self._facts.snapshots.find(snapshot_id)
+        for snapshot_id in range(base.id + 1, latest.id + 1) if base else snapshots.ids_up_to(latest.id):
+            snapshot = snapshots.find(snapshot_id)
             # The files of an expired snapshot are unknown, so they are treated as not committed yet.
             entries = () if snapshot is None else self._facts.changed_files(snapshot) or ()
             names.update(entry.file.file_name for entry in entries if entry.kind is FileKind.ADD)

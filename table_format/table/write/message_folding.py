@@ -25,6 +25,7 @@ _NOT_JOINED: Final = (
     "key_places_base",
     "rows_base",
     "numbers_base",
+    "levels_base",
     "schema_id",
     "rewrites",
 )
@@ -124,6 +125,8 @@ def _sum(
         key_places_base=first.key_places_base,
         rows_base=first.rows_base,
         numbers_base=first.numbers_base,
+        # Later compactions are based on the results of the earlier ones.
+        levels_base=next((m.levels_base for m in group if m.levels_base is not None), None),
         schema_id=min(schema_ids, default=None),
         rewrites=any(message.rewrites for message in group),
         **joined,

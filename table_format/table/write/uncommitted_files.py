@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable, Mapping, Set
 
 from table_format.model.bucket_id import BucketId
 from table_format.model.commit import CommitMessage
+from table_format.model.data_file import DataFileMeta
 
 
 class UncommittedFiles:
     """The files of messages until they are committed, and which of them are results of compaction."""
 
     def __init__(self) -> None:
-        self._waiting: dict[BucketId, set[str]] = {}
+        self._waiting: dict[BucketId, dict[str, DataFileMeta]] = {}
         self._compacted: dict[BucketId, set[str]] = {}
 
     def __bool__(self) -> bool:
@@ -28,15 +29,19 @@ class UncommittedFiles:
         """Note that these messages are returned."""
         for message in messages:
             bucket_id = message.bucket_id
-            self._waiting.setdefault(bucket_id, set()).update(file.file_name for file in message.new_files)
+            self._waiting.setdefault(bucket_id, {}).update((file.file_name, file) for file in message.new_files)
             self._compacted.setdefault(bucket_id, set()).update(file.file_name for file in message.compact_after)
 
-    def settle(self, bucket_id: BucketId, committed: Collection[str]) -> set[str]:
+    def settle(self, bucket_id: BucketId, committed: Set[str]) -> Set[str]:
         """Forget the files of a bucket that are committed, and return them."""
-        waiting = self._waiting.get(bucket_id, set())
-        arrived = waiting.intersection(committed)
-        self._waiting[bucket_id] = waiting - arrived
+        waiting = self._waiting.get(bucket_id, {})
+        arrived = waiting.keys() & committed
+        self._waiting[bucket_id] = {name: file for name, file in waiting.items() if name not in arrived}
         return arrived
+
+    def waiting(self) -> Mapping[BucketId, Iterable[DataFileMeta]]:
+        """Return the files that wait for their commit."""
+        return {bucket_id: files.values() for bucket_id, files in self._waiting.items() if files}
 
     def waits(self, bucket_id: BucketId) -> bool:
         """Whether a file of the bucket waits for its commit."""

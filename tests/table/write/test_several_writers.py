@@ -326,6 +326,70 @@ def test_a_writer_gives_up_a_compaction_whose_files_others_replaced_and_keeps_it
     check_files(table)
 
 
+@pytest.mark.parametrize("others", [1, 2, 4])
+@pytest.mark.parametrize("mode", [{"write-only": "true"}, {"changelog-producer": "lookup"}], ids=str)
+def test_a_writer_goes_on_after_a_rollback_from_the_rows_that_others_wrote_then(
+    warehouse: Warehouse, mode: dict[str, str], others: int
+) -> None:
+    table = warehouse.table(primary_keys=["id"], options={"bucket": "1", **mode})
+    table.append(keyed([(1, "a", 0)]))
+    first = table.snapshots()[-1].id
+    write, commit = table.new_write("w"), table.new_commit("w")
+    for turn in range(1, 4):
+        commit.commit(write.write(keyed([(1, "a", turn)])), identifier=turn)
+    table.rollback_to(first)
+    for turn in range(others):
+        # Many rows: their sequence numbers are larger than those which the writer has used.
+        table.append(keyed([(key, "b", turn) for key in range(50)]))
+    commit.commit(write.write(keyed([(1, "c", 77)])), identifier=4)
+    assert (1, "c", 77) in rows_of(table)
+    table.compact(full=True)
+    commit.commit(write.write(keyed([(2, "c", 78)])), identifier=5)
+    assert {(1, "c", 77), (2, "c", 78)} <= set(rows_of(table))
+    assert len(rows_of(table)) == 50
+
+
+SUMS = {"merge-engine": "aggregation", "fields.v.aggregate-function": "sum"}
+
+
+@pytest.mark.parametrize(
+    ("mode", "of_writer", "of_both"),
+    [
+        ({**SUMS, "changelog-producer": "lookup"}, 10, 10 + 100),
+        ({**SUMS, "deletion-vectors.enabled": "true"}, 10, 10 + 100),
+        ({"merge-engine": "partial-update", "changelog-producer": "lookup"}, None, 100),
+        ({"deletion-vectors.enabled": "true"}, 10, 10),
+        ({"merge-engine": "first-row"}, 10, 100),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("compacts_first", [False, True])
+def test_keys_looked_up_before_others_compacted_the_bucket_neither_hide_nor_double_their_rows(
+    warehouse: Warehouse, mode: dict[str, str], of_writer: int | None, of_both: int, *, compacts_first: bool
+) -> None:
+    table = warehouse.table(primary_keys=["id"], options={"bucket": "1", **mode})
+    table.append(keyed([(1, "a", None), (3, "a", 3)]))
+    table.compact(full=True)
+    write, commit = table.new_write("w"), table.new_commit("w")
+    if compacts_first:
+        commit.commit(write.write(keyed([(4, "a", 4)])), identifier=1)
+    messages = write.write(keyed([(2, "a", of_writer)]))
+    table.append(keyed([(2, "a", 100)]))
+    table.compact(full=True)
+    assert [s.commit_kind for s in commit.commit(messages, identifier=2)] == [CommitKind.APPEND]
+    for _ in range(2):
+        found = {key: value for key, _, value in rows_of(table)}
+        assert len(rows_of(table)) == len(found) == 3 + compacts_first
+        table.compact(full=True)
+    assert found[2] in {of_both, of_writer} if "merge-engine" not in mode else found[2] == of_both
+    assert found[3] == 3
+    # The writer goes on from the table as it is now, and compacts again.
+    kinds = [s.commit_kind for s in commit.commit(write.write(keyed([(5, "a", 5)])), identifier=3)]
+    assert kinds == [CommitKind.APPEND, CommitKind.COMPACT]
+    named, on_disk = data_files(table, warehouse.files(table))
+    assert named <= on_disk
+
+
 def test_what_a_writer_has_committed_itself_others_may_replace(
     warehouse: Warehouse, caplog: pytest.LogCaptureFixture
 ) -> None:
