@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from table_format import Table, load_catalog
-from table_format.errors import UnsupportedFeature
+from table_format.errors import PackageMissing, UnsupportedFeature
 from table_format.table.read.scan import Scan
 from tests.golden.waiting import LATEST_ONLY, WAITING
 from tests.support.golden import case_names, golden_case
@@ -46,7 +46,10 @@ def feature_waited_for(case: str, table: str) -> str | None:
 def test_a_golden_table_reads_equal_at_every_snapshot(case: str, table: str) -> None:
     feature = feature_waited_for(case, table)
     if feature is None:
-        assert differences(case, table) == []
+        try:
+            assert differences(case, table) == []
+        except PackageMissing as missing:
+            pytest.skip(str(missing))  # on a Python for which the package has no wheels
         return
     # Strict: a table that reads right no longer waits.
     with pytest.raises(UnsupportedFeature) as refusal:
