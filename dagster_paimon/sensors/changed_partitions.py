@@ -33,8 +33,7 @@ _RANGE_END: Final = "dagster/asset_partition_range_end"
 _SHOWN: Final = 20
 _DIGEST_BYTES: Final = 8
 _MOST_TO_COME: Final = 1000
-"""The maximum number of stored keys that are not partitions yet. A column may have many values that never become one.
-"""
+"""The maximum number of stored keys that are not partitions yet. Many values of a column may never become one."""
 
 PartitionsOf: TypeAlias = Callable[[object], Iterable[str]]
 

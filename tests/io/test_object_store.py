@@ -230,7 +230,7 @@ def test_files_that_another_deletes_at_the_same_moment_are_deleted(s3_server, s3
     with s3_server.failing(lambda _: Fault.GONE):
         s3_place.io.delete(paths[0])
         s3_place.io.delete_files(paths)
-    # Others have deleted nothing in truth. The first answer of this kind leads to a request for each file.
+    # These files still exist. After such an answer, each file has a request of its own.
     with s3_server.failing(requests_of("POST", Fault.GONE)):
         s3_place.io.delete_files(paths)
     assert s3_place.names() == []

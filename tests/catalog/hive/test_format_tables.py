@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +31,7 @@ from table_format.types import (
     TimeType,
     VarCharType,
 )
-from tests.support.code_blocks import run_block
+from tests.support.code_blocks import code_blocks, run_block
 from tests.support.hive_metastore import HiveMetastore, hive_catalog, listed, listed_partitions
 from tests.support.tables import Warehouse
 
@@ -326,6 +325,6 @@ def test_a_warehouse_of_external_tables_keeps_the_files_of_format_tables(
 def test_the_examples_of_the_page_print_what_it_shows(capsys: pytest.CaptureFixture[str], catalog: HiveCatalog) -> None:
     catalog.create_database("shop")
     page = (Path(__file__).parents[3] / "docs" / "format-tables.md").read_text()
-    (example,), (shown,) = (re.findall(rf"```{kind}\n(.*?)```", page, re.DOTALL) for kind in ("python", "text"))
+    (example,), (shown,) = (code_blocks(page, language) for language in ("python", "text"))
     run_block(example, {"catalog": catalog})
     assert capsys.readouterr().out == shown
