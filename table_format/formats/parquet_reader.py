@@ -22,7 +22,7 @@ from table_format.formats.nested import empty_columns
 from table_format.formats.parquet_bounds import footer_bounds, leaf_positions
 from table_format.formats.parquet_footer import has_int96, read_footer, with_int96_as_bytes
 from table_format.formats.parquet_pages import PagedFile, Positions, rows_within, split_by_group
-from table_format.formats.parquet_sizes import misfit, size_statistics
+from table_format.formats.parquet_sizes import BYTE_ARRAY, Sizes, misfit, size_statistics
 from table_format.formats.parquet_types import from_storage
 from table_format.formats.protocol import RowGroupFilter, RowGroups
 from table_format.io.file_io import Prefetching
@@ -34,6 +34,17 @@ _BUFFER_BYTES: Final = 1 * MIB
 
 _MIN_PAGED_BYTES: Final = 256 * 1024
 """A smaller file is decoded completely, which is faster than locating its pages."""
+
+_MIN_CHOSEN_BYTES: Final = 1 * MIB
+"""A smaller file with a single row group is decoded, which is faster than the check of its footer. The manifest has
+excluded most of the files without a row of the result.
+"""
+
+_FEW_COLUMNS: Final = 3
+"""Decoding a column in one more batch costs as much as checking three column chunks (about 15 µs each)."""
+
+_MAX_NUMBER_BYTES: Final = 12
+"""The size of the largest physical type of numbers (INT96)."""
 
 _MAX_SHARE_OF_PAGES: Final = 0.6
 """If a larger share of a row group is needed, reading the whole row group is faster than reading single pages."""
@@ -143,8 +154,7 @@ class ParquetFileReader:
     ) -> Iterator[tuple[pa.RecordBatch, Positions]]:
         """Yield the rows from the pages that hold them; ``rows`` count from the start of the row group."""
         schema = arrow_schema(fields)
-        widest, _ = self._widest_row(fields, [group])
-        window = MeasuredRows(batch_rows, widest_bytes=widest)
+        window = MeasuredRows(batch_rows, widest_bytes=self._widest_row(fields, [group]))
         start = 0
         while start < len(rows):
             wanted = rows[start : start + window.rows]
@@ -184,9 +194,7 @@ class ParquetFileReader:
         wanted = {f.name for f in fields}
         leaves = [leaf for name in self._names if name in wanted for leaf in self._leaves[name]]
         schema = arrow_schema(fields)
-        widest, rows = self._widest_row(fields, groups)
-        is_bounded = min(batch_rows, rows) * widest <= UNMEASURED_BYTES
-        measured = None if is_bounded else MeasuredRows(batch_rows, widest_bytes=widest)
+        measured = self._measured_rows(fields, groups, batch_rows)
         for chosen in self._reads(groups, leaves):
             with decoding(self._path, "Parquet"):
                 stream = self._file.reader.iter_batches(
@@ -223,32 +231,83 @@ class ParquetFileReader:
             return read_footer(self._source)
 
     @cached_property
+    def _sizes(self) -> list[Sizes]:
+        """The size statistics of all column chunks, ordered by row group and column.
+
+        Raises:
+            BadEncoding: they do not match the schema.
+        """
+        with decoding(self._path, "Parquet"):
+            sizes = size_statistics(self._footer)
+            wrong = misfit(self._metadata, sizes)
+        if wrong is not None:
+            raise BadEncoding(self._path, wrong)
+        return sizes
+
+    @property
     def _sound_metadata(self) -> pq.FileMetaData:
         """The metadata after a check for column chunks that would crash the process.
 
         Raises:
             BadEncoding: the size statistics do not match the schema.
         """
-        with decoding(self._path, "Parquet"):
-            wrong = misfit(self._metadata, size_statistics(self._footer))
-        if wrong is not None:
-            raise BadEncoding(self._path, wrong)
+        _ = self._sizes
         return self._metadata
 
-    def _widest_row(self, fields: Sequence[DataField], groups: list[int]) -> tuple[int, int]:
-        """Return the maximum size of a row in bytes, and the row count of the largest row group.
+    def _measured_rows(self, fields: Sequence[DataField], groups: list[int], batch_rows: int) -> MeasuredRows | None:
+        """Return how rows are measured while they are decoded; ``None`` if no batch can become too large.
 
-        No value is larger than all pages of its column in a row group.
+        No value is larger than all pages of its row group. The other bounds are closer but take the check of the
+        footer, which costs more than a further batch if only a few columns are decoded.
         """
-        leaves = [leaf for f in fields if is_of_any_width(f) for leaf in self._leaves[f.name]]
+        if not any(map(is_of_any_width, fields)):
+            return None
+        found = [self._metadata.row_group(index) for index in groups]
+        rows = min(batch_rows, sum(g.num_rows for g in found))
+        widest = max((g.total_byte_size for g in found), default=0)
+        if 0 < rows * widest <= UNMEASURED_BYTES:
+            return None
+        if widest > 0 and self._are_few(fields):
+            return MeasuredRows(batch_rows, widest_bytes=widest)
+        stated = self._stated_bytes(fields, groups)
+        if stated is not None and stated <= UNMEASURED_BYTES:
+            return None
+        widest = self._widest_row(fields, groups)
+        return None if rows * widest <= UNMEASURED_BYTES else MeasuredRows(batch_rows, widest_bytes=widest)
+
+    def _are_few(self, fields: Sequence[DataField]) -> bool:
+        chunks = self._metadata.num_columns * self._metadata.num_row_groups
+        return _FEW_COLUMNS * sum(len(self._leaves[f.name]) for f in fields) < chunks
+
+    def _stated_bytes(self, fields: Sequence[DataField], groups: list[int]) -> int | None:
+        """Return the bytes of all values of any width after decoding; ``None`` if the file does not state them."""
+        total = 0
+        for leaf in self._leaves_of_any_width(fields):
+            column = self._metadata.schema.column(leaf)
+            for group in groups:
+                if column.physical_type == BYTE_ARRAY:
+                    text_bytes = self._sizes[group * len(self._metadata.schema) + leaf].text_bytes
+                    if text_bytes is None or text_bytes < 0:
+                        return None
+                    total += text_bytes
+                else:
+                    values = self._sound_metadata.row_group(group).column(leaf).num_values
+                    total += values * max(_MAX_NUMBER_BYTES, column.length or 0)
+        return total
+
+    def _widest_row(self, fields: Sequence[DataField], groups: list[int]) -> int:
+        """Return the maximum size of a row in bytes: no value is larger than all pages of its column."""
+        leaves = self._leaves_of_any_width(fields)
         if not leaves:
-            return 0, 0
+            return 0
         found = [self._sound_metadata.row_group(index) for index in groups]
-        widest = max((sum(g.column(leaf).total_uncompressed_size for leaf in leaves) for g in found), default=0)
-        return widest, max((g.num_rows for g in found), default=0)
+        return max((sum(g.column(leaf).total_uncompressed_size for leaf in leaves) for g in found), default=0)
+
+    def _leaves_of_any_width(self, fields: Sequence[DataField]) -> list[int]:
+        return [leaf for f in fields if is_of_any_width(f) for leaf in self._leaves[f.name]]
 
     def _may_match(self, index: int, row_groups: RowGroupFilter | None) -> bool:
-        if row_groups is None:
+        if row_groups is None or (self._metadata.num_row_groups == 1 and self._source.size() < _MIN_CHOSEN_BYTES):
             return True
         group = self._sound_metadata.row_group(index)
         bounds = {f.name: footer_bounds(group, self._leaves[f.name], f.type) for f in row_groups.fields}

@@ -7,25 +7,27 @@ compared here first. Parquet format, ``parquet.thrift``, ``SizeStatistics``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import pyarrow.parquet as pq
 
-from table_format.formats.thrift_compact import LIST, STRUCT, ThriftCursor
+from table_format.formats.thrift_compact import I64, LIST, STRUCT, end_of_value, list_header, number_at, visit
 
 _ROW_GROUPS, _COLUMNS, _META_DATA, _SIZES = 4, 1, 3, 16
+BYTE_ARRAY: Final = "BYTE_ARRAY"
+"""The physical type of texts and bytes."""
+
 _TEXT_BYTES, _REPETITION, _DEFINITION = 1, 2, 3
 
 
 class Sizes(NamedTuple):
-    """How many repetition and definition levels a column chunk has counts of, 0 of none, and whether it states the
-    bytes that its texts have without an encoding.
+    """How many repetition and definition levels a column chunk has counts of, 0 of none, and the bytes that its texts
+    have without an encoding, if they are stated.
     """
 
     repetition: int = 0
     definition: int = 0
-    has_text_bytes: bool = False
+    text_bytes: int | None = None
 
 
 def size_statistics(footer: bytes) -> list[Sizes]:
@@ -35,7 +37,7 @@ def size_statistics(footer: bytes) -> list[Sizes]:
         ValueError: the bytes are not a footer.
     """
     try:
-        return list(_of_footer(ThriftCursor(footer)))
+        return _ColumnChunks().of(footer)
     except IndexError as error:
         message = "the footer is truncated"
         raise ValueError(message) from error
@@ -47,71 +49,89 @@ def misfit(metadata: pq.FileMetaData, found: list[Sizes]) -> str | None:
     if len(found) != len(columns) * metadata.num_row_groups:
         return f"{len(found)} column chunks in {metadata.num_row_groups} row groups of {len(columns)} columns"
     expected = [
-        Sizes(c.max_repetition_level + 1, c.max_definition_level + 1, c.physical_type == "BYTE_ARRAY") for c in columns
+        (c.max_repetition_level + 1, c.max_definition_level + 1, c.physical_type == BYTE_ARRAY) for c in columns
     ]
     for number, sizes in enumerate(found):
-        most = expected[number % len(columns)]
+        repetition, definition, is_text = expected[number % len(columns)]
         if (
-            sizes.repetition not in (0, most.repetition)
-            or sizes.definition not in (0, most.definition)
-            or sizes.has_text_bytes > most.has_text_bytes
+            sizes.repetition not in (0, repetition)
+            or sizes.definition not in (0, definition)
+            or (sizes.text_bytes is not None and not is_text)
         ):
             path = columns[number % len(columns)].path
-            return f"the size statistics of column '{path}' are {tuple(sizes)}, but its type allows {tuple(most)}"
+            allowed = f"{repetition} and {definition} levels and {'the' if is_text else 'no'} bytes of texts"
+            return f"the size statistics of column '{path}' are {tuple(sizes)}, but its type allows {allowed}"
     return None
 
 
-def _of_footer(footer: ThriftCursor) -> Iterator[Sizes]:
-    for field, kind in footer.fields():
-        if field == _ROW_GROUPS and kind == LIST:
-            for _ in range(_struct_count(footer)):
-                yield from _of_row_group(footer)
-        else:
-            footer.skip(kind)
+class _ColumnChunks:
+    """Visits the column chunks of a footer. Each method with a ``kind`` is a ``Reader`` of a field."""
+
+    def __init__(self) -> None:
+        self._found: list[Sizes] = []
+        self._repetition = self._definition = 0
+        self._text_bytes: int | None = None
+        self._in_group = {_COLUMNS: self._columns}
+        self._in_column = {_META_DATA: self._meta_data}
+        self._in_meta_data = {_SIZES: self._sizes}
+        self._in_sizes = {
+            _TEXT_BYTES: self._bytes_of_texts,
+            _REPETITION: self._repetition_levels,
+            _DEFINITION: self._definition_levels,
+        }
+
+    def of(self, footer: bytes) -> list[Sizes]:
+        visit(footer, 0, {_ROW_GROUPS: self._row_groups})
+        return self._found
+
+    def _row_groups(self, data: bytes, at: int, kind: int) -> int:
+        count, at = _struct_count(data, at, kind)
+        for _ in range(count):
+            at = visit(data, at, self._in_group)
+        return at
+
+    def _columns(self, data: bytes, at: int, kind: int) -> int:
+        count, at = _struct_count(data, at, kind)
+        for _ in range(count):
+            self._repetition = self._definition = 0
+            self._text_bytes = None
+            at = visit(data, at, self._in_column)
+            self._found.append(Sizes(self._repetition, self._definition, self._text_bytes))
+        return at
+
+    def _meta_data(self, data: bytes, at: int, kind: int) -> int:
+        return visit(data, at, self._in_meta_data) if kind == STRUCT else end_of_value(data, at, kind)
+
+    def _sizes(self, data: bytes, at: int, kind: int) -> int:
+        return visit(data, at, self._in_sizes) if kind == STRUCT else end_of_value(data, at, kind)
+
+    def _bytes_of_texts(self, data: bytes, at: int, kind: int) -> int:
+        end = end_of_value(data, at, kind)
+        self._text_bytes = number_at(data, at) if kind == I64 else 0
+        return end
+
+    def _repetition_levels(self, data: bytes, at: int, kind: int) -> int:
+        if kind == LIST:
+            self._repetition, _, _ = list_header(data, at)
+        return end_of_value(data, at, kind)
+
+    def _definition_levels(self, data: bytes, at: int, kind: int) -> int:
+        if kind == LIST:
+            self._definition, _, _ = list_header(data, at)
+        return end_of_value(data, at, kind)
 
 
-def _of_row_group(footer: ThriftCursor) -> Iterator[Sizes]:
-    for field, kind in footer.fields():
-        if field == _COLUMNS and kind == LIST:
-            for _ in range(_struct_count(footer)):
-                yield _of_member(footer, _META_DATA, lambda meta: _of_member(meta, _SIZES, _sizes))
-        else:
-            footer.skip(kind)
-
-
-def _of_member(footer: ThriftCursor, member: int, read: Callable[[ThriftCursor], Sizes]) -> Sizes:
-    """Return the result of ``read`` for one struct within a struct, or no sizes if the struct is not set."""
-    found = Sizes()
-    for field, kind in footer.fields():
-        if field == member and kind == STRUCT:
-            found = read(footer)
-        else:
-            footer.skip(kind)
-    return found
-
-
-def _sizes(footer: ThriftCursor) -> Sizes:
-    lengths = {_REPETITION: 0, _DEFINITION: 0}
-    has_text_bytes = False
-    for field, kind in footer.fields():
-        has_text_bytes = has_text_bytes or field == _TEXT_BYTES
-        if field in lengths and kind == LIST:
-            lengths[field], element = footer.list_header()
-            for _ in range(lengths[field]):
-                footer.skip(element)
-        else:
-            footer.skip(kind)
-    return Sizes(lengths[_REPETITION], lengths[_DEFINITION], has_text_bytes)
-
-
-def _struct_count(footer: ThriftCursor) -> int:
-    """Return the number of structs in a list.
+def _struct_count(data: bytes, at: int, kind: int) -> tuple[int, int]:
+    """Return the number of structs in a list, and where the first of them starts.
 
     Raises:
-        ValueError: the elements of the list are not structs.
+        ValueError: the field is not a list of structs.
     """
-    size, element = footer.list_header()
+    if kind != LIST:
+        message = f"expected a list of structs, found a field of Thrift type {kind}"
+        raise ValueError(message)
+    size, element, at = list_header(data, at)
     if element != STRUCT:
         message = f"expected a list of structs, found one of Thrift type {element}"
         raise ValueError(message)
-    return size
+    return size, at

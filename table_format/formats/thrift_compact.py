@@ -6,7 +6,7 @@ the same content. Parquet format, ``parquet.thrift``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -23,8 +23,12 @@ _LISTS: Final = (_LIST, _SET)
 _DOUBLE_BYTES: Final = 8
 _MAX_DEPTH: Final = 32
 _LONG_FORM: Final = 15
+_SHORT_ID: Final = 0x10
+"""The first header of a field that states the difference from the previous id."""
 
 Value: TypeAlias = "int | bytes | Items | Struct"
+Reader: TypeAlias = Callable[[bytes, int, int], int]
+"""Reads the value of a field, given the bytes, where it starts, and its type. Returns where it ends."""
 
 
 @dataclass(slots=True)
@@ -134,8 +138,7 @@ class ThriftCursor:
 
     def zigzag(self) -> int:
         """Read a signed number."""
-        value = self.varint()
-        return (value >> 1) ^ -(value & 1)
+        return _signed(self.varint())
 
     def take(self, length: int) -> bytes:
         """Read ``length`` bytes."""
@@ -154,13 +157,8 @@ class ThriftCursor:
 
     def list_header(self) -> tuple[int, int]:
         """Return the number of elements of a list or set, and their type."""
-        header = self.byte()
-        size = header >> 4
-        if size == _LONG_FORM:
-            size = self.varint()
-        if size > len(self.data):
-            raise IndexError
-        return size, header & 0x0F
+        size, element, self.at = list_header(self.data, self.at)
+        return size, element
 
     def struct(self, depth: int = 0) -> Struct:
         """Read a struct as a tree."""
@@ -171,11 +169,6 @@ class ThriftCursor:
                 for field_id, kind in self.fields()
             ]
         )
-
-    def skip(self, kind: int) -> None:
-        """Skip the value of a field."""
-        if kind not in _BOOLEANS:
-            self.at = _end_of_value(self.data, self.at, kind, 0)
 
     def _value(self, kind: int, depth: int) -> Value:
         _check_depth(depth)
@@ -195,10 +188,50 @@ class ThriftCursor:
         raise _unknown_type(kind)
 
 
-def _end_of_value(data: bytes, at: int, kind: int, depth: int) -> int:
-    """Return the end of the value at ``at``.
+def visit(data: bytes, at: int, readers: Mapping[int, Reader]) -> int:
+    """Read some fields of the struct at ``at``, skip the others, and return the end of the struct.
 
-    Only structs and lists need a further call, because a footer has thousands of values.
+    ``readers`` has a function for each id of interest.
+
+    Raises:
+        IndexError: the bytes are truncated.
+        ValueError: the bytes are not valid in this protocol, or a reader raises it.
+
+    >>> seen = []
+    >>> visit(bytes.fromhex("15021806736368656d6100"), 0, {2: lambda data, at, kind: seen.append(kind) or at + 7})
+    11
+    >>> seen == [BINARY]
+    True
+    """
+    last = 0
+    while (header := data[at]) != 0:
+        at += 1
+        if header >= _SHORT_ID:
+            last += header >> 4
+        else:
+            number, at = _varint(data, at)
+            last = _signed(number)
+        kind = header & 0x0F
+        if last in readers:
+            at = readers[last](data, at, kind)
+        elif kind in _NUMBERS:
+            while data[at] >= 0x80:
+                at += 1
+            at += 1
+        else:
+            at = end_of_value(data, at, kind)
+    return at + 1
+
+
+def end_of_value(data: bytes, at: int, kind: int, depth: int = 0) -> int:
+    """Return the end of the value of a field at ``at``.
+
+    The end may be behind the end of ``data`` if the bytes are truncated; then nothing can be read from there. A footer
+    has thousands of values. Therefore structs and lists handle numbers and short texts without a call.
+
+    Raises:
+        IndexError: the bytes are truncated.
+        ValueError: the bytes are not valid in this protocol.
     """
     if kind == _STRUCT:
         return _end_of_struct(data, at, depth)
@@ -210,44 +243,76 @@ def _end_of_value(data: bytes, at: int, kind: int, depth: int) -> int:
         return at + 1
     if kind == _BINARY:
         length, at = _varint(data, at)
-        if length > len(data) - at:
-            raise IndexError
         return at + length
-    if kind in _SINGLE_BYTES:
+    if kind in _BOOLEANS:
+        return at  # the value is the type
+    if kind == _BYTE:
         return at + 1
     if kind == _DOUBLE:
         return at + _DOUBLE_BYTES
     raise _unknown_type(kind)
 
 
+def number_at(data: bytes, at: int) -> int:
+    """Return the signed number at ``at``.
+
+    Raises:
+        IndexError: the bytes are truncated.
+        ValueError: the number has more than 64 bits.
+    """
+    return _signed(_varint(data, at)[0])
+
+
+def list_header(data: bytes, at: int) -> tuple[int, int, int]:
+    """Return the number of elements of a list or set, their type, and where the first of them starts.
+
+    Raises:
+        IndexError: the bytes are truncated.
+    """
+    header = data[at]
+    size, at = _varint(data, at + 1) if header >> 4 == _LONG_FORM else (header >> 4, at + 1)
+    if size > len(data):
+        raise IndexError
+    return size, header & 0x0F, at
+
+
 def _end_of_struct(data: bytes, at: int, depth: int) -> int:
     _check_depth(depth)
     while (header := data[at]) != 0:
         at += 1
-        if header < 0x10:
+        if header < _SHORT_ID:
             _, at = _varint(data, at)  # the id itself, not the difference from the previous id
         kind = header & 0x0F
         if kind in _NUMBERS:
             while data[at] >= 0x80:
                 at += 1
             at += 1
+        elif kind == _BINARY and data[at] < 0x80:
+            at += 1 + data[at]
         elif kind not in _BOOLEANS:
-            at = _end_of_value(data, at, kind, depth + 1)
+            at = end_of_value(data, at, kind, depth + 1)
     return at + 1
 
 
 def _end_of_list(data: bytes, at: int, depth: int) -> int:
     _check_depth(depth)
-    header = data[at]
-    at += 1
-    size, kind = header >> 4, header & 0x0F
-    if size == _LONG_FORM:
-        size, at = _varint(data, at)
-    if size > len(data):
-        raise IndexError
+    size, kind, at = list_header(data, at)
+    if kind in _NUMBERS:
+        for _ in range(size):
+            while data[at] >= 0x80:
+                at += 1
+            at += 1
+        return at
+    if kind in _BOOLEANS:
+        return at + size
     for _ in range(size):
-        at = _end_of_value(data, at, kind, depth + 1)
+        at = end_of_value(data, at, kind, depth + 1)
     return at
+
+
+def _signed(number: int) -> int:
+    """Undo ``_zigzag``."""
+    return (number >> 1) ^ -(number & 1)
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:

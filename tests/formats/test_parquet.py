@@ -14,6 +14,7 @@ import pytest
 
 from table_format.codecs.schema_json import decode_schema
 from table_format.errors import InvalidData, UnsupportedFeature
+from table_format.formats import parquet_reader
 from table_format.formats.parquet_reader import ParquetFileReader
 from table_format.formats.parquet_types import parquet_schema
 from table_format.formats.protocol import RowGroupFilter
@@ -249,6 +250,41 @@ def test_row_groups_outside_the_bounds_are_skipped() -> None:
     assert table.num_rows < 300
     assert set(range(901, 1000)) <= set(table["i"].to_pylist())
     assert max(b.num_rows for b in batches) <= 64
+
+
+@pytest.mark.parametrize("columns", [["i"], ["t0"], ["i", "t0"]])
+def test_a_few_columns_of_a_small_wide_file_are_read_without_a_walk_through_its_footer(
+    columns: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fields = [DataField(0, "i", IntType()), *(DataField(i + 1, f"t{i}", VarCharType()) for i in range(40))]
+    batch = a_batch(fields, [{"i": i} | {f"t{k}": f"text {i}" for k in range(40)} for i in range(1000)])
+    data, _ = parquet_bytes(fields, batch)
+    monkeypatch.setattr(parquet_reader, "size_statistics", lambda _footer: pytest.fail("the footer is walked through"))
+    reader = ParquetFileReader(pa.BufferReader(data), "/f", use_threads=False)
+    wanted = [f for f in fields if f.name in columns]
+    everything = RowGroupFilter(fields[:1], lambda _bounds: True)
+    found = pa.Table.from_batches(reader.batches(wanted, row_groups=everything, batch_rows=5000))
+    assert found.equals(pa.Table.from_batches([batch]).select(columns))
+
+
+def test_texts_whose_bytes_the_file_states_are_decoded_in_one_batch() -> None:
+    fields = [DataField(i, f"t{i}", VarCharType()) for i in range(20)]
+    batch = a_batch(fields, [{f"t{k}": f"text {i}" for k in range(20)} for i in range(1000)])
+    data, _ = parquet_bytes(fields, batch)
+    reader = ParquetFileReader(pa.BufferReader(data), "/f", use_threads=False)
+    assert [b.num_rows for b in reader.batches(fields, row_groups=None, batch_rows=5000)] == [1000]
+
+
+@pytest.mark.parametrize("others", [0, 40])
+def test_batches_of_a_small_file_that_repeats_a_long_text_stay_small(others: int) -> None:
+    fields = [DataField(i, f"t{i}", VarCharType()) for i in range(others + 1)]
+    row = {"t0": "x" * 1_000_000} | {f"t{i + 1}": "short" for i in range(others)}
+    data, _ = parquet_bytes(fields, a_batch(fields, [row] * 500))
+    assert len(data) < 100_000
+    reader = ParquetFileReader(pa.BufferReader(data), "/f", use_threads=False)
+    sizes = [(b.num_rows, b.nbytes) for b in reader.batches(fields[:1], row_groups=None, batch_rows=5000)]
+    assert sum(rows for rows, _ in sizes) == 500
+    assert max(size for _, size in sizes) <= 130 * 1_000_000  # the first rows show how long the texts are
 
 
 def test_columns_are_found_by_name_whatever_the_name_is() -> None:

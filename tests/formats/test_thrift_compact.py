@@ -13,10 +13,12 @@ from table_format.formats.thrift_compact import (
     STRUCT,
     Field,
     Items,
+    Reader,
     Struct,
-    ThriftCursor,
     Value,
     encode_struct,
+    end_of_value,
+    visit,
 )
 
 NUMBERS = st.integers(-(2**62), 2**62)
@@ -49,15 +51,30 @@ def nested(values: st.SearchStrategy[tuple[int, Value]]) -> st.SearchStrategy[tu
 @given(structs(st.recursive(PLAIN, nested, max_leaves=8)), st.data())
 def test_a_struct_is_skipped_to_its_end_but_not_beyond_the_bytes(struct: Struct, data: st.DataObject) -> None:
     encoded = encode_struct(struct)
-    cursor = ThriftCursor(encoded + b"more")
-    cursor.skip(STRUCT)
-    assert cursor.at == len(encoded)
+    assert end_of_value(encoded + b"more", 0, STRUCT) == len(encoded)
     cut = data.draw(st.integers(0, len(encoded) - 1))
     with pytest.raises(IndexError):
-        ThriftCursor(encoded[:cut]).skip(STRUCT)
+        end_of_value(encoded[:cut], 0, STRUCT)
+
+
+@given(structs(st.recursive(PLAIN, nested, max_leaves=8)), st.data())
+def test_a_visit_reads_the_wanted_fields_and_ends_where_the_struct_does(struct: Struct, data: st.DataObject) -> None:
+    encoded = encode_struct(struct)
+    wanted = data.draw(st.sets(st.sampled_from([f.id for f in struct.fields]))) if struct.fields else set()
+    seen: list[tuple[int, int]] = []
+
+    def reader_of(number: int) -> Reader:
+        def read(found: bytes, at: int, kind: int) -> int:
+            seen.append((number, kind))
+            return end_of_value(found, at, kind)
+
+        return read
+
+    assert visit(encoded + b"more", 0, {number: reader_of(number) for number in wanted}) == len(encoded)
+    assert seen == [(f.id, f.kind) for f in struct.fields if f.id in wanted]
 
 
 @pytest.mark.parametrize("encoded", [b"\x1c" * 100, b"\x1d\x00", b"\x18" + b"\xff" * 12])
 def test_bytes_that_are_not_a_struct_are_refused(encoded: bytes) -> None:
     with pytest.raises(ValueError, match="thrift"):
-        ThriftCursor(encoded).skip(STRUCT)
+        end_of_value(encoded, 0, STRUCT)
