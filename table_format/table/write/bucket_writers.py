@@ -10,10 +10,11 @@ from dataclasses import replace
 
 from table_format.lsm.background import RunningCompaction
 from table_format.metastore.commit.key_places import snapshot_identity
+from table_format.metastore.expiry.orphans import reached_names
 from table_format.model.bucket_id import BucketId
 from table_format.model.commit import CommitMessage
 from table_format.model.manifest import FileKind
-from table_format.model.snapshot import Snapshot
+from table_format.model.snapshot import FIRST_SNAPSHOT_ID, Snapshot
 from table_format.table.facts import TableFacts
 from table_format.table.write.bucket_writer import BucketWriter
 from table_format.table.write.uncommitted_files import UncommittedFiles
@@ -66,6 +67,7 @@ class BucketWriters(Mapping[BucketId, BucketWriter]):
         """Start from the latest snapshot, and forget the writers whose files are all committed.
 
         Raises:
+            ConflictError: snapshots are gone, and others commit faster than the history can be read.
             CorruptionError: a manifest is missing or damaged.
         """
         latest = self._latest()
@@ -74,10 +76,9 @@ class BucketWriters(Mapping[BucketId, BucketWriter]):
             return
         running: dict[BucketId, RunningCompaction] = {}
         if self._writers:
-            if self._is_rolled_back(latest):
-                committed = self._committed_since(None, latest) | self._deleted()
-            else:
-                committed = self._committed_since(self.base, latest)
+            committed = self._added_since(self.base, latest)
+            if committed is None:
+                committed = self._no_longer_waiting()
             for bucket_id in list(self._writers):
                 arrived = self.uncommitted.settle(bucket_id, committed)
                 writer = self._writers[bucket_id]
@@ -125,33 +126,39 @@ class BucketWriters(Mapping[BucketId, BucketWriter]):
                 compaction.discard()
             raise
 
-    def _is_rolled_back(self, latest: Snapshot) -> bool:
-        """Return whether the base is no longer in the history; an expired one is."""
-        base = self.base
-        if base is None:
-            return False
-        found = latest if base.id == latest.id else self._facts.snapshots.find(base.id)
-        return base.id > latest.id or (found is not None and snapshot_identity(found) != snapshot_identity(base))
-
-    def _deleted(self) -> set[str]:
-        """Return the waiting files that a rollback has deleted after their commit: they wait for nothing."""
-        store, partitions = self._facts.store, self._facts.partitions
-        return {
-            file.file_name
-            for (partition, bucket), files in self.uncommitted.waiting().items()
-            for file in files
-            if store.io.status(store.paths.data_file(partitions.text(partition), bucket, file)) is None
-        }
-
-    def _committed_since(self, base: Snapshot | None, latest: Snapshot) -> set[str]:
+    def _added_since(self, base: Snapshot | None, latest: Snapshot) -> set[str] | None:
+        """Return the files that commits have added since ``base``; ``None`` if one of the snapshots is gone."""
+        if base is not None and base.id > latest.id:
+            return None
         snapshots = self._facts.snapshots
+        if base is not None:
+            found = latest if base.id == latest.id else snapshots.find(base.id)
+            if found is None or snapshot_identity(found) != snapshot_identity(base):
+                return None
         names: set[str] = set()
-        for snapshot_id in range(base.id + 1, latest.id + 1) if base else snapshots.ids_up_to(latest.id):
-            snapshot = snapshots.find(snapshot_id)
-            # The files of an expired snapshot are unknown, so they are treated as not committed yet.
-            entries = () if snapshot is None else self._facts.changed_files(snapshot) or ()
+        for snapshot_id in range(FIRST_SNAPSHOT_ID if base is None else base.id + 1, latest.id + 1):
+            snapshot = latest if snapshot_id == latest.id else snapshots.find(snapshot_id)
+            entries = None if snapshot is None else self._facts.changed_files(snapshot)
+            if entries is None:
+                return None
             names.update(entry.file.file_name for entry in entries if entry.kind is FileKind.ADD)
         return names
+
+    def _no_longer_waiting(self) -> set[str]:
+        """Return the waiting files that the table names, and those that were deleted: after their commit, by a rollback
+        or by an expiry.
+        """
+        store, partitions = self._facts.store, self._facts.partitions
+        paths = {
+            file.file_name: store.paths.data_file(partitions.text(partition), bucket, file)
+            for (partition, bucket), files in self.uncommitted.waiting().items()
+            for file in files
+        }
+        if not paths:
+            return set()
+        # First the names: a file that is deleted meanwhile is not missed.
+        committed = set(reached_names(store, self._facts.options, frozenset(paths)))
+        return committed | {name for name in paths.keys() - committed if store.io.status(paths[name]) is None}
 
 
 class DetachedWriters(BucketWriters):

@@ -349,6 +349,32 @@ def test_a_writer_goes_on_after_a_rollback_from_the_rows_that_others_wrote_then(
     assert len(rows_of(table)) == 50
 
 
+@pytest.mark.parametrize("kept_by", ["nothing", "tag", "changelog", "latest"])
+@pytest.mark.parametrize("mode", [{"write-only": "true"}, {"changelog-producer": "lookup"}], ids=str)
+def test_a_writer_whose_commit_has_expired_goes_on_from_the_rows_that_others_wrote_since(
+    warehouse: Warehouse, mode: dict[str, str], kept_by: str
+) -> None:
+    kept = {"changelog.num-retained.max": "100"} if kept_by == "changelog" else {}
+    table = warehouse.table(primary_keys=["id"], options={"bucket": "1", **mode, **kept})
+    write, commit = table.new_write("w"), table.new_commit("w")
+    for turn in range(1, 4):
+        commit.commit(write.write(keyed([(1, "a", turn)])), identifier=turn)
+        if kept_by == "tag":
+            table.create_tag(f"t{turn}")
+        for later in range(2):
+            table.append(keyed([(key, "b", later) for key in range(50)]))
+        if kept_by != "latest":
+            table.compact(full=True)
+        table.expire_snapshots(**NOW_ONLY)
+    commit.commit(write.write(keyed([(1, "c", 77)])), identifier=4)
+    assert (1, "c", 77) in rows_of(table)
+    table.compact(full=True)
+    table.expire_snapshots(**NOW_ONLY)
+    commit.commit(write.write(keyed([(2, "c", 78)])), identifier=5)
+    assert {(1, "c", 77), (2, "c", 78)} <= set(rows_of(table))
+    assert len(rows_of(table)) == 50
+
+
 SUMS = {"merge-engine": "aggregation", "fields.v.aggregate-function": "sum"}
 
 
