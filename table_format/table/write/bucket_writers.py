@@ -13,6 +13,7 @@ from table_format.metastore.commit.key_places import snapshot_identity
 from table_format.metastore.expiry.orphans import reached_names
 from table_format.model.bucket_id import BucketId
 from table_format.model.commit import CommitMessage
+from table_format.model.data_file import DataFileMeta
 from table_format.model.manifest import FileKind
 from table_format.model.snapshot import FIRST_SNAPSHOT_ID, Snapshot
 from table_format.table.facts import TableFacts
@@ -71,14 +72,17 @@ class BucketWriters(Mapping[BucketId, BucketWriter]):
             CorruptionError: a manifest is missing or damaged.
         """
         latest = self._latest()
+        if latest is None:
+            return
         # After a rollback, another snapshot may have the same id.
-        if latest is None or snapshot_identity(latest) == snapshot_identity(self.base):
+        is_same = snapshot_identity(latest) == snapshot_identity(self.base)
+        if is_same and not self.uncommitted:
             return
         running: dict[BucketId, RunningCompaction] = {}
         if self._writers:
-            committed = self._added_since(self.base, latest)
-            if committed is None:
-                committed = self._no_longer_waiting()
+            committed = self._no_longer_waiting(latest)
+            if is_same and not committed:
+                return
             for bucket_id in list(self._writers):
                 arrived = self.uncommitted.settle(bucket_id, committed)
                 writer = self._writers[bucket_id]
@@ -144,21 +148,23 @@ class BucketWriters(Mapping[BucketId, BucketWriter]):
             names.update(entry.file.file_name for entry in entries if entry.kind is FileKind.ADD)
         return names
 
-    def _no_longer_waiting(self) -> set[str]:
-        """Return the waiting files that the table names, and those that were deleted: after their commit, by a rollback
-        or by an expiry.
-        """
-        store, partitions = self._facts.store, self._facts.partitions
-        paths = {
-            file.file_name: store.paths.data_file(partitions.text(partition), bucket, file)
-            for (partition, bucket), files in self.uncommitted.waiting().items()
-            for file in files
-        }
-        if not paths:
-            return set()
+    def _no_longer_waiting(self, latest: Snapshot) -> set[str]:
+        """Return the files that were committed since the base, also those whose commit was expired or rolled back."""
+        added = self._added_since(self.base, latest)
+        if added is not None:
+            oldest = next(((b, f) for b, f in self.uncommitted.waiting() if f.file_name not in added), None)
+            # A rollback may leave no trace but the files that it deletes. Writes are committed in their order.
+            if oldest is None or not self._is_gone(*oldest):
+                return added
+        waiting = {file.file_name: (bucket_id, file) for bucket_id, file in self.uncommitted.waiting()}
         # First the names: a file that is deleted meanwhile is not missed.
-        committed = set(reached_names(store, self._facts.options, frozenset(paths)))
-        return committed | {name for name in paths.keys() - committed if store.io.status(paths[name]) is None}
+        named = reached_names(self._facts.store, self._facts.options, frozenset(waiting)) if waiting else frozenset()
+        gone = {name for name, place in waiting.items() if name not in named and self._is_gone(*place)}
+        return (added or set()) | named | gone
+
+    def _is_gone(self, bucket_id: BucketId, file: DataFileMeta) -> bool:
+        store, partition = self._facts.store, self._facts.partitions.text(bucket_id.partition)
+        return store.io.status(store.paths.data_file(partition, bucket_id.bucket, file)) is None
 
 
 class DetachedWriters(BucketWriters):
