@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from table_format import Table
-from table_format.errors import BucketLost
+from table_format.errors import BucketLost, ConflictError
 from table_format.model.commit import CommitMessage
 from table_format.model.snapshot import CommitKind
 from table_format.table.upkeep.bucket_compaction import BucketCompaction, Work, compact, compact_work, outcomes_of
@@ -348,6 +348,22 @@ def test_a_writer_goes_on_after_a_rollback_from_the_rows_that_others_wrote_then(
     commit.commit(write.write(keyed([(2, "c", 78)])), identifier=commits + 2)
     assert {(1, "c", 77), (2, "c", 78)} <= set(rows_of(table))
     assert len(rows_of(table)) == (50 if others else 2)
+
+
+@pytest.mark.parametrize("others", [0, 2])
+def test_messages_whose_commit_was_rolled_back_are_not_reported_as_committed(warehouse: Warehouse, others: int) -> None:
+    table = warehouse.table(primary_keys=["id"], options={"bucket": "1", "write-only": "true"})
+    table.append(keyed([(1, "a", 0)]))
+    write, commit = table.new_write("w"), table.new_commit("w")
+    messages = write.write(keyed([(1, "b", 1)]))
+    commit.commit(messages, identifier=1)
+    table.rollback_to(1)
+    for turn in range(others):
+        table.append(keyed([(5 + turn, "c", turn)]))
+    with pytest.raises(ConflictError, match=r"as snapshot 2, which was rolled back since. .*write the rows again"):
+        commit.commit(messages, identifier=1)
+    commit.commit(write.write(keyed([(1, "b", 1)])), identifier=1)
+    assert (1, "b", 1) in rows_of(table)
 
 
 @pytest.mark.parametrize("kept_by", ["nothing", "tag", "changelog", "latest"])
