@@ -10,10 +10,12 @@ from dataclasses import replace
 
 from table_format.lsm.background import RunningCompaction
 from table_format.metastore.commit.key_places import snapshot_identity
+from table_format.metastore.expiry.orphans import reached_names
 from table_format.model.bucket_id import BucketId
 from table_format.model.commit import CommitMessage
+from table_format.model.data_file import DataFileMeta
 from table_format.model.manifest import FileKind
-from table_format.model.snapshot import Snapshot
+from table_format.model.snapshot import FIRST_SNAPSHOT_ID, Snapshot
 from table_format.table.facts import TableFacts
 from table_format.table.write.bucket_writer import BucketWriter
 from table_format.table.write.uncommitted_files import UncommittedFiles
@@ -66,18 +68,21 @@ class BucketWriters(Mapping[BucketId, BucketWriter]):
         """Start from the latest snapshot, and forget the writers whose files are all committed.
 
         Raises:
+            ConflictError: snapshots are gone, and others commit faster than the history can be read.
             CorruptionError: a manifest is missing or damaged.
         """
         latest = self._latest()
+        if latest is None:
+            return
         # After a rollback, another snapshot may have the same id.
-        if latest is None or snapshot_identity(latest) == snapshot_identity(self.base):
+        is_same = snapshot_identity(latest) == snapshot_identity(self.base)
+        if is_same and not self.uncommitted:
             return
         running: dict[BucketId, RunningCompaction] = {}
         if self._writers:
-            if self._is_rolled_back(latest):
-                committed = self._committed_since(None, latest) | self._deleted()
-            else:
-                committed = self._committed_since(self.base, latest)
+            committed = self._no_longer_waiting(latest)
+            if is_same and not committed:
+                return
             for bucket_id in list(self._writers):
                 arrived = self.uncommitted.settle(bucket_id, committed)
                 writer = self._writers[bucket_id]
@@ -125,33 +130,41 @@ class BucketWriters(Mapping[BucketId, BucketWriter]):
                 compaction.discard()
             raise
 
-    def _is_rolled_back(self, latest: Snapshot) -> bool:
-        """Return whether the base is no longer in the history; an expired one is."""
-        base = self.base
-        if base is None:
-            return False
-        found = latest if base.id == latest.id else self._facts.snapshots.find(base.id)
-        return base.id > latest.id or (found is not None and snapshot_identity(found) != snapshot_identity(base))
-
-    def _deleted(self) -> set[str]:
-        """Return the waiting files that a rollback has deleted after their commit: they wait for nothing."""
-        store, partitions = self._facts.store, self._facts.partitions
-        return {
-            file.file_name
-            for (partition, bucket), files in self.uncommitted.waiting().items()
-            for file in files
-            if store.io.status(store.paths.data_file(partitions.text(partition), bucket, file)) is None
-        }
-
-    def _committed_since(self, base: Snapshot | None, latest: Snapshot) -> set[str]:
+    def _added_since(self, base: Snapshot | None, latest: Snapshot) -> set[str] | None:
+        """Return the files that commits have added since ``base``; ``None`` if one of the snapshots is gone."""
+        if base is not None and base.id > latest.id:
+            return None
         snapshots = self._facts.snapshots
+        if base is not None:
+            found = latest if base.id == latest.id else snapshots.find(base.id)
+            if found is None or snapshot_identity(found) != snapshot_identity(base):
+                return None
         names: set[str] = set()
-        for snapshot_id in range(base.id + 1, latest.id + 1) if base else snapshots.ids_up_to(latest.id):
-            snapshot = snapshots.find(snapshot_id)
-            # The files of an expired snapshot are unknown, so they are treated as not committed yet.
-            entries = () if snapshot is None else self._facts.changed_files(snapshot) or ()
+        for snapshot_id in range(FIRST_SNAPSHOT_ID if base is None else base.id + 1, latest.id + 1):
+            snapshot = latest if snapshot_id == latest.id else snapshots.find(snapshot_id)
+            entries = None if snapshot is None else self._facts.changed_files(snapshot)
+            if entries is None:
+                return None
             names.update(entry.file.file_name for entry in entries if entry.kind is FileKind.ADD)
         return names
+
+    def _no_longer_waiting(self, latest: Snapshot) -> set[str]:
+        """Return the files that were committed since the base, also those whose commit was expired or rolled back."""
+        added = self._added_since(self.base, latest)
+        if added is not None:
+            oldest = next(((b, f) for b, f in self.uncommitted.waiting() if f.file_name not in added), None)
+            # A rollback may leave no trace but the files that it deletes. Writes are committed in their order.
+            if oldest is None or not self._is_gone(*oldest):
+                return added
+        waiting = {file.file_name: (bucket_id, file) for bucket_id, file in self.uncommitted.waiting()}
+        # First the names: a file that is deleted meanwhile is not missed.
+        named = reached_names(self._facts.store, self._facts.options, frozenset(waiting)) if waiting else frozenset()
+        gone = {name for name, place in waiting.items() if name not in named and self._is_gone(*place)}
+        return (added or set()) | named | gone
+
+    def _is_gone(self, bucket_id: BucketId, file: DataFileMeta) -> bool:
+        store, partition = self._facts.store, self._facts.partitions.text(bucket_id.partition)
+        return store.io.status(store.paths.data_file(partition, bucket_id.bucket, file)) is None
 
 
 class DetachedWriters(BucketWriters):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Iterator, Set
 
 from table_format.model.bucket_id import BucketId
 from table_format.model.commit import CommitMessage
@@ -14,6 +14,7 @@ class UncommittedFiles:
 
     def __init__(self) -> None:
         self._waiting: dict[BucketId, dict[str, DataFileMeta]] = {}
+        self._places: dict[str, BucketId] = {}
         self._compacted: dict[BucketId, set[str]] = {}
 
     def __bool__(self) -> bool:
@@ -30,6 +31,7 @@ class UncommittedFiles:
         for message in messages:
             bucket_id = message.bucket_id
             self._waiting.setdefault(bucket_id, {}).update((file.file_name, file) for file in message.new_files)
+            self._places.update((file.file_name, bucket_id) for file in message.new_files)
             self._compacted.setdefault(bucket_id, set()).update(file.file_name for file in message.compact_after)
 
     def settle(self, bucket_id: BucketId, committed: Set[str]) -> Set[str]:
@@ -37,11 +39,14 @@ class UncommittedFiles:
         waiting = self._waiting.get(bucket_id, {})
         arrived = waiting.keys() & committed
         self._waiting[bucket_id] = {name: file for name, file in waiting.items() if name not in arrived}
+        for name in arrived:
+            del self._places[name]
         return arrived
 
-    def waiting(self) -> Mapping[BucketId, Iterable[DataFileMeta]]:
-        """Return the files that wait for their commit."""
-        return {bucket_id: files.values() for bucket_id, files in self._waiting.items() if files}
+    def waiting(self) -> Iterator[tuple[BucketId, DataFileMeta]]:
+        """Yield the files that wait for their commit, in the order in which they were returned."""
+        for name, bucket_id in self._places.items():
+            yield bucket_id, self._waiting[bucket_id][name]
 
     def waits(self, bucket_id: BucketId) -> bool:
         """Whether a file of the bucket waits for its commit."""

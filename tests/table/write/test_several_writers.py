@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from table_format import Table
-from table_format.errors import BucketLost
+from table_format.errors import BucketLost, ConflictError
 from table_format.model.commit import CommitMessage
 from table_format.model.snapshot import CommitKind
 from table_format.table.upkeep.bucket_compaction import BucketCompaction, Work, compact, compact_work, outcomes_of
@@ -326,24 +326,67 @@ def test_a_writer_gives_up_a_compaction_whose_files_others_replaced_and_keeps_it
     check_files(table)
 
 
-@pytest.mark.parametrize("others", [1, 2, 4])
+@pytest.mark.parametrize("commits", [1, 3])
+@pytest.mark.parametrize("others", [0, 1, 2, 4])
 @pytest.mark.parametrize("mode", [{"write-only": "true"}, {"changelog-producer": "lookup"}], ids=str)
 def test_a_writer_goes_on_after_a_rollback_from_the_rows_that_others_wrote_then(
-    warehouse: Warehouse, mode: dict[str, str], others: int
+    warehouse: Warehouse, mode: dict[str, str], others: int, commits: int
 ) -> None:
     table = warehouse.table(primary_keys=["id"], options={"bucket": "1", **mode})
     table.append(keyed([(1, "a", 0)]))
     first = table.snapshots()[-1].id
     write, commit = table.new_write("w"), table.new_commit("w")
-    for turn in range(1, 4):
+    for turn in range(1, commits + 1):
         commit.commit(write.write(keyed([(1, "a", turn)])), identifier=turn)
     table.rollback_to(first)
     for turn in range(others):
         # Many rows: their sequence numbers are larger than those which the writer has used.
         table.append(keyed([(key, "b", turn) for key in range(50)]))
+    commit.commit(write.write(keyed([(1, "c", 77)])), identifier=commits + 1)
+    assert (1, "c", 77) in rows_of(table)
+    table.compact(full=True)
+    commit.commit(write.write(keyed([(2, "c", 78)])), identifier=commits + 2)
+    assert {(1, "c", 77), (2, "c", 78)} <= set(rows_of(table))
+    assert len(rows_of(table)) == (50 if others else 2)
+
+
+@pytest.mark.parametrize("others", [0, 2])
+def test_messages_whose_commit_was_rolled_back_are_not_reported_as_committed(warehouse: Warehouse, others: int) -> None:
+    table = warehouse.table(primary_keys=["id"], options={"bucket": "1", "write-only": "true"})
+    table.append(keyed([(1, "a", 0)]))
+    write, commit = table.new_write("w"), table.new_commit("w")
+    messages = write.write(keyed([(1, "b", 1)]))
+    commit.commit(messages, identifier=1)
+    table.rollback_to(1)
+    for turn in range(others):
+        table.append(keyed([(5 + turn, "c", turn)]))
+    with pytest.raises(ConflictError, match=r"as snapshot 2, which was rolled back since. .*write the rows again"):
+        commit.commit(messages, identifier=1)
+    commit.commit(write.write(keyed([(1, "b", 1)])), identifier=1)
+    assert (1, "b", 1) in rows_of(table)
+
+
+@pytest.mark.parametrize("kept_by", ["nothing", "tag", "changelog", "latest"])
+@pytest.mark.parametrize("mode", [{"write-only": "true"}, {"changelog-producer": "lookup"}], ids=str)
+def test_a_writer_whose_commit_has_expired_goes_on_from_the_rows_that_others_wrote_since(
+    warehouse: Warehouse, mode: dict[str, str], kept_by: str
+) -> None:
+    kept = {"changelog.num-retained.max": "100"} if kept_by == "changelog" else {}
+    table = warehouse.table(primary_keys=["id"], options={"bucket": "1", **mode, **kept})
+    write, commit = table.new_write("w"), table.new_commit("w")
+    for turn in range(1, 4):
+        commit.commit(write.write(keyed([(1, "a", turn)])), identifier=turn)
+        if kept_by == "tag":
+            table.create_tag(f"t{turn}")
+        for later in range(2):
+            table.append(keyed([(key, "b", later) for key in range(50)]))
+        if kept_by != "latest":
+            table.compact(full=True)
+        table.expire_snapshots(**NOW_ONLY)
     commit.commit(write.write(keyed([(1, "c", 77)])), identifier=4)
     assert (1, "c", 77) in rows_of(table)
     table.compact(full=True)
+    table.expire_snapshots(**NOW_ONLY)
     commit.commit(write.write(keyed([(2, "c", 78)])), identifier=5)
     assert {(1, "c", 77), (2, "c", 78)} <= set(rows_of(table))
     assert len(rows_of(table)) == 50
