@@ -98,8 +98,11 @@ def test_each_look_of_a_waiting_run_asks_the_storage_once_who_is_ahead(
     free = locks(stored, first, never).alone(TABLE)
     free.__enter__()
 
+    looks: list[float] = []
+
     def after_three_looks(seconds: float) -> None:
-        if len(asked) >= 3:
+        looks.append(seconds)
+        if len(looks) == 3:
             free.__exit__(None, None, None)
 
     with locks(stored, second, after_three_looks).alone(TABLE):
