@@ -13,7 +13,7 @@ from dagster_paimon.reporting.reports import report_of
 from dagster_paimon.resources.lakehouse import LakehouseCatalog, asset_key
 from dagster_paimon.tables.asset_keys import repository_of
 from table_format import Snapshot, Table
-from table_format.errors import NotFoundError
+from table_format.errors import ConflictError, NotFoundError
 
 _LAST_EVALUATIONS: Final = 100
 """The number of recent evaluations of an audit in which to look for that of a branch."""
@@ -64,6 +64,9 @@ def published_table(
         except NotFoundError as error:
             description = f"{error}. It may already be published; materialize {spec.key.to_user_string()} again"
             raise dg.Failure(description=description, allow_retries=False) from error
+        except ConflictError as error:
+            # The branch begins before commits of others, also for a retry.
+            raise dg.Failure(description=str(error), allow_retries=False) from error
         report = report_of(publication.table, publication.snapshots, plots=False, count_keys_up_to=0)
         latest = publication.table.latest_snapshot()
         return dg.MaterializeResult(

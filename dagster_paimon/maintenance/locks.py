@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,12 +78,15 @@ class TableLocks:
     def _wait(self, pool: str, table: str) -> None:
         wait, waited, say_at = _FIRST_WAIT, 0.0, 0.0
         while not self._claimed(pool):
+            ahead = self._ahead(pool)
+            others = ahead - {self.run_id}
             if waited >= say_at:
-                holders = ", ".join(sorted(self._holders(pool))) or "another run"
+                holders = ", ".join(sorted(others)) or "another run"
                 self.log.info("waiting for run %s, which maintains %s (pool %s)", holders, table, pool)
                 say_at += _SAY_EVERY
-            self._free_finished(pool)
-            self._queue_again(pool)
+            self._free_finished(others)
+            if not ahead:
+                self._queue_again()
             self.sleep(wait)
             waited += wait
             wait = min(wait * 1.5, _LONGEST_WAIT)
@@ -96,30 +99,26 @@ class TableLocks:
         with FileLock(Path(self.instance.root_directory) / _CLAIMS):
             return bool(storage.claim_concurrency_slot(pool, self.run_id, self.step_key).is_claimed)
 
-    def _holders(self, pool: str) -> set[str]:
-        return self._ahead(pool) - {self.run_id}
-
     def _ahead(self, pool: str) -> set[str]:
         """Return the run that has the slot, or gets it next."""
         info = self.instance.event_log_storage.get_concurrency_info(pool)
         next_runs = {step.run_id for step in info.pending_steps if step.assigned_timestamp is not None}
         return {slot.run_id for slot in info.claimed_slots} | next_runs
 
-    def _free_finished(self, pool: str) -> None:
+    def _free_finished(self, holders: Iterable[str]) -> None:
         """Free the slots of finished runs. A killed worker frees none, and the daemon does it only after minutes."""
-        for run_id in self._holders(pool):
+        for run_id in holders:
             run = self.instance.get_run_by_id(run_id)
             if run is None or run.is_finished:
                 self.instance.event_log_storage.free_concurrency_slots_for_run(run_id)
 
-    def _queue_again(self, pool: str) -> None:
-        """Leave the queue if no run has the slot or is next; the next claim then joins it again, at a free slot.
+    def _queue_again(self) -> None:
+        """Leave the queue because no run has the slot or is next; the next claim then joins it again, at a free slot.
 
         A slot passes to the next run in the queue when it is freed. A claim looks for a free slot first and joins the
         queue afterwards. If the slot is freed in between, no run is next, and this run would wait forever.
         """
-        if not self._ahead(pool):
-            self.instance.event_log_storage.free_concurrency_slot_for_step(self.run_id, self.step_key)
+        self.instance.event_log_storage.free_concurrency_slot_for_step(self.run_id, self.step_key)
 
 
 def locks_of(context: dg.OpExecutionContext) -> TableLocks:

@@ -3,13 +3,17 @@
 Ids are reused after a rollback and when a table is created again, so each is stored with the fingerprint of its
 snapshot. The trail has the last few: the newest one that still exists unchanged is where the history forked. If none
 does, the time of the last one tells a rollback beyond the trail from a new table: only then, older snapshots exist.
+
+Dagster stores the cursor again with every tick, so it must stay small. A trail has only the snapshots of the last hour
+and the last one; for older ones, the times suffice, because no clock of a writer differs by an hour.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
+from hashlib import blake2b
 from typing import Any, Final, Protocol, TypeAlias
 
 from dagster_paimon.sensors.tick_errors import reading_cursor
@@ -17,6 +21,11 @@ from table_format import Snapshot
 from table_format.engine.support import SnapshotsById, snapshot_fingerprint
 
 TRAIL_LENGTH: Final = 20
+
+_RECENT_MS: Final = 3_600_000
+_GONE_TABLES: Final = 100
+"""How many tables that do not exist now are remembered, because they may come back."""
+_DIGEST_BYTES: Final = 6
 
 
 class Snapshots(SnapshotsById, Protocol):
@@ -55,7 +64,7 @@ class NewSnapshots:
     @property
     def trail(self) -> Trail:
         """The trail after these snapshots."""
-        seen = (ReportedSnapshot(s.id, snapshot_fingerprint(s), s.time_millis) for s in self.snapshots)
+        seen = (ReportedSnapshot(s.id, _digest(snapshot_fingerprint(s)), s.time_millis) for s in self.snapshots)
         return (*self.kept, *seen)[-TRAIL_LENGTH:]
 
     def first(self, count: int) -> NewSnapshots:
@@ -100,9 +109,19 @@ def valid_part(trail: Trail, snapshots: Snapshots, *, earliest: int, latest: int
         if entry.id < earliest:
             return trail[:end]
         snapshot = snapshots.find(entry.id)
-        if snapshot is not None and snapshot_fingerprint(snapshot) == entry.fingerprint:
+        if snapshot is not None and entry.fingerprint in _names_of(snapshot):
             return trail[:end]
     return ()
+
+
+def _names_of(snapshot: Snapshot) -> tuple[str, str]:
+    """Return the fingerprint of a snapshot as a trail has it: in short, and in full in cursors of earlier versions."""
+    fingerprint = snapshot_fingerprint(snapshot)
+    return _digest(fingerprint), fingerprint
+
+
+def _digest(fingerprint: str) -> str:
+    return blake2b(fingerprint.encode(), digest_size=_DIGEST_BYTES).hexdigest()
 
 
 def _last_until(trail: Trail, snapshots: Snapshots, earliest: int, latest: int) -> int:
@@ -127,16 +146,36 @@ def _from(first: int, snapshots: Snapshots, latest: int) -> Iterator[Snapshot]:
             yield snapshot
 
 
+def remembered(trails: Mapping[str, Trail], existing: Collection[str], *, now_ms: int) -> dict[str, Trail]:
+    """Return the part of the trails that the next tick needs, in the same order.
+
+    >>> old, new = ReportedSnapshot(1, "a", 0), ReportedSnapshot(2, "b", 9_000_000)
+    >>> remembered({"ext.clicks": (old, new)}, ["ext.clicks"], now_ms=9_000_001)
+    {'ext.clicks': (ReportedSnapshot(id=2, fingerprint='b', time_ms=9000000),)}
+    """
+    present = frozenset(existing)
+    forgotten = frozenset([table for table in trails if table not in present][:-_GONE_TABLES])
+    return {table: _recent(trail, now_ms) for table, trail in trails.items() if table not in forgotten}
+
+
+def _recent(trail: Trail, now_ms: int) -> Trail:
+    last = trail[-1:]
+    if any(seen.time_ms is None for seen in last):  # the last one of an earlier version has no time
+        return trail
+    return (*(seen for seen in trail[:-1] if seen.time_ms is None or seen.time_ms > now_ms - _RECENT_MS), *last)
+
+
 def encode_cursor(trails: Mapping[str, Trail]) -> str:
     """Encode trails as the text that Dagster stores.
 
     >>> text = encode_cursor({"ext.clicks": (ReportedSnapshot(3, "a"), ReportedSnapshot(4, "b", 1000))})
     >>> text
-    '{"ext.clicks": [[3, "a"], [4, "b", 1000]]}'
+    '{"ext.clicks":[[3,"a"],[4,"b",1000]]}'
     >>> decode_cursor(text)["ext.clicks"][-1]
     ReportedSnapshot(id=4, fingerprint='b', time_ms=1000)
     """
-    return json.dumps({table: [_encoded(seen) for seen in trail] for table, trail in trails.items()})
+    encoded = {table: [_encoded(seen) for seen in trail] for table, trail in trails.items()}
+    return json.dumps(encoded, separators=(",", ":"))
 
 
 def _encoded(seen: ReportedSnapshot) -> list[object]:

@@ -19,6 +19,7 @@ import dagster as dg
 from dagster_paimon.maintenance.requests import MAINTAINS_TAG
 from dagster_paimon.reporting.metadata import listed
 from dagster_paimon.resources.lakehouse import TABLE_ERRORS, LakehouseCatalog, table_name
+from dagster_paimon.sensors.lost_runs import fail_lost_runs, started_runs
 from dagster_paimon.sensors.table_assets import TableAsset, assets_of_tables
 from dagster_paimon.sensors.tick_errors import in_short, reading_cursor, unreadable
 from dagster_paimon.tables.selection import TableNames, TableSelection
@@ -35,10 +36,13 @@ _REMEMBERED: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """The position of the sensor: the time from which it checks runs, and the runs that it has handled."""
+    """The position of the sensor: the time from which it checks runs, the runs that it has handled, and the started
+    runs of its machine.
+    """
 
     since: float
     done: tuple[str, ...] = ()
+    here: tuple[str, ...] = ()
 
 
 def run_failure_cleanup(
@@ -54,6 +58,9 @@ def run_failure_cleanup(
 
     Set ``only_dagster_writes`` to confirm that only runs of this instance write to the tables; then files are
     deleted. Otherwise they are only counted. The sensor waits until no other run is working on the table.
+
+    First, it marks started runs as failed whose process has ended together with the code server that watched it, such
+    as when the machine stopped. Dagster itself would take them for running.
     """
     selected = TableSelection.of(tables)
     only_dagster_writes = arguments.flag(only_dagster_writes, "only_dagster_writes")
@@ -69,10 +76,11 @@ def run_failure_cleanup(
     def sensor(context: dg.SensorEvaluationContext, lakehouse: LakehouseCatalog) -> dg.SensorResult:
         """Check the runs that failed or were terminated since the last tick, and the waiting ones."""
         seen = _decoded(context)
+        started = started_runs(context.instance, seen.here)
+        notes = list(fail_lost_runs(context.instance, started))
         wanted = frozenset(selected.existing(lakehouse.catalog()))
         busy = _tables_at_work(context)
         events: list[dg.AssetObservation] = []
-        notes: list[str] = []
         done = list(seen.done)
         asset_of = assets_of_tables(context)
         for record in _ended_badly(context.instance, seen):
@@ -88,7 +96,7 @@ def run_failure_cleanup(
                 notes.append(note)
                 context.instance.report_engine_event(note, run)
             done.append(run.run_id)
-        cursor = {"since": seen.since, "done": done[-_REMEMBERED:]}
+        cursor = {"since": seen.since, "done": done[-_REMEMBERED:], "here": started.here}
         return dg.SensorResult(
             skip_reason=dg.SkipReason(in_short(notes) or "no run has failed"),
             asset_events=events,
@@ -103,7 +111,7 @@ def _decoded(context: dg.SensorEvaluationContext) -> _Seen:
     with reading_cursor():
         stored: dict[str, Any] = json.loads(context.cursor) if context.cursor else {}
         since = stored.get("since", datetime.now(UTC).timestamp() if context.cursor is None else 0.0)
-        return _Seen(since, tuple(stored.get("done", ())))
+        return _Seen(since, tuple(stored.get("done", ())), tuple(stored.get("here", ())))
 
 
 def _ended_badly(instance: dg.DagsterInstance, seen: _Seen) -> list[dg.RunRecord]:

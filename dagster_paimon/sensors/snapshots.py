@@ -16,7 +16,8 @@ import dagster as dg
 
 from dagster_paimon.reporting.metadata import changelog_rows, data_version, listed
 from dagster_paimon.resources.lakehouse import TABLE_ERRORS, LakehouseCatalog
-from dagster_paimon.sensors.cursor import NewSnapshots, Trail, decode_cursor, encode_cursor, follow
+from dagster_paimon.sensors.cursor import NewSnapshots, Trail, decode_cursor, encode_cursor, follow, remembered
+from dagster_paimon.sensors.requested_runs import now_ms
 from dagster_paimon.sensors.table_assets import TableAsset, assets_of_tables
 from dagster_paimon.sensors.tick_errors import in_short, unreadable
 from dagster_paimon.tables.measure import partition_key
@@ -72,7 +73,8 @@ def snapshot_sensor(
         quiet: list[str] = []
         additions: list[dg.AddDynamicPartitionsRequest] = []
         asset_of = assets_of_tables(context)
-        for table in _longest_waiting_first(selected.names(lakehouse.catalog()), trails):
+        tables = selected.names(lakehouse.catalog())
+        for table in _longest_waiting_first(tables, trails):
             limit = EVENTS_PER_TICK - len(events)
             if limit <= 0:
                 notes.append(f"{table} waits for the next tick")
@@ -100,7 +102,7 @@ def snapshot_sensor(
             skip_reason=dg.SkipReason(in_short([*notes, *quiet]) or f"no table of {selected} exists"),
             asset_events=events,
             dynamic_partitions_requests=additions or None,
-            cursor=encode_cursor(trails),
+            cursor=encode_cursor(remembered(trails, tables, now_ms=now_ms())),
         )
 
     return sensor

@@ -2,9 +2,9 @@
 # No postponed annotations here: Dagster inspects the type of `context`.
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import dagster as dg
 
@@ -14,6 +14,9 @@ from dagster_paimon.sensors.requested_runs import Outcome, now_ms, outcome, paus
 from dagster_paimon.sensors.tick_errors import in_short, reading_cursor, unreadable
 from dagster_paimon.tables.selection import TableSelection
 from table_format import Table
+
+_GONE_TABLES: Final = 100
+"""How many tables that do not exist now are remembered, because they may come back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +45,13 @@ def decode_watched(cursor: str | None) -> dict[str, Watched]:
 
 
 def encode_watched(watched: Mapping[str, Watched]) -> str:
-    """Encode these tables as a cursor."""
-    return json.dumps({table: asdict(of_table) for table, of_table in watched.items()})
+    """Encode these tables as a cursor. It leaves out defaults, because Dagster stores the cursor with every tick."""
+    default = asdict(Watched())
+    encoded = {
+        table: {name: value for name, value in asdict(of_table).items() if value != default[name]}
+        for table, of_table in watched.items()
+    }
+    return json.dumps(encoded, separators=(",", ":"))
 
 
 Decide: TypeAlias = Callable[[str, Table, Watched], tuple[Watched, dg.RunRequest | None]]
@@ -64,10 +72,11 @@ def requests_for_tables(
     ``work`` names what the runs do. ``otherwise`` is the reason for skipping if nothing is requested or in progress.
     """
     known = decode_watched(context.cursor)
-    watched: dict[str, Watched] = {}
+    names = selection.existing(lakehouse.catalog())
+    watched = _gone(known, names)
     notes: list[str] = []
     requested = False
-    for name in selection.existing(lakehouse.catalog()):
+    for name in names:
         before = after_last_run(context, name, known.get(name, Watched()), notes, work=work)
         try:
             watched[name], request = decide(name, lakehouse.table(name), before)
@@ -81,6 +90,12 @@ def requests_for_tables(
     context.update_cursor(encode_watched(watched))
     if not requested:
         yield dg.SkipReason(in_short(notes) or otherwise)
+
+
+def _gone(known: Mapping[str, Watched], existing: Collection[str]) -> dict[str, Watched]:
+    """Return the last tables that do not exist now. If one comes back, its next run needs a run key of its own."""
+    present = frozenset(existing)
+    return dict([item for item in known.items() if item[0] not in present][-_GONE_TABLES:])
 
 
 def after_last_run(

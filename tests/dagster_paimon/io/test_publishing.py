@@ -94,6 +94,24 @@ def test_a_publication_does_not_lose_commits_of_others(project: Project) -> None
     assert branch in project.table(TABLE).branches()
 
 
+def test_a_publication_that_would_lose_commits_is_not_retried_and_says_what_to_do(project: Project) -> None:
+    project.run(the_graph([1]))
+    staged = a_staged_asset([2])
+
+    def others_commit_meanwhile(_: Table) -> bool:
+        project.table(TABLE).append(pa.table({"n": [100]}))
+        return True
+
+    audit = branch_audit(staged, "slow", others_commit_meanwhile)
+    published = published_table(staged, retry_policy=dg.RetryPolicy(max_retries=3))
+    result = project.run([staged, audit, published], raise_on_error=False)
+    (failed,) = result.filter_events(lambda event: event.is_step_failure)
+    assert failed.step_failure_data.user_failure_data.description.startswith(f"{TABLE}: the main branch has a snapshot")
+    assert "Run the asset again" in failed.step_failure_data.user_failure_data.description
+    assert not [event for event in result.all_events if event.is_step_up_for_retry]
+    assert numbers(project) == [1, 100]
+
+
 def test_separate_runs_can_audit_and_publish_a_branch(project: Project) -> None:
     graph = the_graph([1])
     staged, audit, published, _ = graph

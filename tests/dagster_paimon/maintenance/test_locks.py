@@ -83,6 +83,32 @@ def test_a_second_run_waits_until_the_first_is_done(stored: dg.DagsterInstance) 
     assert holders(stored) == set()
 
 
+def test_each_look_of_a_waiting_run_asks_the_storage_once_who_is_ahead(
+    stored: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = a_run(stored), a_run(stored)
+    storage = type(stored.event_log_storage)
+    ask, asked = storage.get_concurrency_info, []
+
+    def counted_ask(self: Any, pool: str) -> Any:
+        asked.append(pool)
+        return ask(self, pool)
+
+    monkeypatch.setattr(storage, "get_concurrency_info", counted_ask)
+    free = locks(stored, first, never).alone(TABLE)
+    free.__enter__()
+
+    looks: list[float] = []
+
+    def after_three_looks(seconds: float) -> None:
+        looks.append(seconds)
+        if len(looks) == 3:
+            free.__exit__(None, None, None)
+
+    with locks(stored, second, after_three_looks).alone(TABLE):
+        assert asked == [pool_of(TABLE)] * 3
+
+
 def test_runs_of_different_tables_do_not_wait_for_each_other(stored: dg.DagsterInstance) -> None:
     first, second = a_run(stored), a_run(stored)
     with locks(stored, first, never).alone(TABLE), locks(stored, second, never).alone("sales.users"):

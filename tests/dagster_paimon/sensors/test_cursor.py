@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dagster_paimon.sensors.cursor import ReportedSnapshot, Trail, decode_cursor, encode_cursor, follow
+from dagster_paimon.sensors.cursor import ReportedSnapshot, Trail, decode_cursor, encode_cursor, follow, remembered
 from table_format.model.snapshot import CommitKind, Snapshot
 
 
@@ -122,3 +122,40 @@ def test_after_a_rollback_beyond_the_trail_only_new_snapshots_are_reported(
 
 def test_a_cursor_of_an_earlier_version_has_no_times() -> None:
     assert decode_cursor('{"a.b": [[3, "a"], [4, "b"]]}')["a.b"] == trail(s3="a", s4="b")
+
+
+HOUR_MS = 3_600_000
+
+
+@pytest.mark.parametrize(
+    ("now", "reported", "rolled_back_from"),
+    [
+        ({n: LONG[n] for n in range(1, 46)}, [45], 50),
+        ({**{n: LONG[n] for n in range(1, 46)}, 46: "other", 47: "another"}, [46, 47], 50),
+        ({**LONG, 51: "next"}, [51], None),
+    ],
+)
+def test_of_a_quiet_table_only_the_last_snapshot_is_remembered_and_a_rollback_is_still_exact(
+    now: dict[int, str], reported: list[int], rolled_back_from: int | None
+) -> None:
+    trails = {"a.b": follow((), History(LONG), limit=100).trail}
+    assert [seen.id for seen in remembered(trails, ["a.b"], now_ms=60)["a.b"]] == list(range(31, 51))
+    quiet = decode_cursor(encode_cursor(remembered(trails, ["a.b"], now_ms=2 * HOUR_MS)))["a.b"]
+    assert [seen.id for seen in quiet] == [50]
+    found = History(now, later={number: 3 * HOUR_MS for number, mark in now.items() if mark not in LONG.values()})
+    news = follow(quiet, found, limit=100)
+    assert ([s.id for s in news.snapshots], news.rolled_back_from) == (reported, rolled_back_from)
+
+
+def test_the_cursor_of_many_quiet_tables_is_small_and_forgets_tables_that_are_long_gone() -> None:
+    trail = follow((), History({n: f"{n:036}" for n in range(1, 30)}), limit=100).trail
+    trails = {f"a.t{n:03}": trail for n in range(400)}
+    existing = [f"a.t{n:03}" for n in range(200, 400)]
+    kept = remembered(trails, existing, now_ms=2 * HOUR_MS)
+    assert list(kept) == [f"a.t{n:03}" for n in range(100, 400)]
+    assert len(encode_cursor(kept)) < 40 * len(kept)
+
+
+def test_a_cursor_of_an_earlier_version_with_full_fingerprints_is_understood() -> None:
+    seen = (ReportedSnapshot(4, "d", 4),)
+    assert [s.id for s in follow(seen, History(A_TO_E), limit=100).snapshots] == [5]

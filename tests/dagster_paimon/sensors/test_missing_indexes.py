@@ -30,6 +30,7 @@ class Sensor:
         )
         for module in (missing_indexes, watched_tables):
             monkeypatch.setattr(module, "now_ms", lambda: self.now)
+        project.lakehouse.catalog().create_database("archive")
         a_table(project.lakehouse, "crm.visits").append(rows((1, "mon", 1)))
         assert self.tick() == []
         project.lakehouse.catalog().alter_table("crm.visits", INDEXED)
@@ -68,6 +69,29 @@ def test_after_a_successful_rewrite_nothing_is_requested_until_files_lack_indexe
     (again,) = sensor.tick()
     # The state is the one before the rewrite, and Dagster makes only one run of a run key.
     assert again == f"{first} after 1"
+
+
+def test_a_table_that_is_renamed_away_and_back_gets_a_run_key_of_its_own(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sensor = Sensor(project, monkeypatch)
+    (first,) = sensor.tick()
+    catalog = project.lakehouse.catalog()
+    project.table("crm.visits").rewrite_file_index()
+    sensor.ended(first, dg.DagsterRunStatus.SUCCESS)
+    assert sensor.tick() == []
+    catalog.rename_table("crm.visits", "archive.visits")
+    assert sensor.tick() == []
+    catalog.rename_table("archive.visits", "crm.visits")
+    project.table("crm.visits").rollback_to(1)
+    assert sensor.tick() == [f"{first} after 1"]
+
+
+def test_a_cursor_leaves_out_defaults_and_is_read_back() -> None:
+    known = {"crm.visits": watched_tables.Watched(state="1-ab", successes=2), "crm.calls": watched_tables.Watched()}
+    text = watched_tables.encode_watched(known)
+    assert text == '{"crm.visits":{"state":"1-ab","successes":2},"crm.calls":{}}'
+    assert watched_tables.decode_watched(text) == known
 
 
 def test_a_cursor_of_an_earlier_release_is_understood() -> None:

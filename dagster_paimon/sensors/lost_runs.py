@@ -1,0 +1,117 @@
+"""Finds runs whose process has ended together with the server that watched it.
+
+A code server watches the processes of its runs and reports one that dies. If both are killed, or their machine stops,
+nobody reports it: the run counts as started for ever, keeps its slots and the turn of its table, and holds up the
+queue. Only runs of Dagster's default launcher on this machine are examined; other launchers watch their runs.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import socket
+from collections.abc import Collection, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import dagster as dg
+
+_SERVER_TAG: Final = ".dagster/grpc_info"
+"""The tag with the address of the code server of a run; for a server on the same machine it is a socket."""
+
+_STARTED: Final = re.compile(r"Started process for run \(pid: (\d+)\)")
+_SECONDS_TO_ANSWER: Final = 5.0
+_CLOCKS_DIFFER: Final = 60.0
+"""Seconds by which the start of a process may be later than the event that reports it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """Started runs of this machine: those that may be at work, and those whose process is gone."""
+
+    here: tuple[str, ...]
+    lost: tuple[dg.DagsterRun, ...]
+
+
+def started_runs(instance: dg.DagsterInstance, seen: Collection[str]) -> Started:
+    """Return the started runs of this machine. ``seen`` are those of the last tick, whose server was here then."""
+    here: list[str] = []
+    lost: list[dg.DagsterRun] = []
+    for run in instance.get_runs(filters=dg.RunsFilter(statuses=[dg.DagsterRunStatus.STARTED])):
+        server = _server_of(run)
+        if server is None:
+            continue
+        if _answers(server):
+            here.append(run.run_id)
+        elif run.run_id in seen or Path(server).exists():
+            here.append(run.run_id)
+            if _is_gone(instance, run.run_id):
+                lost.append(run)
+    return Started(tuple(here), tuple(lost))
+
+
+def fail_lost_runs(instance: dg.DagsterInstance, started: Started) -> Iterator[str]:
+    """Mark lost runs as failed, so that Dagster frees their slots and retries them. Yield a note for each."""
+    for run in started.lost:
+        note = f"run {run.run_id[:8]} has failed: its process ended together with the code server that watched it"
+        instance.report_run_failed(run, f"{note[0].upper()}{note[1:]}. What it has committed stays.")
+        yield note
+
+
+def _server_of(run: dg.DagsterRun) -> str | None:
+    with suppress(ValueError, AttributeError):
+        found = json.loads(run.tags.get(_SERVER_TAG, "{}")).get("socket")
+        return found if isinstance(found, str) else None
+    return None
+
+
+def _answers(path: str) -> bool:
+    """Return whether a server listens at a socket. If that cannot be told, it may."""
+    with socket.socket(socket.AF_UNIX) as client:
+        client.settimeout(_SECONDS_TO_ANSWER)
+        try:
+            client.connect(path)
+        except (FileNotFoundError, ConnectionRefusedError):
+            return False
+        except OSError:
+            return True
+    return True
+
+
+def _is_gone(instance: dg.DagsterInstance, run_id: str) -> bool:
+    """Return whether the process of a run has ended, although the run has not."""
+    events = instance.all_logs(run_id, of_type=dg.DagsterEventType.ENGINE_EVENT)
+    found = [(started[1], event.timestamp) for event in events if (started := _STARTED.search(event.message))]
+    if not found:
+        return False
+    process, time = found[-1]
+    if _is_alive(int(process), since=time):
+        return False
+    # A run reports its end before its process ends.
+    now = instance.get_run_by_id(run_id)
+    return now is not None and now.status is dg.DagsterRunStatus.STARTED
+
+
+def _is_alive(process: int, *, since: float) -> bool:
+    """Return whether a process is alive. One that began later has taken over the number of another one."""
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    began = _began(process)
+    return began is None or began <= since + _CLOCKS_DIFFER
+
+
+def _began(process: int) -> float | None:
+    """Return when a process began, in epoch seconds; ``None`` if the system does not tell."""
+    try:
+        ticks = int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[19])
+        (boot,) = re.findall(r"^btime (\d+)$", Path("/proc/stat").read_text(), re.MULTILINE)
+        return int(boot) + ticks / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, IndexError):
+        return None
