@@ -37,6 +37,7 @@ from table_format.options.check_secrets import refuse_secret_properties
 from table_format.table.facts import TableFacts
 from table_format.table.write.message_folding import Folded, delete_left_over, fold
 from table_format.table.write.rebase import committed_on_latest
+from table_format.table.write.written_files import require_written
 
 _log = logging.getLogger(__name__)
 
@@ -123,14 +124,16 @@ class BatchCommit:
         Raises:
             RowsChanged: a statement changed one of the keys after these rows were written, so they could have no
                 effect; write them again.
-            ConflictError: another commit made this one impossible. Nothing was committed; ``abort`` deletes the files.
+            ConflictError: another commit made this one impossible, or the files of the messages no longer exist.
+                Nothing was committed; ``abort`` deletes the files.
             CommitOutcomeUnknown: the commit may have succeeded; check ``is_committed``.
         """
         given = CommitArguments.of(identifier, watermark, properties)
         number = self._number(given.identifier)
-        listed = self._noted(messages)
+        listed = tuple(messages)
         if identifier is not None and self.is_committed(number):
             return ()
+        self._note(listed)
         folded = fold(listed)
         dropped: list[ConflictError] = []
 
@@ -173,9 +176,10 @@ class BatchCommit:
             partition = [dict(spec) for spec in arguments.mappings(partition, "partition")]
         refuse_partial_overwrite(self._facts, partition)
         number = self._number(given.identifier)
-        listed = self._noted(messages)
+        listed = tuple(messages)
         if identifier is not None and self.is_committed(number):
             return ()
+        self._note(listed)
         folded = fold(listed)
         committable = given.committable(number, folded.messages)
         snapshots = self._committer.overwrite(committable, partition=partition)
@@ -213,11 +217,16 @@ class BatchCommit:
         with suppress(TableFormatError, OSError):
             self.abort(messages)
 
-    def _noted(self, messages: Iterable[CommitMessage]) -> tuple[CommitMessage, ...]:
-        """Return the messages; for noted ones, the committer knows whether they were published."""
-        listed = tuple(messages)
-        self._handed.append(_file_names(listed))
-        return listed
+    def _note(self, messages: Sequence[CommitMessage]) -> None:
+        """Remember messages; for these, the committer knows whether they were published.
+
+        Raises:
+            ConflictError: they are new here, and their files do not exist.
+        """
+        names = _file_names(messages)
+        if names not in self._handed:
+            require_written(self._facts, messages)
+        self._handed.append(names)
 
     def _number(self, identifier: int | None) -> int:
         if identifier is not None:

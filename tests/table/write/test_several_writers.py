@@ -366,6 +366,24 @@ def test_messages_whose_commit_was_rolled_back_are_not_reported_as_committed(war
     assert (1, "b", 1) in rows_of(table)
 
 
+@pytest.mark.parametrize("is_overwrite", [False, True])
+@pytest.mark.parametrize("keys", [["id"], []], ids=["primary-key", "append"])
+def test_a_new_commit_of_messages_whose_files_a_rollback_deleted_is_refused(
+    warehouse: Warehouse, keys: list[str], is_overwrite: bool
+) -> None:
+    table = warehouse.table(primary_keys=keys, options={"bucket": "1" if keys else "-1", "write-only": "true"})
+    table.append(keyed([(1, "a", 0)]))
+    messages = table.new_write("w").write(keyed([(1, "b", 1)]))
+    table.new_commit("w").commit(messages, identifier=1)
+    table.rollback_to(1)
+    restarted = table.new_commit("w")
+    for _ in range(2):
+        with pytest.raises(ConflictError, match=r"data-.*no longer exists.*write the rows again"):
+            (restarted.overwrite if is_overwrite else restarted.commit)(messages, identifier=1)
+    assert rows_of(table) == [(1, "a", 0)]
+    assert table.new_write("w").write(keyed([(2, "b", 1)]))
+
+
 @pytest.mark.parametrize("kept_by", ["nothing", "tag", "changelog", "latest"])
 @pytest.mark.parametrize("mode", [{"write-only": "true"}, {"changelog-producer": "lookup"}], ids=str)
 def test_a_writer_whose_commit_has_expired_goes_on_from_the_rows_that_others_wrote_since(

@@ -1,0 +1,35 @@
+"""Checks that the files of messages still exist when they are committed for the first time in a process.
+
+A driver that was started again may have messages from before a rollback, or from so long ago that their files were
+removed as orphans. A snapshot that names deleted files cannot be read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from table_format.errors import ConflictError
+from table_format.model.commit import CommitMessage
+from table_format.table.facts import TableFacts
+
+
+def require_written(facts: TableFacts, messages: Iterable[CommitMessage]) -> None:
+    """Refuse messages whose oldest new file does not exist.
+
+    One request is enough: a rollback deletes all files of a commit, and orphan files are removed by their age.
+
+    Raises:
+        ConflictError: names the file; nothing was committed.
+    """
+    written = [(file, message) for message in messages for file in message.new_files]
+    if not written:
+        return
+    file, message = min(written, key=lambda found: found[0].creation_time or 0)
+    partition = facts.partitions.text(message.partition)
+    path = facts.store.paths.data_file(partition, message.bucket, file)
+    if facts.store.io.status(path) is None:
+        found = (
+            f"{path}: this file of the messages no longer exists. Their commit was rolled back, or their files were "
+            "removed as orphans. Nothing was committed; write the rows again"
+        )
+        raise ConflictError(found)
