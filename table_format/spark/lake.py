@@ -46,6 +46,7 @@ from table_format.spark.sql.refresh import refresh
 from table_format.spark.sql.run import run_script
 from table_format.spark.sql.session import SqlSession, SqlState
 from table_format.spark.stream.frames import OutputMode, require_same_target, start_query, streaming_frame
+from table_format.spark.stream.repeated import compute_repeated
 from table_format.spark.stream.streamed import streamed
 from table_format.spark.system import system_frame
 from table_format.spark.table_writer import TableWriter
@@ -268,6 +269,7 @@ class Lake:
         facts.require_changeable()
         commit = BatchCommit(facts, commit_user)
         if identifier is not None and commit.is_committed(identifier):
+            compute_repeated(frame)
             return ()
         publish = partial(commit.commit, identifier=identifier, watermark=watermark, properties=properties)
         spec = None if partition is None else written_partition(table.schema, partition)

@@ -45,6 +45,7 @@ from table_format.spark.dml.merge_clauses import bound_clause, texts_of
 from table_format.spark.dml.merged_schema import check_held, columns_to_hold
 from table_format.spark.dml.target import TargetScan, check_names, latest_target, target_frame, without_reserved_names
 from table_format.spark.names import Names, column
+from table_format.spark.stream.repeated import compute_repeated
 from table_format.spark.tasks.code_shipping import is_connect
 from table_format.spark.types import spark_schema
 from table_format.table.changes.assignments import Values
@@ -203,7 +204,10 @@ def merge_on_spark(
                 return _merged(merge, numbered, target, shape, own)
 
             shape = Shape.of(facts, merge.clauses, merge.not_matched)
-            return _carried_out(spark, facts, shape, found, commit_as, hidden_in(texts, facts.schema))
+            changes = _carried_out(spark, facts, shape, found, commit_as, hidden_in(texts, facts.schema))
+            if commit_as.identifier is not None and not changes.snapshots:
+                compute_repeated(source)
+            return changes
 
 
 def _merged(

@@ -19,6 +19,9 @@ from table_format.io.stores import STORES, scheme_of
 CHECKPOINT: Final = "checkpointLocation"
 """The Spark option with the checkpoint of a query."""
 
+QUERY_ID: Final = "sql.streaming.queryId"
+"""The local property in which Spark keeps the id of the query whose micro-batch a thread writes."""
+
 _FOREACH_BATCH: Final = (
     "write with Lake.write_stream, or with foreachBatch and a commit_user and an identifier of Lake.write"
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from pyspark.sql.types import StructType
 
@@ -11,7 +11,7 @@ from table_format.errors import InvalidInputError, TableReplaced, UnsupportedFea
 from table_format.metastore.schema.table_identity import require_same_table
 from table_format.model.arguments import name_or_names
 from table_format.model.identifier import branch_suffix
-from table_format.spark.stream.commit_users import CHECKPOINT, user_of
+from table_format.spark.stream.commit_users import CHECKPOINT, QUERY_ID, user_of
 from table_format.spark.stream.shown import with_row_kind
 from table_format.spark.tasks.code_shipping import is_connect
 from table_format.spark.types import spark_schema
@@ -22,8 +22,6 @@ from table_format.table.table import Table
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
-
-_QUERY_ID: Final = "sql.streaming.queryId"
 
 OutputMode = Literal["append", "update", "complete"]
 
@@ -84,9 +82,9 @@ def start_query(
         return writer.format("paimon").options(**table.dynamic_options).start(_path(table))
 
     def write_batch(batch: DataFrame, number: int) -> None:
-        query_id = batch.sparkSession.sparkContext.getLocalProperty(_QUERY_ID)
+        query_id = batch.sparkSession.sparkContext.getLocalProperty(QUERY_ID)
         if query_id is None:
-            message = f"the local property '{_QUERY_ID}' of Spark does not contain the id of the query"
+            message = f"the local property '{QUERY_ID}' of Spark does not contain the id of the query"
             raise InvalidInputError(message)
         write(batch, number, user_of(query_id))
 

@@ -113,7 +113,7 @@ def shown_bound(frame: DataFrame) -> str:
 
 def _bound(frame: DataFrame) -> RowBound | None:
     spark = frame.sparkSession
-    if is_connect(spark) and (is_small(frame, SMALL_BYTES) or not _may_clone(spark) or _belongs_to_session(frame)):
+    if is_connect(spark) and (is_small(frame, SMALL_BYTES) or not _may_clone(spark) or belongs_to_session(frame)):
         return None
     return None if _has_python(frame) else bound_of(frame.schema, _settings(spark))
 
@@ -232,7 +232,7 @@ def _clone(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[SparkSe
         clone.client.close()
 
 
-def _belongs_to_session(frame: DataFrame) -> bool:
+def belongs_to_session(frame: DataFrame) -> bool:
     """Return whether another session cannot run the plan: the server keeps some of its rows for this session.
 
     The rows of ``foreachBatch``, of ``checkpoint`` and of ``localCheckpoint`` are of this kind.

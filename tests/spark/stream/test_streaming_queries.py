@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from pyspark.errors import AnalysisException, StreamingQueryException
 
+from table_format import Insert, Update
 from table_format.errors import InvalidData, InvalidInputError, InvalidOption
 from table_format.model.schema_change import AddColumn
 from table_format.model.types import IntType
@@ -64,6 +65,41 @@ def test_a_repeated_micro_batch_is_written_once_and_the_query_continues(lake: Te
     assert [p["batchId"] for p in progress] == [1, 2]
     assert '"snapshot": 3' in progress[-1]["sources"][0]["endOffset"]
     assert lake.rows_alone("d") == [(0, "a"), (1, "a"), (2, "a")]
+    assert [s.commit_identifier for s in lake.table("d").snapshots()] == [0, 1, 2]
+
+
+@pytest.mark.parametrize("way", ["write_stream", "foreachBatch", "merge"])
+def test_a_query_with_state_continues_after_a_repeated_micro_batch(lake: TestLake, tmp_path: Path, way: str) -> None:
+    for name in ("s", "d"):
+        lake.create(name)
+    checkpoint = str(tmp_path / "c")
+    wanted: dict[str, Any] = {"checkpoint": checkpoint, "output_mode": "update", "trigger": {"availableNow": True}}
+
+    def upsert(batch: Any, number: int) -> None:
+        if way == "foreachBatch":
+            lake.lake.write(batch, "s.d", commit_user="counts", identifier=number)
+            return
+        clauses: dict[str, Any] = {"when_matched": Update(), "when_not_matched": Insert()}
+        lake.lake.merge("s.d", batch, on=["id"], commit_user="counts", identifier=number, **clauses)
+
+    def run() -> None:
+        rows = lake.lake.read_stream("s.s", **{"scan.mode": "from-snapshot", "scan.snapshot-id": "1"})
+        counts = rows.groupBy("id").count().selectExpr("id", "cast(count AS string) AS v")
+        if way == "write_stream":
+            finished(lake.lake.write_stream(counts, "s.d", **wanted))
+            return
+        writer = counts.writeStream.foreachBatch(upsert).outputMode("update").option("checkpointLocation", checkpoint)
+        finished(writer.trigger(availableNow=True).start())
+
+    for _ in range(2):
+        lake.write([(1, "a"), (2, "a")], name="s")
+        run()
+    # As a process leaves it that dies between the commit and Spark's note of it, which follows the state.
+    for noted in [*tmp_path.glob("c/commits/*1*"), *tmp_path.glob("c/state/*/*/*2.delta*")]:
+        noted.unlink()
+    lake.write([(1, "a")], name="s")
+    run()
+    assert lake.rows_alone("d") == [(1, "3"), (2, "2")]
     assert [s.commit_identifier for s in lake.table("d").snapshots()] == [0, 1, 2]
 
 
