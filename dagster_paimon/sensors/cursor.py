@@ -23,7 +23,7 @@ from table_format.engine.support import SnapshotsById, snapshot_fingerprint
 TRAIL_LENGTH: Final = 20
 
 _RECENT_MS: Final = 3_600_000
-_GONE_TABLES: Final = 100
+_MISSING_TABLES: Final = 100
 """How many tables that do not exist now are remembered, because they may come back."""
 _DIGEST_BYTES: Final = 6
 
@@ -154,7 +154,7 @@ def remembered(trails: Mapping[str, Trail], existing: Collection[str], *, now_ms
     {'ext.clicks': (ReportedSnapshot(id=2, fingerprint='b', time_ms=9000000),)}
     """
     present = frozenset(existing)
-    forgotten = frozenset([table for table in trails if table not in present][:-_GONE_TABLES])
+    forgotten = frozenset([table for table in trails if table not in present][:-_MISSING_TABLES])
     return {table: _recent(trail, now_ms) for table, trail in trails.items() if table not in forgotten}
 
 

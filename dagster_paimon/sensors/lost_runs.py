@@ -44,11 +44,11 @@ def started_runs(instance: dg.DagsterInstance, seen: Collection[str]) -> Started
         server = _server_of(run)
         if server is None:
             continue
-        if _answers(server):
+        if _is_listening(server):
             here.append(run.run_id)
         elif run.run_id in seen or Path(server).exists():
             here.append(run.run_id)
-            if _is_gone(instance, run.run_id):
+            if _has_ended(instance, run.run_id):
                 lost.append(run)
     return Started(tuple(here), tuple(lost))
 
@@ -68,7 +68,7 @@ def _server_of(run: dg.DagsterRun) -> str | None:
     return None
 
 
-def _answers(path: str) -> bool:
+def _is_listening(path: str) -> bool:
     """Return whether a server listens at a socket. If that cannot be told, it may."""
     with socket.socket(socket.AF_UNIX) as client:
         client.settimeout(_SECONDS_TO_ANSWER)
@@ -81,7 +81,7 @@ def _answers(path: str) -> bool:
     return True
 
 
-def _is_gone(instance: dg.DagsterInstance, run_id: str) -> bool:
+def _has_ended(instance: dg.DagsterInstance, run_id: str) -> bool:
     """Return whether the process of a run has ended, although the run has not."""
     events = instance.all_logs(run_id, of_type=dg.DagsterEventType.ENGINE_EVENT)
     found = [(started[1], event.timestamp) for event in events if (started := _STARTED.search(event.message))]

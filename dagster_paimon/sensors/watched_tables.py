@@ -15,7 +15,7 @@ from dagster_paimon.sensors.tick_errors import in_short, reading_cursor, unreada
 from dagster_paimon.tables.selection import TableSelection
 from table_format import Table
 
-_GONE_TABLES: Final = 100
+_MISSING_TABLES: Final = 100
 """How many tables that do not exist now are remembered, because they may come back."""
 
 
@@ -73,7 +73,7 @@ def requests_for_tables(
     """
     known = decode_watched(context.cursor)
     names = selection.existing(lakehouse.catalog())
-    watched = _gone(known, names)
+    watched = _missing(known, names)
     notes: list[str] = []
     requested = False
     for name in names:
@@ -92,10 +92,10 @@ def requests_for_tables(
         yield dg.SkipReason(in_short(notes) or otherwise)
 
 
-def _gone(known: Mapping[str, Watched], existing: Collection[str]) -> dict[str, Watched]:
+def _missing(known: Mapping[str, Watched], existing: Collection[str]) -> dict[str, Watched]:
     """Return the last tables that do not exist now. If one comes back, its next run needs a run key of its own."""
     present = frozenset(existing)
-    return dict([item for item in known.items() if item[0] not in present][-_GONE_TABLES:])
+    return dict([item for item in known.items() if item[0] not in present][-_MISSING_TABLES:])
 
 
 def after_last_run(

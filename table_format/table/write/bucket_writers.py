@@ -154,15 +154,15 @@ class BucketWriters(Mapping[BucketId, BucketWriter]):
         if added is not None:
             oldest = next(((b, f) for b, f in self.uncommitted.waiting() if f.file_name not in added), None)
             # A rollback may leave no trace but the files that it deletes. Writes are committed in their order.
-            if oldest is None or not self._is_gone(*oldest):
+            if oldest is None or not self._is_deleted(*oldest):
                 return added
         waiting = {file.file_name: (bucket_id, file) for bucket_id, file in self.uncommitted.waiting()}
         # First the names: a file that is deleted meanwhile is not missed.
         named = reached_names(self._facts.store, self._facts.options, frozenset(waiting)) if waiting else frozenset()
-        gone = {name for name, place in waiting.items() if name not in named and self._is_gone(*place)}
-        return (added or set()) | named | gone
+        deleted = {name for name, place in waiting.items() if name not in named and self._is_deleted(*place)}
+        return (added or set()) | named | deleted
 
-    def _is_gone(self, bucket_id: BucketId, file: DataFileMeta) -> bool:
+    def _is_deleted(self, bucket_id: BucketId, file: DataFileMeta) -> bool:
         store, partition = self._facts.store, self._facts.partitions.text(bucket_id.partition)
         return store.io.status(store.paths.data_file(partition, bucket_id.bucket, file)) is None
 
