@@ -46,6 +46,7 @@ from table_format.spark.sql.refresh import refresh
 from table_format.spark.sql.run import run_script
 from table_format.spark.sql.session import SqlSession, SqlState
 from table_format.spark.stream.frames import OutputMode, require_same_target, start_query, streaming_frame
+from table_format.spark.stream.older_checkpoints import refuse_older_checkpoint
 from table_format.spark.stream.repeated import compute_repeated
 from table_format.spark.stream.streamed import streamed
 from table_format.spark.system import system_frame
@@ -354,7 +355,8 @@ class Lake:
 
         def write(batch: DataFrame, number: int, commit_user: str) -> None:
             require_same_target(table.facts)
-            self.write(batch, name, mode, commit_user=commit_user, identifier=number, options=given)
+            if not self.write(batch, name, mode, commit_user=commit_user, identifier=number, options=given):
+                refuse_older_checkpoint(table.new_commit(commit_user), number, table.facts.name)
 
         return start_query(
             frame,

@@ -11,6 +11,7 @@ from table_format.model.commit import CommitMessage
 from table_format.options.bucket_mode import Fixed
 from table_format.options.commit import DYNAMIC_PARTITION_OVERWRITE
 from table_format.options.compaction import WRITE_ONLY
+from table_format.spark.stream.older_checkpoints import refuse_older_checkpoint
 from table_format.spark.tasks.table_work import numbers_of_this_task, write_rows
 from table_format.spark.tasks.written import commit_results, results_of, written_by
 from table_format.spark.write.merged_schema import batch_with_all_columns
@@ -55,6 +56,7 @@ class PaimonStreamWriter(datasource.DataSourceStreamArrowWriter):
 
         Raises:
             TableFormatError: a task or the commit failed.
+            InvalidInputError: the checkpoint of the query is an older copy.
         """
         results = results_of(messages)
         if results.failure is not None:
@@ -62,6 +64,7 @@ class PaimonStreamWriter(datasource.DataSourceStreamArrowWriter):
         commit = self._table.new_commit(self._user)
         if commit.is_committed(batchId):
             commit.abort(results.messages)
+            refuse_older_checkpoint(commit, batchId, self._facts.name)
             return
         commit_results(self._table, commit, results, identifier=batchId, overwrite=self._replacing)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,35 @@ def test_a_repeated_micro_batch_is_written_once_and_the_query_continues(lake: Te
     assert '"snapshot": 3' in progress[-1]["sources"][0]["endOffset"]
     assert lake.rows_alone("d") == [(0, "a"), (1, "a"), (2, "a")]
     assert [s.commit_identifier for s in lake.table("d").snapshots()] == [0, 1, 2]
+
+
+@pytest.mark.parametrize("way", ["write_stream", "format"])
+def test_a_query_with_an_older_copy_of_its_checkpoint_stops_before_rows_are_lost(
+    lake: TestLake, tmp_path: Path, way: str
+) -> None:
+    lake.create("s")
+    lake.create("d")
+    checkpoint, older = tmp_path / "checkpoint", tmp_path / "older"
+
+    def run() -> None:
+        rows = lake.lake.read_stream("s.s", **{"scan.mode": "from-snapshot", "scan.snapshot-id": "1"})
+        if way == "write_stream":
+            finished(lake.lake.write_stream(rows, "s.d", checkpoint=str(checkpoint), trigger={"availableNow": True}))
+            return
+        writer = rows.writeStream.format("paimon").option("checkpointLocation", str(checkpoint))
+        finished(writer.trigger(availableNow=True).start(lake.table("d").store.paths.root))
+
+    for number in range(4):
+        lake.write([(number, "a")], name="s")
+        run()
+        if number == 1:
+            shutil.copytree(checkpoint, older)
+    shutil.rmtree(checkpoint)
+    older.rename(checkpoint)
+    lake.write([(4, "a")], name="s")
+    with pytest.raises(StreamingQueryException, match=r"(?s)micro-batch 2 of .* are already committed.*an older copy"):
+        run()
+    assert lake.rows_alone("d") == [(number, "a") for number in range(4)]
 
 
 @pytest.mark.parametrize("way", ["write_stream", "foreachBatch", "merge"])
