@@ -46,7 +46,7 @@ from table_format.spark.sql.refresh import refresh
 from table_format.spark.sql.run import run_script
 from table_format.spark.sql.session import SqlSession, SqlState
 from table_format.spark.stream.frames import OutputMode, require_same_target, start_query, streaming_frame
-from table_format.spark.stream.older_checkpoints import refuse_older_checkpoint
+from table_format.spark.stream.planned_batches import plan_properties, refuse_other_plan
 from table_format.spark.stream.repeated import compute_repeated
 from table_format.spark.stream.streamed import streamed
 from table_format.spark.system import system_frame
@@ -355,8 +355,11 @@ class Lake:
 
         def write(batch: DataFrame, number: int, commit_user: str) -> None:
             require_same_target(table.facts)
-            if not self.write(batch, name, mode, commit_user=commit_user, identifier=number, options=given):
-                refuse_older_checkpoint(table.new_commit(commit_user), number, table.facts.name)
+            plan = plan_properties(checkpoint, number)
+            if not self.write(
+                batch, name, mode, commit_user=commit_user, identifier=number, properties=plan, options=given
+            ):
+                refuse_other_plan(table.facts, commit_user, number, checkpoint)
 
         return start_query(
             frame,

@@ -30,7 +30,7 @@ from table_format.spark.source.system_reader import system_source
 from table_format.spark.source.targets import stream_target_of, target_of
 from table_format.spark.source.time_travel import refuse_time_travel
 from table_format.spark.source.writer import PaimonWriter
-from table_format.spark.stream.commit_users import user_of_checkpoint
+from table_format.spark.stream.commit_users import CHECKPOINT, user_of_checkpoint
 from table_format.spark.stream.marked_streams import FORMAT, is_stream
 from table_format.spark.stream.reader import PaimonStreamReader
 from table_format.spark.stream.refused import RefusedStream
@@ -185,7 +185,9 @@ class PaimonDataSource(datasource.DataSource):
             raise UnsupportedFeature(feature, message)
         refuse_time_travel(self.options, "a write", "leave it out")
         table = stream_target_of(Place.of(self.options, self.stores), schema)
-        return PaimonStreamWriter(table, user_of_checkpoint(self.options), replacing=overwrite)
+        return PaimonStreamWriter(
+            table, user_of_checkpoint(self.options), self.options[CHECKPOINT], replacing=overwrite
+        )
 
 
 def data_source(parallelism: int, stores: Stores) -> type[PaimonDataSource]:

@@ -13,6 +13,7 @@ from os.path import abspath
 from typing import Final
 
 from table_format.errors import BadEncoding, InvalidInputError, UnsupportedFeature
+from table_format.io.file_io import FileIO
 from table_format.io.regular_files import read_file
 from table_format.io.stores import STORES, scheme_of
 
@@ -51,16 +52,24 @@ def user_of_checkpoint(options: Mapping[str, str]) -> str:
             "micro-batches; Spark does not pass a checkpoint from the settings of the session to a data source"
         )
         raise InvalidInputError(message)
-    scheme = scheme_of(place)
-    store = STORES.get(scheme)
-    if store is None or store.options is not None:
-        feature = f"format('paimon') with a checkpoint in the store '{scheme}'"
+    local = local_checkpoint(place)
+    if local is None:
+        feature = f"format('paimon') with a checkpoint in the store '{scheme_of(place)}'"
         raise UnsupportedFeature(feature, f"{feature} is not supported: {_FOREACH_BATCH}")
-    # As Spark does: a relative path is one below the directory of the process, and '..' is resolved.
-    path = f"{abspath(store.path_of(place))}/metadata"  # noqa: PTH100 - Spark does not follow symbolic links first
+    files, directory = local
+    path = f"{directory}/metadata"
     try:
-        query_id = json.loads(read_file(store.open(None), path))["id"]
+        query_id = json.loads(read_file(files, path))["id"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         message = f"the checkpoint contains no query id ({error})"
         raise BadEncoding(path, message) from error
     return user_of(query_id)
+
+
+def local_checkpoint(place: str) -> tuple[FileIO, str] | None:
+    """Return the directory of a checkpoint and the files to read it with; ``None`` if it is in another store."""
+    store = STORES.get(scheme_of(place))
+    if store is None or store.options is not None:
+        return None
+    # As Spark does: a relative path is one below the directory of the process, and '..' is resolved.
+    return store.open(None), abspath(store.path_of(place))  # noqa: PTH100 - Spark does not follow symbolic links first

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -43,7 +43,13 @@ def results_of(messages: Sequence[datasource.WriterCommitMessage | None]) -> Tas
 
 
 def commit_results(
-    table: Table, commit: BatchCommit, results: TaskResults, *, identifier: int, overwrite: bool
+    table: Table,
+    commit: BatchCommit,
+    results: TaskResults,
+    *,
+    identifier: int,
+    overwrite: bool,
+    properties: Mapping[str, str] | None = None,
 ) -> None:
     """Commit the files of all tasks, or delete them if the commit fails.
 
@@ -55,7 +61,7 @@ def commit_results(
         table.store,
         commit,
         write=lambda: results.messages,
-        publish=lambda written: publish(written, identifier=identifier),
+        publish=lambda written: publish(written, identifier=identifier, properties=properties),
         # Spark passes the rows to a data source only once: it does not run the tasks again if another commit wins.
         is_repeatable=False,
     )

@@ -69,9 +69,10 @@ def test_a_repeated_micro_batch_is_written_once_and_the_query_continues(lake: Te
     assert [s.commit_identifier for s in lake.table("d").snapshots()] == [0, 1, 2]
 
 
+@pytest.mark.parametrize("behind", [1, 2])
 @pytest.mark.parametrize("way", ["write_stream", "format"])
 def test_a_query_with_an_older_copy_of_its_checkpoint_stops_before_rows_are_lost(
-    lake: TestLake, tmp_path: Path, way: str
+    lake: TestLake, tmp_path: Path, way: str, behind: int
 ) -> None:
     lake.create("s")
     lake.create("d")
@@ -88,12 +89,12 @@ def test_a_query_with_an_older_copy_of_its_checkpoint_stops_before_rows_are_lost
     for number in range(4):
         lake.write([(number, "a")], name="s")
         run()
-        if number == 1:
+        if number == 3 - behind:
             shutil.copytree(checkpoint, older)
     shutil.rmtree(checkpoint)
     older.rename(checkpoint)
     lake.write([(4, "a")], name="s")
-    with pytest.raises(StreamingQueryException, match=r"(?s)micro-batch 2 of .* are already committed.*an older copy"):
+    with pytest.raises(StreamingQueryException, match=r"micro-batch \d of .* already committed.*an older copy"):
         run()
     assert lake.rows_alone("d") == [(number, "a") for number in range(4)]
 
