@@ -13,7 +13,7 @@ from contextlib import suppress
 import pytest
 
 from table_format import Table
-from table_format.errors import BucketLost, ConflictError, InvalidInputError, MissingFile
+from table_format.errors import BucketLost, ConflictError, MissingFile
 from table_format.io.memory import MemoryFileIO
 from table_format.model.commit import CommitMessage
 from table_format.table.upkeep.bucket_compaction import Work, compact, outcomes_of
@@ -172,7 +172,7 @@ def test_a_stream_of_writes_gives_its_compactions_up(options: dict[str, str], be
     assert before_every_opening(start, run, take_away) >= 3
 
 
-def test_a_compaction_of_rows_nobody_committed_does_not_take_their_loss_for_a_conflict() -> None:
+def test_a_write_goes_on_without_uncommitted_rows_whose_files_were_deleted_and_their_commit_is_refused() -> None:
     memory = world(Operation("start", lambda _: None, BEFORE, options={"num-sorted-run.compaction-trigger": "2"}))
     table = opened(memory)
     write = table.new_write("s")
@@ -181,12 +181,12 @@ def test_a_compaction_of_rows_nobody_committed_does_not_take_their_loss_for_a_co
     for file in (*message.new_files, *message.compact_after):
         memory.delete(table.store.paths.data_file(text, message.bucket, file))
 
-    def until_compacted() -> None:
-        for number in range(5):
-            write.write(rows((1, "a", number)))
-
-    with pytest.raises(InvalidInputError, match="a file of this write, was deleted"):
-        until_compacted()
+    later = [found for number in range(5) for found in write.write(rows((1, "a", number)))]
+    with pytest.raises(ConflictError, match=r"no longer exists.*write the rows again"):
+        table.new_commit("s").commit([message, *later], identifier=1)
+    table.new_commit("s").commit(later, identifier=1)
+    assert (1, "a", 4) in state(memory)
+    check_reachable(memory)
 
 
 @pytest.mark.parametrize("options", [{}, MARKS])

@@ -109,7 +109,7 @@ class Run:
 @pytest.mark.parametrize(("keyed", "options"), TABLES)
 def test_nobody_fails_of_files_that_others_took(keyed: bool, options: dict[str, str]) -> None:
     seen: Counter[str] = Counter()
-    for seed in range(4):
+    for seed in range(6):
         run = Run(f"{seed}", keyed, options)
         run.world.run()
         run.check()

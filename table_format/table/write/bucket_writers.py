@@ -10,7 +10,6 @@ from dataclasses import replace
 
 from table_format.lsm.background import RunningCompaction
 from table_format.metastore.commit.key_places import snapshot_identity
-from table_format.metastore.expiry.orphans import reached_names
 from table_format.model.bucket_id import BucketId
 from table_format.model.commit import CommitMessage
 from table_format.model.data_file import DataFileMeta
@@ -156,6 +155,8 @@ class BucketWriters(Mapping[BucketId, BucketWriter]):
             # A rollback may leave no trace but the files that it deletes. Writes are committed in their order.
             if oldest is None or not self._is_deleted(*oldest):
                 return added
+        from table_format.metastore.expiry.orphans import reached_names  # imported here, because few tasks need it
+
         waiting = {file.file_name: (bucket_id, file) for bucket_id, file in self.uncommitted.waiting()}
         # First the names: a file that is deleted meanwhile is not missed.
         named = reached_names(self._facts.store, self._facts.options, frozenset(waiting)) if waiting else frozenset()

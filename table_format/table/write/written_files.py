@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from table_format.errors import ConflictError
+from table_format.metastore.schema.table_identity import require_same_table
 from table_format.model.commit import CommitMessage
 from table_format.table.facts import TableFacts
 
@@ -20,6 +21,7 @@ def require_written(facts: TableFacts, messages: Iterable[CommitMessage]) -> Non
 
     Raises:
         ConflictError: names the file; nothing was committed.
+        TableNotFound, TableReplaced: the table was dropped, and its files with it.
     """
     written = [(file, message) for message in messages for file in message.new_files]
     if not written:
@@ -28,6 +30,7 @@ def require_written(facts: TableFacts, messages: Iterable[CommitMessage]) -> Non
     partition = facts.partitions.text(message.partition)
     path = facts.store.paths.data_file(partition, message.bucket, file)
     if facts.store.io.status(path) is None:
+        require_same_table(facts.store)
         found = (
             f"{path}: this file of the messages no longer exists. Their commit was rolled back, or their files were "
             "removed as orphans. Nothing was committed; write the rows again"
