@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any, Final, Protocol, TypeAlias
 
+from dagster_paimon.sensors.missing_tables import remembered_missing
 from dagster_paimon.sensors.tick_errors import reading_cursor
 from table_format import Snapshot
 from table_format.engine.support import SnapshotsById, snapshot_fingerprint
@@ -23,8 +24,6 @@ from table_format.engine.support import SnapshotsById, snapshot_fingerprint
 TRAIL_LENGTH: Final = 20
 
 _RECENT_MS: Final = 3_600_000
-_MISSING_TABLES: Final = 100
-"""How many tables that do not exist now are remembered, because they may come back."""
 _DIGEST_BYTES: Final = 6
 
 
@@ -153,9 +152,8 @@ def remembered(trails: Mapping[str, Trail], existing: Collection[str], *, now_ms
     >>> remembered({"ext.clicks": (old, new)}, ["ext.clicks"], now_ms=9_000_001)
     {'ext.clicks': (ReportedSnapshot(id=2, fingerprint='b', time_ms=9000000),)}
     """
-    present = frozenset(existing)
-    forgotten = frozenset([table for table in trails if table not in present][:-_MISSING_TABLES])
-    return {table: _recent(trail, now_ms) for table, trail in trails.items() if table not in forgotten}
+    kept = {*existing, *remembered_missing(trails, existing)}
+    return {table: _recent(trail, now_ms) for table, trail in trails.items() if table in kept}
 
 
 def _recent(trail: Trail, now_ms: int) -> Trail:

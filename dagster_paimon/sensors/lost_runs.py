@@ -1,8 +1,8 @@
 """Finds runs whose process has ended together with the server that watched it.
 
 A code server watches the processes of its runs and reports one that dies. If both are killed, or their machine stops,
-nobody reports it: the run counts as started for ever, keeps its slots and the turn of its table, and holds up the
-queue. Only runs of Dagster's default launcher on this machine are examined; other launchers watch their runs.
+nobody reports it: the run counts as started forever, keeps its slots and holds up its table and the queue. Only runs of
+Dagster's default launcher on this machine are examined; other launchers watch their runs.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def _server_of(run: dg.DagsterRun) -> str | None:
 
 
 def _is_listening(path: str) -> bool:
-    """Return whether a server listens at a socket. If that cannot be told, it may."""
+    """Return whether a server listens at a socket; true if this is not known."""
     with socket.socket(socket.AF_UNIX) as client:
         client.settimeout(_SECONDS_TO_ANSWER)
         try:

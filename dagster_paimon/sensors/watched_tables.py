@@ -2,21 +2,19 @@
 # No postponed annotations here: Dagster inspects the type of `context`.
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 import dagster as dg
 
 from dagster_paimon.reporting.metadata import data_version
 from dagster_paimon.resources.lakehouse import TABLE_ERRORS, LakehouseCatalog
+from dagster_paimon.sensors.missing_tables import remembered_missing
 from dagster_paimon.sensors.requested_runs import Outcome, now_ms, outcome, pause_ms
 from dagster_paimon.sensors.tick_errors import in_short, reading_cursor, unreadable
 from dagster_paimon.tables.selection import TableSelection
 from table_format import Table
-
-_MISSING_TABLES: Final = 100
-"""How many tables that do not exist now are remembered, because they may come back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +71,8 @@ def requests_for_tables(
     """
     known = decode_watched(context.cursor)
     names = selection.existing(lakehouse.catalog())
-    watched = _missing(known, names)
+    # If a table comes back, its next run needs a run key of its own.
+    watched = {name: known[name] for name in remembered_missing(known, names)}
     notes: list[str] = []
     requested = False
     for name in names:
@@ -90,12 +89,6 @@ def requests_for_tables(
     context.update_cursor(encode_watched(watched))
     if not requested:
         yield dg.SkipReason(in_short(notes) or otherwise)
-
-
-def _missing(known: Mapping[str, Watched], existing: Collection[str]) -> dict[str, Watched]:
-    """Return the last tables that do not exist now. If one comes back, its next run needs a run key of its own."""
-    present = frozenset(existing)
-    return dict([item for item in known.items() if item[0] not in present][-_MISSING_TABLES:])
 
 
 def after_last_run(

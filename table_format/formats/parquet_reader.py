@@ -40,7 +40,7 @@ _MIN_CHOSEN_BYTES: Final = 1 * MIB
 excluded most of the files without a row of the result.
 """
 
-_FEW_COLUMNS: Final = 3
+_CHECKS_PER_COLUMN: Final = 3
 """Decoding a column in one more batch costs as much as checking three column chunks (about 15 µs each)."""
 
 _MAX_NUMBER_BYTES: Final = 12
@@ -277,7 +277,7 @@ class ParquetFileReader:
 
     def _are_few(self, fields: Sequence[DataField]) -> bool:
         chunks = self._metadata.num_columns * self._metadata.num_row_groups
-        return _FEW_COLUMNS * sum(len(self._leaves[f.name]) for f in fields) < chunks
+        return _CHECKS_PER_COLUMN * sum(len(self._leaves[f.name]) for f in fields) < chunks
 
     def _stated_bytes(self, fields: Sequence[DataField], groups: list[int]) -> int | None:
         """Return the bytes of all values of any width after decoding; ``None`` if the file does not state them."""

@@ -7,11 +7,12 @@ compared here first. Parquet format, ``parquet.thrift``, ``SizeStatistics``.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 import pyarrow.parquet as pq
 
-from table_format.formats.thrift_compact import I64, LIST, STRUCT, end_of_value, list_header, number_at, visit
+from table_format.formats.thrift_compact import I64, LIST, STRUCT, Reader, end_of_value, list_header, number_at, visit
 
 _ROW_GROUPS, _COLUMNS, _META_DATA, _SIZES = 4, 1, 3, 16
 BYTE_ARRAY: Final = "BYTE_ARRAY"
@@ -71,14 +72,13 @@ class _ColumnChunks:
         self._found: list[Sizes] = []
         self._repetition = self._definition = 0
         self._text_bytes: int | None = None
-        self._in_group = {_COLUMNS: self._columns}
-        self._in_column = {_META_DATA: self._meta_data}
-        self._in_meta_data = {_SIZES: self._sizes}
-        self._in_sizes = {
+        in_sizes = {
             _TEXT_BYTES: self._bytes_of_texts,
             _REPETITION: self._repetition_levels,
             _DEFINITION: self._definition_levels,
         }
+        self._in_group = {_COLUMNS: self._columns}
+        self._in_column = {_META_DATA: _struct_with({_SIZES: _struct_with(in_sizes)})}
 
     def of(self, footer: bytes) -> list[Sizes]:
         visit(footer, 0, {_ROW_GROUPS: self._row_groups})
@@ -99,12 +99,6 @@ class _ColumnChunks:
             self._found.append(Sizes(self._repetition, self._definition, self._text_bytes))
         return at
 
-    def _meta_data(self, data: bytes, at: int, kind: int) -> int:
-        return visit(data, at, self._in_meta_data) if kind == STRUCT else end_of_value(data, at, kind)
-
-    def _sizes(self, data: bytes, at: int, kind: int) -> int:
-        return visit(data, at, self._in_sizes) if kind == STRUCT else end_of_value(data, at, kind)
-
     def _bytes_of_texts(self, data: bytes, at: int, kind: int) -> int:
         end = end_of_value(data, at, kind)
         self._text_bytes = number_at(data, at) if kind == I64 else 0
@@ -119,6 +113,11 @@ class _ColumnChunks:
         if kind == LIST:
             self._definition, _, _ = list_header(data, at)
         return end_of_value(data, at, kind)
+
+
+def _struct_with(readers: Mapping[int, Reader]) -> Reader:
+    """Return a reader of a struct that reads some of its fields."""
+    return lambda data, at, kind: visit(data, at, readers) if kind == STRUCT else end_of_value(data, at, kind)
 
 
 def _struct_count(data: bytes, at: int, kind: int) -> tuple[int, int]:

@@ -113,15 +113,15 @@ class CommitLoop:
     def _require_in_history(self, published: Snapshot) -> None:
         """Refuse to repeat a commit that was rolled back: its files are deleted. One that has expired is still done."""
         snapshots = self._context.snapshots
-        latest_id = snapshots.latest_id() or 0
-        found = snapshots.find(published.id) if published.id <= latest_id else None
-        is_expired = found is None and published.id <= latest_id
-        if not is_expired and (found is None or found.delta_manifest_list != published.delta_manifest_list):
-            message = (
-                f"{self._context.store.paths.root}: these messages were committed as snapshot {published.id}, which "
-                "was rolled back since. Nothing was committed; write the rows again"
-            )
-            raise ConflictError(message)
+        if published.id <= (snapshots.latest_id() or 0):
+            found = snapshots.find(published.id)
+            if found is None or found.is_same(published):
+                return
+        message = (
+            f"{self._context.store.paths.root}: these messages were committed as snapshot {published.id}, which was "
+            "rolled back since. Nothing was committed; write the rows again"
+        )
+        raise ConflictError(message)
 
     def leave_unresolved(self, identifier: int, kind: CommitKind) -> None:
         """Give up on a commit whose outcome is unknown. Its files stay."""

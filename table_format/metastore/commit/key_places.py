@@ -39,11 +39,13 @@ def snapshots_since(identity: str, latest: Snapshot | None, snapshots: SnapshotS
         known = latest if known_id == latest_id else snapshots.find(known_id)
         if known is None or snapshot_identity(known) != identity:
             return None
-    found = [snapshots.find(i) for i in range(known_id + 1, latest_id)]
-    if latest is not None and known_id < latest_id:
-        found.append(latest)
-    steps = [snapshot for snapshot in found if snapshot is not None]
-    return steps if len(steps) == len(found) else None
+    steps: list[Snapshot] = []
+    for snapshot_id in range(known_id + 1, latest_id + 1):
+        step = latest if snapshot_id == latest_id else snapshots.find(snapshot_id)
+        if step is None:
+            return None
+        steps.append(step)
+    return steps
 
 
 def may_have_moved_keys(identity: str, latest: Snapshot | None, snapshots: SnapshotStore) -> bool:

@@ -148,13 +148,10 @@ class Publications:
 
     def find(self, key: Key, since: int, latest_id: int) -> tuple[Snapshot | None, int | None]:
         """Return the user's snapshot with this key after ``since``, or the id of one that expired before that."""
-        for snapshot_id in range(latest_id, since, -1):
-            snapshot = self._snapshots.find(snapshot_id)
-            if snapshot is None:
-                return None, snapshot_id
-            if (snapshot.commit_user, snapshot.commit_identifier, snapshot.commit_kind) == (self._user, *key):
-                return snapshot, None
-        return None, None
+        wanted = (self._user, *key)
+        return self._snapshots.newest(
+            lambda s: (s.commit_user, s.commit_identifier, s.commit_kind) == wanted, up_to=latest_id, after=since
+        )
 
     def _settle(self, publication: Publication) -> Snapshot | None:
         """Return the snapshot that an interrupted publication became, if any.

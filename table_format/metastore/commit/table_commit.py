@@ -105,14 +105,13 @@ class TableCommit:
         snapshots = self._context.snapshots
         latest_id = snapshots.latest_id() or 0
         self._loop.note_search(latest_id)
-        for snapshot_id in range(latest_id, since or 0, -1):
-            snapshot = snapshots.find(snapshot_id)
-            if snapshot is None:
-                if since is None:
-                    break
-                raise self._cannot_tell(uncertain[0], since, snapshot_id)
-            if snapshot.commit_user == self._context.user:
-                return tuple(i for i in uncertain if i > snapshot.commit_identifier)
+        snapshot, expired_id = snapshots.newest(
+            lambda s: s.commit_user == self._context.user, up_to=latest_id, after=since or 0
+        )
+        if snapshot is not None:
+            return tuple(i for i in uncertain if i > snapshot.commit_identifier)
+        if expired_id is not None and since is not None:
+            raise self._cannot_tell(uncertain[0], since, expired_id)
         return uncertain
 
     def _cannot_tell(self, identifier: int, since: int, snapshot_id: int) -> CommitOutcomeUnknown:

@@ -118,6 +118,21 @@ class SnapshotStore:
         """Return the ids of all files, ascending, whether they are part of the history or not."""
         return self._files.ids()
 
+    def newest(
+        self, matches: Callable[[Snapshot], bool], *, up_to: int, after: int = 0
+    ) -> tuple[Snapshot | None, int | None]:
+        """Return the newest snapshot that matches, with an id of at most ``up_to`` and more than ``after``.
+
+        If one of them has expired before a match is found, its id is returned too, without a snapshot.
+        """
+        for snapshot_id in range(up_to, after, -1):
+            snapshot = self.find(snapshot_id)
+            if snapshot is None:
+                return None, snapshot_id
+            if matches(snapshot):
+                return snapshot, None
+        return None, None
+
     def load(self, snapshot_id: int) -> Snapshot:
         """Return the snapshot with this id.
 

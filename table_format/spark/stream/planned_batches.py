@@ -12,7 +12,6 @@ from typing import Final
 
 from table_format.errors import InvalidInputError
 from table_format.io.regular_files import read_file
-from table_format.model.snapshot import Snapshot
 from table_format.spark.stream.commit_users import local_checkpoint
 from table_format.table.facts import TableFacts
 
@@ -41,7 +40,8 @@ def refuse_other_plan(facts: TableFacts, commit_user: str, number: int, checkpoi
     Raises:
         InvalidInputError: names the table, the query and the number. The rows of the micro-batch are not written.
     """
-    committed = _last_of(facts, commit_user)
+    latest_id = facts.snapshots.latest_id() or 0
+    committed, _ = facts.snapshots.newest(lambda snapshot: snapshot.commit_user == commit_user, up_to=latest_id)
     if committed is None or committed.commit_identifier < number:
         return
     stated, planned = (committed.properties or {}).get(PLAN), plan_properties(checkpoint, number).get(PLAN)
@@ -49,18 +49,9 @@ def refuse_other_plan(facts: TableFacts, commit_user: str, number: int, checkpoi
     if committed.commit_identifier == number and is_repetition:
         return
     message = (
-        f"{facts.name}: micro-batch {number} of the query with the commit user '{commit_user}' is already committed, "
-        f"and so is micro-batch {committed.commit_identifier}. The checkpoint {checkpoint} is an older copy or lacks "
-        "files, so that this micro-batch may have other rows. Restore the latest checkpoint, or start with a new one "
-        "from the rows that the table lacks"
+        f"{facts.name}: micro-batch {number} of the query with the commit user '{commit_user}' is already committed; "
+        f"the last committed one is {committed.commit_identifier}. The checkpoint {checkpoint} is an older copy or "
+        "lacks files, so that this micro-batch may have other rows. Restore the latest checkpoint, or start with a new "
+        "one from the rows that the table lacks"
     )
     raise InvalidInputError(message)
-
-
-def _last_of(facts: TableFacts, commit_user: str) -> Snapshot | None:
-    """Return the last snapshot of a user, if no snapshot after it has expired."""
-    for snapshot_id in range(facts.snapshots.latest_id() or 0, 0, -1):
-        snapshot = facts.snapshots.find(snapshot_id)
-        if snapshot is None or snapshot.commit_user == commit_user:
-            return snapshot
-    return None

@@ -9,16 +9,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from table_format.lsm.background import RunningCompaction
-from table_format.metastore.commit.key_places import snapshot_identity
+from table_format.metastore.commit.key_places import snapshot_identity, snapshots_since
 from table_format.model.bucket_id import BucketId
 from table_format.model.commit import CommitMessage
-from table_format.model.data_file import DataFileMeta
 from table_format.model.manifest import FileKind
-from table_format.model.snapshot import FIRST_SNAPSHOT_ID, Snapshot
+from table_format.model.snapshot import Snapshot
 from table_format.table.facts import TableFacts
 from table_format.table.write.bucket_writer import BucketWriter
 from table_format.table.write.uncommitted_files import UncommittedFiles
 from table_format.table.write.writer_opening import OpenWriter, bucket_states
+from table_format.table.write.written_files import is_deleted
 
 
 class BucketWriters(Mapping[BucketId, BucketWriter]):
@@ -131,17 +131,12 @@ class BucketWriters(Mapping[BucketId, BucketWriter]):
 
     def _added_since(self, base: Snapshot | None, latest: Snapshot) -> set[str] | None:
         """Return the files that commits have added since ``base``; ``None`` if one of the snapshots is gone."""
-        if base is not None and base.id > latest.id:
+        since = snapshots_since(snapshot_identity(base), latest, self._facts.snapshots)
+        if since is None:
             return None
-        snapshots = self._facts.snapshots
-        if base is not None:
-            found = latest if base.id == latest.id else snapshots.find(base.id)
-            if found is None or snapshot_identity(found) != snapshot_identity(base):
-                return None
         names: set[str] = set()
-        for snapshot_id in range(FIRST_SNAPSHOT_ID if base is None else base.id + 1, latest.id + 1):
-            snapshot = latest if snapshot_id == latest.id else snapshots.find(snapshot_id)
-            entries = None if snapshot is None else self._facts.changed_files(snapshot)
+        for snapshot in since:
+            entries = self._facts.changed_files(snapshot)
             if entries is None:
                 return None
             names.update(entry.file.file_name for entry in entries if entry.kind is FileKind.ADD)
@@ -153,19 +148,15 @@ class BucketWriters(Mapping[BucketId, BucketWriter]):
         if added is not None:
             oldest = next(((b, f) for b, f in self.uncommitted.waiting() if f.file_name not in added), None)
             # A rollback may leave no trace but the files that it deletes. Writes are committed in their order.
-            if oldest is None or not self._is_deleted(*oldest):
+            if oldest is None or not is_deleted(self._facts, *oldest):
                 return added
         from table_format.metastore.expiry.orphans import reached_names  # imported here, because few tasks need it
 
         waiting = {file.file_name: (bucket_id, file) for bucket_id, file in self.uncommitted.waiting()}
-        # First the names: a file that is deleted meanwhile is not missed.
+        # Look for names first. A file that is deleted in between then counts as deleted.
         named = reached_names(self._facts.store, self._facts.options, frozenset(waiting)) if waiting else frozenset()
-        deleted = {name for name, place in waiting.items() if name not in named and self._is_deleted(*place)}
+        deleted = {name for name, place in waiting.items() if name not in named and is_deleted(self._facts, *place)}
         return (added or set()) | named | deleted
-
-    def _is_deleted(self, bucket_id: BucketId, file: DataFileMeta) -> bool:
-        store, partition = self._facts.store, self._facts.partitions.text(bucket_id.partition)
-        return store.io.status(store.paths.data_file(partition, bucket_id.bucket, file)) is None
 
 
 class DetachedWriters(BucketWriters):

@@ -10,7 +10,9 @@ from collections.abc import Iterable
 
 from table_format.errors import ConflictError
 from table_format.metastore.schema.table_identity import require_same_table
+from table_format.model.bucket_id import BucketId
 from table_format.model.commit import CommitMessage
+from table_format.model.data_file import DataFileMeta
 from table_format.table.facts import TableFacts
 
 
@@ -23,16 +25,23 @@ def require_written(facts: TableFacts, messages: Iterable[CommitMessage]) -> Non
         ConflictError: names the file; nothing was committed.
         TableNotFound, TableReplaced: the table was dropped, and its files with it.
     """
-    written = [(file, message) for message in messages for file in message.new_files]
+    written = [(message.bucket_id, file) for message in messages for file in message.new_files]
     if not written:
         return
-    file, message = min(written, key=lambda found: found[0].creation_time or 0)
-    partition = facts.partitions.text(message.partition)
-    path = facts.store.paths.data_file(partition, message.bucket, file)
-    if facts.store.io.status(path) is None:
+    bucket_id, file = min(written, key=lambda found: found[1].creation_time or 0)
+    if is_deleted(facts, bucket_id, file):
         require_same_table(facts.store)
-        found = (
-            f"{path}: this file of the messages no longer exists. Their commit was rolled back, or their files were "
-            "removed as orphans. Nothing was committed; write the rows again"
+        message = (
+            f"{_path(facts, bucket_id, file)}: this file of the messages no longer exists. Their commit was rolled "
+            "back, or their files were removed as orphans. Nothing was committed; write the rows again"
         )
-        raise ConflictError(found)
+        raise ConflictError(message)
+
+
+def is_deleted(facts: TableFacts, bucket_id: BucketId, file: DataFileMeta) -> bool:
+    """Return whether a file that was written no longer exists."""
+    return facts.store.io.status(_path(facts, bucket_id, file)) is None
+
+
+def _path(facts: TableFacts, bucket_id: BucketId, file: DataFileMeta) -> str:
+    return facts.store.paths.data_file(facts.partitions.text(bucket_id.partition), bucket_id.bucket, file)
