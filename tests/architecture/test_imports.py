@@ -32,6 +32,7 @@ LATE_IMPORTS = {
     "table_format.codecs.spark_columns": "the SQL parser takes longer to import than the rest of the library",
     "table_format.duckdb_sql": "the command line starts DuckDB for one of its commands",
     "table_format.engine.support": "the help of the command line needs no catalog",
+    "table_format.metastore.expiry.orphans": "only a writer whose commits have left the history needs it",
     "table_format.spark": "the command line starts Spark for one of its commands",
     "table_format.spark.write.cross_partition": "only keys that move between partitions need DuckDB",
     "table_format.table.read.polars_source": "only frames of polars need it, and Arrow's datasets take long to import",

@@ -150,7 +150,7 @@ class BucketWriters(Mapping[BucketId, BucketWriter]):
             # A rollback may leave no trace but the files that it deletes. Writes are committed in their order.
             if oldest is None or not is_deleted(self._facts, *oldest):
                 return added
-        from table_format.metastore.expiry.orphans import reached_names  # imported here, because few tasks need it
+        from table_format.metastore.expiry.orphans import reached_names  # imported here, because few writers need it
 
         waiting = {file.file_name: (bucket_id, file) for bucket_id, file in self.uncommitted.waiting()}
         # Look for names first. A file that is deleted in between then counts as deleted.
