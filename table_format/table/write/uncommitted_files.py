@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Set
+from operator import itemgetter
 
 from table_format.model.bucket_id import BucketId
 from table_format.model.commit import CommitMessage
@@ -13,8 +14,9 @@ class UncommittedFiles:
     """The files of messages until they are committed, and which of them are results of compaction."""
 
     def __init__(self) -> None:
-        self._waiting: dict[BucketId, dict[str, DataFileMeta]] = {}
-        self._places: dict[str, BucketId] = {}
+        # One place for each file, with the number of the call that returned it: an interrupt can strike anywhere.
+        self._waiting: dict[BucketId, dict[str, tuple[int, DataFileMeta]]] = {}
+        self._calls = 0
         self._compacted: dict[BucketId, set[str]] = {}
 
     def __bool__(self) -> bool:
@@ -28,10 +30,11 @@ class UncommittedFiles:
 
     def add(self, messages: Iterable[CommitMessage]) -> None:
         """Note that these messages are returned."""
+        self._calls += 1
         for message in messages:
             bucket_id = message.bucket_id
-            self._waiting.setdefault(bucket_id, {}).update((file.file_name, file) for file in message.new_files)
-            self._places.update((file.file_name, bucket_id) for file in message.new_files)
+            files = {file.file_name: (self._calls, file) for file in message.new_files}
+            self._waiting.setdefault(bucket_id, {}).update(files)
             self._compacted.setdefault(bucket_id, set()).update(file.file_name for file in message.compact_after)
 
     def settle(self, bucket_id: BucketId, committed: Set[str]) -> Set[str]:
@@ -39,14 +42,13 @@ class UncommittedFiles:
         waiting = self._waiting.get(bucket_id, {})
         arrived = waiting.keys() & committed
         self._waiting[bucket_id] = {name: file for name, file in waiting.items() if name not in arrived}
-        for name in arrived:
-            del self._places[name]
         return arrived
 
     def waiting(self) -> Iterator[tuple[BucketId, DataFileMeta]]:
-        """Yield the files that wait for their commit, in the order in which they were returned."""
-        for name, bucket_id in self._places.items():
-            yield bucket_id, self._waiting[bucket_id][name]
+        """Yield the files that wait for their commit, in the order of the calls that returned them."""
+        places = ((call, bucket_id, file) for bucket_id, named in self._waiting.items() for call, file in named.values())
+        for _, bucket_id, file in sorted(places, key=itemgetter(0)):
+            yield bucket_id, file
 
     def waits(self, bucket_id: BucketId) -> bool:
         """Whether a file of the bucket waits for its commit."""
