@@ -47,13 +47,13 @@ ui: setup ## Open the Dagster UI on the same history (http://localhost:3000)
 
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --durations 20 --durations-min 5
 
-test: setup ## Run the tests except the long ones, with LONG=yes also these (nothing but PyPI is needed)
+test: setup ## Run the tests except the long ones, with LONG=yes also these, with LONG=3/10 a share of them (nothing but PyPI is needed)
 	$(BIN)/python -m tests.support.shared_classes
-	$(PYTEST) -m "not oracle$(if $(LONG),, and not long)"
+	$(PYTEST) -m "not oracle" --long $(or $(LONG),no)
 
 test-long: setup ## Run the long tests: matrices, searches, clusters, installations (nothing but PyPI is needed)
 	$(BIN)/python -m tests.support.shared_classes
-	$(PYTEST) -m "long and not oracle"
+	$(PYTEST) -m "not oracle" --long only
 
 lint: setup ## Style, types and import contracts
 	$(BIN)/ruff check .
@@ -68,9 +68,9 @@ format: setup ## Rewrite the code in the one style
 matrix: setup ## Run every combination of tables, settings and ways, and all examples of properties; the tests run some
 	MATRIX=1 $(BIN)/python -m pytest -m "not oracle" $$(grep -rlE "support.matrix import|^ *@given" tests --include="test_*.py")
 
-interop: setup ## Read and write side by side with the real Apache Paimon (needs a JDK and Maven); VERSION=1.4.2 or 2.0.0
+interop: setup ## Read and write side by side with the real Apache Paimon (needs a JDK and Maven); VERSION=1.4.2 or 2.0.0, LONG=no
 	$(BIN)/python -m tests.oracle.install
-	PAIMON_ORACLE_VERSION=$(VERSION) $(BIN)/python -m pytest -m oracle -n 2 --dist worksteal --durations 20 --durations-min 5 tests/oracle tests/io tests/spark/test_hdfs.py
+	PAIMON_ORACLE_VERSION=$(VERSION) $(BIN)/python -m pytest -m oracle --long $(or $(LONG),yes) -n 2 --dist worksteal --durations 20 --durations-min 5 tests/oracle tests/io tests/spark/test_hdfs.py
 
 options: setup ## Draw tables from the declared options: what CREATE accepts works here and in the real Paimon; SEED=1
 	$(BIN)/python -m tests.oracle.install
