@@ -6,10 +6,12 @@ import dis
 import sys
 from collections.abc import Callable
 from functools import cache
+from itertools import pairwise
 from types import CodeType, FrameType
 from typing import Any, Final
 
 _RETURNS: Final = frozenset(opcode for name, opcode in dis.opmap.items() if name in ("RETURN_VALUE", "RETURN_CONST"))
+_LOADS: Final = ("LOAD_FAST", "LOAD_FAST_BORROW")
 """Python checks for signals at calls and jumps, so no interrupt comes between a return and the caller."""
 
 
@@ -41,7 +43,7 @@ class Instructions:
         return self._traced
 
     def _traced(self, frame: FrameType, event: str, _argument: Any) -> Any:
-        if event == "opcode" and _bytecode(frame.f_code)[frame.f_lasti] not in _RETURNS:
+        if event == "opcode" and frame.f_lasti not in _ends(frame.f_code):
             number, self.count = self.count, self.count + 1
             if number == self._at:
                 raise self._error
@@ -49,5 +51,9 @@ class Instructions:
 
 
 @cache
-def _bytecode(code: CodeType) -> bytes:
-    return code.co_code  # made for each call
+def _ends(code: CodeType) -> frozenset[int]:
+    """The offsets of returns, and of the load of a variable that a return gives back."""
+    instructions = list(dis.get_instructions(code))
+    ends = {this.offset for this in instructions if this.opcode in _RETURNS}
+    loads = {this.offset for this, then in pairwise(instructions) if then.offset in ends and this.opname in _LOADS}
+    return frozenset(ends | loads)

@@ -105,11 +105,12 @@ class TableWrite:
                 reader = reader_of(data, self._facts.schema.fields)
                 given = self._placement.given_column
                 self._rules.check_columns([name for name in reader.schema.names if name != given])
-                return self._written(self._checked(reader))
+                messages = self._written(self._checked(reader))
         except CorruptionError:
             base = self._writers.base
             with explaining_expiry(self._facts.store, *(() if base is None else (base.id,))):
                 raise
+        return self._finished(messages)
 
     def write_stored(self, batches: Iterable[pa.RecordBatch]) -> tuple[CommitMessage, ...]:
         """Write rows that the table already holds: its columns and, if it has a primary key, ``_VALUE_KIND``.
@@ -117,7 +118,7 @@ class TableWrite:
         Raises:
             BucketCountChanged: a partition was written with another number of buckets.
         """
-        return self._written((batch, None) for batch in batches)
+        return self._finished(self._written((batch, None) for batch in batches))
 
     def finish(self) -> tuple[CommitMessage, ...]:
         """Wait for background compactions of this write. Return the messages with their results.
@@ -129,7 +130,7 @@ class TableWrite:
         """
         self._abort_unfinished()
         self._writers.follow_table()
-        return self._handed_over(self._finish_writers)
+        return self._finished(self._handed_over(self._finish_writers))
 
     def abort(self) -> None:
         """Delete the files of rows and compactions that were not yet returned in messages, and forget all writers."""
@@ -173,12 +174,23 @@ class TableWrite:
             self._is_unfinished = True
             messages = self._hand_over.complete(self._writers.numbers_bases)
             self._writers.handed_over(messages)
-            self._is_unfinished = False
         except MissingFile as error:
-            self._check_own(error)
+            try:
+                self._check_own(error)
+            finally:
+                self._abort_unfinished()
             raise
-        finally:
+        except BaseException:
             self._abort_unfinished()
+            raise
+        return messages
+
+    def _finished(self, messages: tuple[CommitMessage, ...]) -> tuple[CommitMessage, ...]:
+        """Return the messages of a call as its very last step.
+
+        An interrupt that comes earlier takes them from the caller. Then the next call finds this one unfinished.
+        """
+        self._is_unfinished = False
         return messages
 
     def _checked(self, reader: pa.RecordBatchReader) -> Iterator[tuple[pa.RecordBatch, pa.Array | None]]:
