@@ -40,10 +40,11 @@ def test_files_wait_until_their_commit_is_seen() -> None:
     files.add([message(b"p", "a", "b"), message(b"q", "c")])
     assert files
     assert files.partitions == {b"p", b"q"}
-    assert [file.file_name for _, file in files.waiting()] == ["a", "b", "c"]
+    files.add([message(b"p", "d")])
+    assert [file.file_name for _, file in files.waiting()] == ["a", "b", "c", "d"]
     assert files.settle(bucket, {"a", "of another writer"}) == {"a"}
     assert files.waits(bucket)
-    assert files.settle(bucket, {"a", "b"}) == {"b"}
+    assert files.settle(bucket, {"a", "b", "d"}) == {"b", "d"}
     assert not files.waits(bucket)
     assert files.partitions == {b"q"}
     assert [(b.partition, file.file_name) for b, file in files.waiting()] == [(b"q", "c")]
