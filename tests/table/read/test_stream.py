@@ -9,7 +9,14 @@ import pyarrow as pa
 import pytest
 
 from table_format import Table, load_catalog
-from table_format.errors import InvalidOption, MissingFile, SnapshotExpired, SnapshotNotFound
+from table_format.errors import (
+    InvalidOption,
+    MissingFile,
+    SnapshotExpired,
+    SnapshotNotFound,
+    TableNotFound,
+    TableReplaced,
+)
 from table_format.metastore.references.consumers import next_snapshot, reset_consumer
 from table_format.table.read.stream import StreamScan
 from tests.simulation.tracing import Instructions
@@ -233,6 +240,37 @@ def test_files_expired_between_plan_and_read_are_an_expired_snapshot(three_commi
     three_commits.compact(full=True)
     three_commits.expire_snapshots(retain_max=1, retain_min=1, older_than_ms=2**60, retain_floor_ms=0)
     with pytest.raises(SnapshotExpired):
+        stream.to_arrow(plan)
+
+
+@pytest.mark.parametrize("commits", [0, 1, 2])
+def test_files_removed_by_a_rollback_between_plan_and_read_are_explained_by_it(
+    three_commits: Table, commits: int
+) -> None:
+    stream = three_commits.stream(options={"scan.snapshot-id": "2"})
+    plan = stream.next_plan()
+    assert plan is not None
+    three_commits.rollback_to(1)
+    for number in range(commits):
+        three_commits.append(keyed([(number, "c", number)]))
+    with pytest.raises(SnapshotNotFound, match=r"rolled back|removed by a rollback"):
+        stream.to_arrow(plan)
+
+
+def test_files_of_a_dropped_table_between_plan_and_read_are_explained_by_it(tmp_path: Path) -> None:
+    warehouse = disk_warehouse(tmp_path)
+    table = warehouse.table()
+    table.append(keyed([(1, "a", 1)]))
+    stream, scan = table.stream(), table.scan()
+    plan, state = stream.next_plan(), scan.plan()
+    assert plan is not None
+    warehouse.catalog.drop_table("db.t")
+    with pytest.raises(TableNotFound, match="was dropped"):
+        stream.to_arrow(plan)
+    with pytest.raises(TableNotFound, match="was dropped"):
+        list(scan.read(state.splits[0]))
+    warehouse.table().append(keyed([(2, "a", 2)]))
+    with pytest.raises(TableReplaced, match="dropped after it was opened, and created again"):
         stream.to_arrow(plan)
 
 
