@@ -163,12 +163,7 @@ class StreamScan:
 
         Another snapshot may have its id by now.
         """
-        if self._last is None:
-            return False
-        found = self.facts.snapshots.find(self._last.id)
-        if found is None:  # it may have expired
-            return self._last.id > (self.facts.snapshots.latest_id() or 0)
-        return found.delta_manifest_list != self._last.delta_manifest_list
+        return self._last is not None and self.facts.snapshots.has_removed(self._last)
 
     def acknowledge(self, next_snapshot_id: int | None = None) -> None:
         """Record that everything before a checkpoint (by default the current one) has been processed.
