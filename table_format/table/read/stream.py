@@ -172,8 +172,11 @@ class StreamScan:
         expiry keeps later snapshots. Without one, this does nothing.
 
         Raises:
+            TableNotFound, TableReplaced: the table has been dropped since it was loaded. Nothing was recorded.
             OSError: the store failed.
         """
+        if self.facts.options.stream.consumer_id is not None:
+            require_same_table(self.facts.store)  # otherwise, its directory or the new table would have the consumer
         self._record(self._next if next_snapshot_id is None else next_snapshot_id)
 
     def _record(self, next_snapshot_id: int | None) -> None:

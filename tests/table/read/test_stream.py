@@ -301,6 +301,22 @@ def test_progress_is_recorded_when_it_is_acknowledged_and_a_new_stream_goes_on_t
     assert [s for s, _ in all_plans(three_commits.stream(options=options))] == [2, 3]
 
 
+def test_progress_is_not_recorded_at_a_table_that_was_dropped_or_created_again(tmp_path: Path) -> None:
+    warehouse = disk_warehouse(tmp_path)
+    table = warehouse.table()
+    table.append(keyed([(1, "a", 1)]))
+    stream = table.stream(options={"consumer-id": "c"})
+    stream.next_plan()
+    warehouse.catalog.drop_table("db.t")
+    with pytest.raises(TableNotFound, match="was dropped"):
+        stream.acknowledge()
+    assert not list(tmp_path.glob("db.db/*"))
+    again = warehouse.table()
+    with pytest.raises(TableReplaced, match="created again"):
+        stream.acknowledge()
+    assert again.consumers() == {}
+
+
 def test_at_least_once_records_what_was_given_out_when_more_is_asked_for(three_commits: Table) -> None:
     options = {"consumer-id": "c", "consumer.mode": "at-least-once", "scan.snapshot-id": "1"}
     stream = three_commits.stream(options=options)
