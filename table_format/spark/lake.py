@@ -45,7 +45,7 @@ from table_format.spark.sql.attached_tables import attach
 from table_format.spark.sql.refresh import refresh
 from table_format.spark.sql.run import run_script
 from table_format.spark.sql.session import SqlSession, SqlState
-from table_format.spark.stream.frames import OutputMode, require_same_target, start_query, streaming_frame
+from table_format.spark.stream.frames import OutputMode, Target, start_query, streaming_frame
 from table_format.spark.stream.planned_batches import plan_properties, refuse_other_plan
 from table_format.spark.stream.repeated import compute_repeated
 from table_format.spark.stream.streamed import streamed
@@ -332,7 +332,7 @@ class Lake:
         ``append`` and ``update`` upsert on a primary key table, like ``write``; ``complete`` replaces all rows.
         ``checkpoint`` is the checkpoint directory of the query. ``trigger`` holds the arguments of Spark's
         ``trigger``. ``options`` are dynamic options. The query stops if the table is dropped, even if it is created
-        again.
+        again, or rolled back to before its last micro-batch.
 
         >>> lake.write_stream(
         ...     rows, "shop.totals", checkpoint="/checkpoints/totals", trigger={"availableNow": True}
@@ -352,14 +352,18 @@ class Lake:
         mode: WriteMode = "overwrite" if output_mode == "complete" else "append"
         whole = {DYNAMIC_PARTITION_OVERWRITE.key: "false"} if output_mode == "complete" else {}
         given = {**(options or {}), **whole}
+        target = Target(table.facts)
 
         def write(batch: DataFrame, number: int, commit_user: str) -> None:
-            require_same_target(table.facts)
+            target.require_intact()
             plan = plan_properties(checkpoint, number)
-            if not self.write(
+            made = self.write(
                 batch, name, mode, commit_user=commit_user, identifier=number, properties=plan, options=given
-            ):
+            )
+            if not made:
                 refuse_other_plan(table.facts, commit_user, number, checkpoint)
+            elif mode == "append":
+                target.last = made[0]  # a second one is a compaction
 
         return start_query(
             frame,

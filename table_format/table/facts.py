@@ -181,7 +181,7 @@ class TableFacts:
         """
         if self.schema.is_primary_key_table or before.index_manifest == after.index_manifest:
             return
-        with explaining_expiry(self.store, before.id, after.id):
+        with explaining_expiry(self.store, before, after):
             were, are = self.deletion_files(before), self.deletion_files(after)
         for bucket_id, files in are.items():
             for name, file in files.items():

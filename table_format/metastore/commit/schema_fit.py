@@ -19,7 +19,7 @@ from table_format.metastore.schema.option_columns import rename_in_options
 from table_format.model.column_fit import holds, lost_columns
 from table_format.model.schema import TableSchema
 from table_format.options.bucket import BUCKET, BUCKET_FUNCTION
-from table_format.options.declare import AnyOption, declared_in
+from table_format.options.declare import AnyOption, OptionPattern, declared_in
 from table_format.options.deletion_vectors import ENABLED
 from table_format.options.files import PARTITION_DEFAULT_NAME, PARTITION_LEGACY_NAME
 from table_format.options.merge import MergeOptions
@@ -61,9 +61,8 @@ def _misfits(written: TableSchema, latest: TableSchema, *, rewritten: bool) -> I
             yield f"the {what} changed from ({', '.join(before)}) to ({', '.join(after)})"
     options = _under_new_names(written, latest)
     for option in _DECIDING:
-        old, new = option.read(options), option.read(latest.options)
-        if old != new:
-            yield f"option '{option.key}' changed from {old!r} to {new!r}"
+        if option.read(options) != option.read(latest.options):
+            yield f"option '{option.key}' changed from {_shown(option, options)} to {_shown(option, latest.options)}"
     before_by_id = {field.id: field for field in written.fields}
     for field in latest.fields:
         known = before_by_id.get(field.id)
@@ -76,6 +75,14 @@ def _misfits(written: TableSchema, latest: TableSchema, *, rewritten: bool) -> I
             yield f"column '{field.name}' changed from {known.type} to {field.type}"
     if rewritten and (lost := lost_columns(latest.fields, written.fields)):
         yield f"values of {', '.join(lost)} may have been written in the meantime, and would be lost"
+
+
+def _shown(option: AnyOption, options: Mapping[str, str]) -> str:
+    """Return the value of an option as it is written in a table."""
+    if isinstance(option, OptionPattern):
+        return ", ".join(f"{part}={option.parser.show(each)}" for part, each in option.read(options).items()) or "none"
+    value = option.read(options)
+    return "none" if value is None else repr(option.parser.show(value))
 
 
 def _ids(schema: TableSchema, names: Sequence[str]) -> list[int]:

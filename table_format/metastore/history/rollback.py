@@ -133,7 +133,7 @@ def _rollback_by_server(store: TableStore, server: TableServer, target: Snapshot
 
 def _require_complete(store: TableStore, target: Snapshot) -> None:
     """Refuse a partly deleted snapshot, because the rollback would lose the later ones without a result."""
-    with explaining_expiry(store, target.id):
+    with explaining_expiry(store, target):
         path = missing_file(store, target)
         if path is not None:
             raise MissingFile(

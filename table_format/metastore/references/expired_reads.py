@@ -1,7 +1,8 @@
-"""Explains a missing file to a reader: the snapshot has expired in the meantime, or the table is damaged.
+"""Explains a missing file to a reader: the table or the snapshot is gone by now, or the table is damaged.
 
 Only this module makes that decision. A snapshot is retained while its file exists and no expiry has announced its
-deletion, or while a tag that is not being deleted keeps it. If a retained snapshot lacks a file, the table is damaged.
+deletion, or while a tag that is not being deleted keeps it. After a rollback, another snapshot may have its id. If a
+retained snapshot lacks a file, the table is damaged.
 """
 
 from __future__ import annotations
@@ -11,9 +12,10 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Final, TypeVar
 
-from table_format.errors import CorruptionError, SnapshotExpired, TableFormatError
+from table_format.errors import CorruptionError, SnapshotExpired, TableFormatError, TableNotFound, TableReplaced
 from table_format.io.table_store import TableStore
 from table_format.metastore.references.tag_store import TagStore
+from table_format.metastore.schema.table_identity import require_same_table
 from table_format.metastore.snapshot.snapshot_store import SnapshotStore
 from table_format.model.snapshot import Snapshot
 from table_format.model.split import DataSplit, SplitContent
@@ -24,19 +26,21 @@ _ROUNDS: Final = 4
 
 
 @contextmanager
-def explaining_expiry(store: TableStore, *snapshot_ids: int, as_changes: bool = False) -> Iterator[None]:
+def explaining_expiry(store: TableStore, *snapshots: int | Snapshot, as_changes: bool = False) -> Iterator[None]:
     """Guard reads of snapshots: a missing file of an expired snapshot raises ``SnapshotExpired``.
 
-    With ``as_changes``, the block reads the changes of the snapshots, which no tag keeps.
+    With a ``Snapshot`` instead of an id, another snapshot that has its id by now is noticed. With ``as_changes``, the
+    block reads the changes of the snapshots, which no tag keeps.
 
     Raises:
         SnapshotExpired: the block found a damaged or missing file, and one of the snapshots is not retained any more.
+        TableNotFound, TableReplaced: the block found such a file, and the table has been dropped.
         CorruptionError: all snapshots are retained, so the table is damaged.
     """
     try:
         yield
     except CorruptionError as error:
-        explained = explain_missing(store, error, *snapshot_ids, as_changes=as_changes)
+        explained = explain_missing(store, error, *snapshots, as_changes=as_changes)
         if explained is error:
             raise
         raise explained from error
@@ -50,18 +54,36 @@ def explaining_expiry_of_rows(store: TableStore, split: DataSplit, rows: Iterabl
 
 
 def explain_missing(
-    store: TableStore, error: CorruptionError, *snapshot_ids: int, as_changes: bool = False
+    store: TableStore, error: CorruptionError, *snapshots: int | Snapshot, as_changes: bool = False
 ) -> TableFormatError:
-    """Return the error to raise: ``SnapshotExpired``, or ``error`` itself if all are retained or this is unknown."""
-    for snapshot_id in snapshot_ids:
-        try:
-            if is_retained(store, snapshot_id, as_changes=as_changes):
-                continue
-        except OSError:
-            return error
-        message = f"snapshot {snapshot_id} was expired while it was being read; read a retained one ({error})"
-        return SnapshotExpired(message)
+    """Return the error to raise: that the table or a snapshot is gone, or ``error`` itself if this is not known."""
+    try:
+        if snapshots:
+            require_same_table(store)
+        for snapshot in snapshots:
+            reason = _why_gone(store, snapshot, as_changes=as_changes)
+            if reason is not None:
+                return SnapshotExpired(f"{reason} while it was being read; read a retained one ({error})")
+    except (TableNotFound, TableReplaced) as dropped:
+        return dropped
+    except OSError:
+        return error
     return error
+
+
+def _why_gone(store: TableStore, snapshot: int | Snapshot, *, as_changes: bool) -> str | None:
+    """Return what happened to a snapshot; ``None`` if it is retained."""
+    snapshots = SnapshotStore(store)
+    snapshot_id = snapshot if isinstance(snapshot, int) else snapshot.id
+    if not is_retained(store, snapshot_id, as_changes=as_changes):
+        is_rolled_back = snapshot_id > (snapshots.latest_id() or 0)
+        return f"snapshot {snapshot_id} was {'removed by a rollback' if is_rolled_back else 'expired'}"
+    if isinstance(snapshot, int):
+        return None
+    found = snapshots.find(snapshot_id)
+    if found is None or found.delta_manifest_list == snapshot.delta_manifest_list:
+        return None
+    return f"snapshot {snapshot_id} was replaced by a rollback or a fast-forward"
 
 
 def is_retained(store: TableStore, snapshot_id: int, *, as_changes: bool = False) -> bool:
@@ -97,7 +119,7 @@ def on_latest(snapshots: SnapshotStore, work: Callable[[Snapshot | None], T]) ->
 
     def attempt() -> T:
         latest = snapshots.latest()
-        with explaining_expiry(snapshots.store, *(() if latest is None else (latest.id,))):
+        with explaining_expiry(snapshots.store, *(() if latest is None else (latest,))):
             return work(latest)
 
     return retry_if_expired(attempt)

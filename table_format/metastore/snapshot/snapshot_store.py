@@ -162,6 +162,16 @@ class SnapshotStore:
         """
         return self._files.find(snapshot_id)
 
+    def has_removed(self, snapshot: Snapshot) -> bool:
+        """Return whether a rollback or a fast-forward has removed a snapshot. Another one may have its id by now.
+
+        This is not known, and false, if the snapshot may have expired.
+        """
+        found = self.find(snapshot.id)
+        if found is None:
+            return snapshot.id > (self.latest_id() or 0)
+        return found.delta_manifest_list != snapshot.delta_manifest_list
+
     def at_or_before(self, time_ms: int) -> Snapshot:
         """Return the last snapshot whose time is at or before ``time_ms`` (epoch milliseconds).
 

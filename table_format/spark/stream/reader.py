@@ -26,7 +26,14 @@ from table_format.model.split import DataSplit
 from table_format.spark.stream.admission import Limits, Size
 from table_format.spark.stream.offsets import Offset
 from table_format.spark.stream.shown import rows_of
-from table_format.spark.stream.snapshots import Planned, PlannedSnapshots, check_streamable, lost, verify
+from table_format.spark.stream.snapshots import (
+    Planned,
+    PlannedSnapshots,
+    check_streamable,
+    explaining_loss,
+    lost,
+    verify,
+)
 from table_format.spark.tasks.split_groups import grouped_splits
 from table_format.spark.tasks.worker import settle
 from table_format.spark.types import in_types_of
@@ -55,6 +62,8 @@ class PaimonStreamReader(datasource.DataSourceStreamReader, SupportsTriggerAvail
         self._last_batch_ms: int | None = None
         self._until: int | None = None
         """The last snapshot to read, for a query with the trigger ``availableNow``."""
+        self._recorded: Offset | None = None
+        """The offset that is known to be the progress of the consumer."""
 
     def __getstate__(self) -> dict[str, object]:
         """Leave out the state that tasks do not need."""
@@ -87,6 +96,9 @@ class PaimonStreamReader(datasource.DataSourceStreamReader, SupportsTriggerAvail
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
         """Return the end of the next micro-batch, or ``start`` if there are no rows.
 
+        Spark has written the rows before ``start``, so this also records the progress of the consumer. ``commit`` does
+        not suffice: Spark does not call it for the last micro-batch of a query that ends.
+
         Raises:
             SnapshotExpired, SnapshotNotFound, SchemaChanged, TableReplaced, TableNotFound: the query cannot continue.
         """
@@ -97,6 +109,7 @@ class PaimonStreamReader(datasource.DataSourceStreamReader, SupportsTriggerAvail
             begin = self._snapshots.beginning()
         is_limited = not isinstance(limit, ReadAllAvailable)
         end, waiting_rows = self._end(begin, self._limits if is_limited else Limits())
+        self._record(begin)
         now_ms = self._facts.store.runtime.clock.now_ms()
         if end is None or (is_limited and self._until is None and self._waits(waiting_rows, now_ms)):
             return start
@@ -175,20 +188,30 @@ class PaimonStreamReader(datasource.DataSourceStreamReader, SupportsTriggerAvail
         """Record the progress of the consumer after a complete micro-batch."""
         offset = Offset.of(end)
         self._snapshots.forget(offset)
+        self._record(offset)
+
+    def _record(self, offset: Offset) -> None:
         consumer = self._facts.options.stream.consumer_id
         # A consumer continues with changes, so it is created only after the first state was read.
-        if consumer is not None and offset.has_begun and (offset.is_complete or not offset.is_in_state):
+        may_continue = offset.has_begun and (offset.is_complete or not offset.is_in_state)
+        if consumer is not None and may_continue and offset != self._recorded:
             record_position(self._facts, consumer, offset.next_snapshot)
+            self._recorded = offset
 
     # --- tasks --------------------------------------------------------------------------------------------------------
 
     def read(self, partition: datasource.InputPartition) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of the splits of a task, with exactly the columns of the query."""
+        """Yield the rows of the splits of a task, with exactly the columns of the query.
+
+        Raises:
+            SnapshotExpired, TableReplaced, TableNotFound: the splits no longer exist.
+        """
         if not isinstance(partition, _Changes):
             return  # Spark calls this even if there is nothing to read
         for plan, split in partition.pieces:
-            for batch in rows_of(self._facts, plan, split):
-                yield in_types_of(batch, self._shown)
+            with explaining_loss(self._facts, plan):
+                for batch in rows_of(self._facts, plan, split):
+                    yield in_types_of(batch, self._shown)
         settle()
 
 

@@ -13,6 +13,7 @@ from table_format.errors import (
     TableReplaced,
     UnsupportedFeature,
 )
+from table_format.metastore.references.expired_reads import explaining_expiry
 from table_format.metastore.schema.table_identity import require_same_table
 from table_format.model.schema import TableSchema
 from table_format.model.snapshot import Snapshot
@@ -225,6 +226,13 @@ def verify(facts: TableFacts, offset: Offset, planned: Planned) -> None:
             f"but the files are now divided into other splits; restore the option, or {_NEW_CHECKPOINT}"
         )
         raise InvalidOption(SPLIT_TARGET_SIZE.key, message)
+
+
+@contextmanager
+def explaining_loss(facts: TableFacts, plan: Plan) -> Iterator[None]:
+    """Guard the read of a plan: if its files are missing, say what happened to the table or its snapshot."""
+    with _stopping_the_query(), explaining_expiry(facts.store, *(() if plan.snapshot is None else (plan.snapshot,))):
+        yield
 
 
 def lost(facts: TableFacts, offset: Offset) -> SnapshotNotFound:

@@ -61,6 +61,6 @@ def _rows_wait(facts: TableFacts, plan: Plan) -> bool:
     if snapshot is None:
         return False
     wanted = FileFilter(partition_predicate=plan.pruning.partition_condition, buckets=frozenset((POSTPONE_BUCKET,)))
-    with explaining_expiry(facts.store, snapshot.id):
+    with explaining_expiry(facts.store, snapshot):
         found = facts.live_files(snapshot, wanted)
     return bool(found.entries)

@@ -93,7 +93,7 @@ def changes_plan(
     for snapshot in snapshots:
         manifests = facts.manifests
         changed = manifests.changelog_manifests if mode == CHANGELOG else manifests.delta_manifests
-        with explaining_expiry(facts.store, snapshot.id, as_changes=True):
+        with explaining_expiry(facts.store, snapshot, as_changes=True):
             found = changed_files(manifests, changed(snapshot), pruning=plan.pruning)
         added = [e for e in found.entries if e.kind is FileKind.ADD]
         if len(added) < len(found.entries) and not whole_buckets and snapshot.commit_kind is CommitKind.APPEND:
@@ -123,7 +123,7 @@ def replacement_plan(
     plan = replace(
         empty_plan(facts, columns, filter, ReadKind.REPLACEMENT), snapshot=snapshot, changes_of=(snapshot.id,)
     )
-    with explaining_expiry(facts.store, snapshot.id):
+    with explaining_expiry(facts.store, snapshot):
         delta = facts.manifests.delta_manifests(snapshot)
         found = changed_files(facts.manifests, delta, pruning=plan.pruning)
     removed = [e for e in found.entries if e.kind is FileKind.DELETE]
@@ -152,7 +152,7 @@ def difference_plan(
         empty_plan(facts, columns, filter, ReadKind.DIFFERENCE), snapshot=after, changes_of=(before.id, after.id)
     )
     wanted = FileFilter(min_level=int(plan.schema.is_primary_key_table and facts.options.skips_level_0))
-    with explaining_expiry(facts.store, before.id, after.id):
+    with explaining_expiry(facts.store, before, after):
         old, new = (
             live_files(
                 facts.manifests,

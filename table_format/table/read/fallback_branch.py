@@ -122,7 +122,7 @@ def _partitions(facts: TableFacts, plan: Plan) -> frozenset[bytes]:
     schema = plan.schema
     min_level = int(schema.is_primary_key_table and facts.options.skips_level_0)
     wanted = FileFilter(partition_predicate=plan.pruning.partition_condition, min_level=min_level)
-    with explaining_expiry(facts.store, plan.snapshot.id):
+    with explaining_expiry(facts.store, plan.snapshot):
         found = live_files(facts.manifests, plan.snapshot, schema=schema, schemas=facts.schemas, filter=wanted)
     return frozenset(entry.partition for entry in found.entries if entry.bucket != POSTPONE_BUCKET)
 

@@ -170,7 +170,7 @@ class Plan:
         """
         if self.facts is None or self.snapshot is None:
             return ()
-        with explaining_expiry(self.facts.store, self.snapshot.id):
+        with explaining_expiry(self.facts.store, self.snapshot):
             own = tuple(split for split in self.splits if split.branch is None) if self.fallback else self.splits
             left_out = {} if self.limited is None else self.limited.left_out
             notes = tuple(file_notes(self.facts, self.pruning, self.candidates, own, left_out))

@@ -13,7 +13,7 @@ from typing import Final, TypeVar
 
 import pyarrow as pa
 
-from table_format.errors import InvalidInputError, SnapshotExpired, SnapshotNotFound
+from table_format.errors import CorruptionError, InvalidInputError, SnapshotExpired, SnapshotNotFound
 from table_format.metastore.references.expired_reads import explaining_expiry, retry_if_expired
 from table_format.metastore.schema.table_identity import require_same_table
 from table_format.metastore.snapshot.changelog_store import ChangeHistory
@@ -122,12 +122,18 @@ class StreamScan:
 
         Raises:
             SnapshotExpired: the files have expired since they were planned.
+            SnapshotNotFound: they were removed by a rollback or a fast-forward.
         """
         schemas = self._schemas_of(split)
         store, options, schema = self.facts.store, self.facts.options, self.facts.schema
         fields, pruning = self._empty.fields, self._empty.pruning
-        for batch in read_changes(store, schemas, schema, options, split, fields, pruning, keep_deletes=False):
-            yield kind_texts(batch, fields)
+        try:
+            for batch in read_changes(store, schemas, schema, options, split, fields, pruning, keep_deletes=False):
+                yield kind_texts(batch, fields)
+        except CorruptionError as error:
+            if self.is_behind_rollback():
+                raise self._rolled_back() from error
+            raise
 
     def to_arrow(self, plan: Plan) -> pa.Table:
         """Return all rows of a plan."""
@@ -157,12 +163,7 @@ class StreamScan:
 
         Another snapshot may have its id by now.
         """
-        if self._last is None:
-            return False
-        found = self.facts.snapshots.find(self._last.id)
-        if found is None:  # it may have expired
-            return self._last.id > (self.facts.snapshots.latest_id() or 0)
-        return found.delta_manifest_list != self._last.delta_manifest_list
+        return self._last is not None and self.facts.snapshots.has_removed(self._last)
 
     def acknowledge(self, next_snapshot_id: int | None = None) -> None:
         """Record that everything before a checkpoint (by default the current one) has been processed.
@@ -171,8 +172,11 @@ class StreamScan:
         expiry keeps later snapshots. Without one, this does nothing.
 
         Raises:
+            TableNotFound, TableReplaced: the table has been dropped since it was loaded. Nothing was recorded.
             OSError: the store failed.
         """
+        if self.facts.options.stream.consumer_id is not None:
+            require_same_table(self.facts.store)  # otherwise, its directory or the new table would have the consumer
         self._record(self._next if next_snapshot_id is None else next_snapshot_id)
 
     def _record(self, next_snapshot_id: int | None) -> None:
@@ -244,7 +248,7 @@ class StreamScan:
                     return plan
 
     def _guarded(self, snapshot: Snapshot, plan: Callable[[], _Plan]) -> _Plan:
-        with explaining_expiry(self.facts.store, snapshot.id):
+        with explaining_expiry(self.facts.store, snapshot):
             return plan()
 
     def _missing(self, next_id: int) -> Snapshot | None:

@@ -59,14 +59,23 @@ ONLY_NEW_ROWS: list[list[SchemaChange]] = [
     [SetNullability("n", nullable=True)],
 ]
 NEVER: list[tuple[str, list[SchemaChange]]] = [
-    ("option 'changelog-producer' changed", [SetOption("changelog-producer", "input")]),
-    ("option 'bucket' changed from 2 to 4", [SetOption("bucket", "4")]),
-    ("option 'sequence.field' changed", [RemoveOption("sequence.field")]),
-    ("option 'sequence.field' changed", [SetOption("sequence.field", "seq,v")]),
-    ("option 'deletion-vectors.enabled' changed", [SetOption("deletion-vectors.enabled", "true")]),
-    ("option 'ignore-delete' changed", [SetOption("partial-update.ignore-delete", "true")]),
-    ("option 'fields.<column>.aggregate-function' changed", [SetOption("fields.v.aggregate-function", "max")]),
-    ("option 'partition.default-name' changed", [SetOption("partition.default-name", "nothing")]),
+    ("option 'changelog-producer' changed from 'none' to 'input'", [SetOption("changelog-producer", "input")]),
+    ("option 'bucket' changed from '2' to '4'", [SetOption("bucket", "4")]),
+    ("option 'sequence.field' changed from 'seq' to ''", [RemoveOption("sequence.field")]),
+    ("option 'sequence.field' changed from 'seq' to 'seq,v'", [SetOption("sequence.field", "seq,v")]),
+    (
+        "option 'deletion-vectors.enabled' changed from 'false' to 'true'",
+        [SetOption("deletion-vectors.enabled", "true")],
+    ),
+    ("option 'ignore-delete' changed from 'false' to 'true'", [SetOption("partial-update.ignore-delete", "true")]),
+    (
+        "option 'fields.<column>.aggregate-function' changed from v=sum to v=max",
+        [SetOption("fields.v.aggregate-function", "max")],
+    ),
+    (
+        "option 'partition.default-name' changed from '__DEFAULT_PARTITION__' to 'nothing'",
+        [SetOption("partition.default-name", "nothing")],
+    ),
 ]
 
 

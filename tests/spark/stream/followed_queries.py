@@ -8,6 +8,7 @@ Spark's order of calls; offsets are texts.
 
 from __future__ import annotations
 
+import json
 import random
 import sys
 import tempfile
@@ -37,6 +38,8 @@ class Query(Reader):
         self.scratch, self.options, self.number = scratch, options, 0
         self.checkpoint = Checkpoint(scratch / f"{name}-0")
         self.query: Run | None = None
+        self.is_protected = False
+        """Whether a consumer must keep what the query has not read: Spark has asked for more after the state."""
 
     def poll(self) -> None:
         """Run some micro-batches."""
@@ -58,6 +61,7 @@ class Query(Reader):
         """Begin with a new checkpoint."""
         super().restart(why)
         self.number += 1
+        self.is_protected = False
         self.checkpoint, self.query = Checkpoint(self.scratch / f"{self.name}-{self.number}"), None
         self.history.opened().delete_consumer(self.options.get("consumer-id", self.name))
 
@@ -66,6 +70,9 @@ class Query(Reader):
         assert self.query is not None
         replaced, is_new = self.is_replaced(), self.generation != self.history.generation
         retained = [snapshot.id for snapshot in self.history.opened().snapshots()]
+        offsets = self.checkpoint.offsets[: self.checkpoint.committed]
+        last = json.loads(offsets[-1]) if offsets else None
+        asks_after_state = last is not None and (last["read"] == last["splits"] or last["snapshot"] != last["first"])
         try:
             more = self.query.trigger()
         except SchemaChanged:
@@ -73,9 +80,10 @@ class Query(Reader):
             self.open()
             return True
         except ENDS as error:
-            is_protected = "consumer-id" in self.options and self.checkpoint.committed > 1
+            is_protected = "consumer-id" in self.options and self.is_protected
             self.end(error, replaced=replaced, is_new=is_new, is_protected=is_protected)
             return False
+        self.is_protected = self.is_protected or asks_after_state
         if is_new and self.position.last is not None:
             self.fail("the table was created again")
         if replaced:

@@ -136,6 +136,9 @@ class Run:
                 return False
             self.step("before the offset is logged")
             logged.offsets.append(end)
+            if number:
+                self.source.commit(self._start(number))
+                self.step("after the commit of the source")
         self.step("after the offset is logged")
         self._batch(number)
         self.step("before the batch is logged")
@@ -152,9 +155,6 @@ class Run:
 
     def _next_end(self, number: int, *, unlimited: bool) -> str | None:
         start = self._start(number)
-        if number:
-            self.source.commit(start)
-            self.step("after the progress of the consumer")
         limit = ReadAllAvailable() if unlimited else self.source.getDefaultReadLimit()
         end = self.source.latestOffset(start, limit)
         return None if end == start else json.dumps(end)

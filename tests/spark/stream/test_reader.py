@@ -18,6 +18,7 @@ from table_format.errors import (
     SchemaChanged,
     SnapshotExpired,
     SnapshotNotFound,
+    TableNotFound,
     TableReplaced,
     UnsupportedFeature,
 )
@@ -360,6 +361,38 @@ def test_a_query_continues_after_a_rollback_of_snapshots_that_it_has_only_passed
     warehouse.reopened(table).append(keyed([(8, "a", 8)]))
     assert one_file.trigger()
     assert [rows for _, rows in one_file.batches] == [[(6, "a", 6)], [(8, "a", 8)]]
+
+
+GONE: dict[str, tuple[type[Exception], str]] = {
+    "rolled back": (SnapshotExpired, "snapshot 2 was removed by a rollback.*new checkpoint"),
+    "replaced": (SnapshotExpired, "snapshot 2 was replaced by a rollback or a fast-forward.*new checkpoint"),
+    "expired": (SnapshotExpired, "snapshot 1 was expired.*new checkpoint"),
+    "created again": (TableReplaced, "dropped.* and created again.*new checkpoint"),
+    "dropped": (TableNotFound, "was dropped"),
+}
+
+
+@pytest.mark.parametrize("event", GONE)
+def test_tasks_whose_files_are_gone_say_what_happened_to_the_table(event: str, warehouse: Warehouse) -> None:
+    table = three_commits(warehouse)
+    source = source_of(table, {"scan.mode": "from-snapshot", "scan.snapshot-id": "1"})
+    start = source.initialOffset()
+    tasks = source.partitions(start, source.latestOffset(start, source.getDefaultReadLimit()))
+    if event in ("rolled back", "replaced"):
+        table.rollback_to(1)
+    if event in ("replaced", "expired"):
+        table.append(keyed([(7, "b", 7)]))
+        table.compact(full=True)
+    if event == "expired":
+        table.append(keyed([(8, "b", 8)]))
+        expire_all(table)
+    if event in ("created again", "dropped"):
+        warehouse.catalog.drop_table("db.t")
+    if event == "created again":
+        three_commits(warehouse)
+    error, words = GONE[event]
+    with pytest.raises(error, match=words):
+        [list(source.read(task)) for task in tasks]
 
 
 def test_a_query_stops_if_the_table_was_created_again(warehouse: Warehouse, checkpoint: Checkpoint) -> None:

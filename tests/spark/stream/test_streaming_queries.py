@@ -292,3 +292,42 @@ def test_a_query_stops_if_its_target_was_created_again(lake: TestLake, tmp_path:
     with pytest.raises(StreamingQueryException, match=r"s\.d: the table was dropped and created again.*new checkpoint"):
         running.awaitTermination(120)
     assert lake.rows_alone("d") == []
+
+
+@pytest.mark.parametrize("commits", [0, 1])
+def test_a_query_stops_if_its_target_was_rolled_back(lake: TestLake, tmp_path: Path, commits: int) -> None:
+    for name in ("s", "d"):
+        lake.create(name)
+    lake.append([(0, "a")], "d")
+    lake.append([(1, "a")], "s")
+    running = lake.lake.write_stream(lake.lake.read_stream("s.s"), "s.d", checkpoint=str(tmp_path / "c"))
+    running.processAllAvailable()
+    lake.append([(2, "a")], "d")
+    lake.table("d").rollback_to(2)  # it keeps the rows of the query
+    lake.append([(3, "a")], "s")
+    running.processAllAvailable()
+    lake.table("d").rollback_to(2)
+    for _ in range(commits):
+        lake.append([(4, "a")], "d")
+    lake.append([(5, "a")], "s")
+    words = r"s\.d: the table was rolled back.* lacks the rows of micro-batch 1; .*new checkpoint"
+    with pytest.raises(StreamingQueryException, match=words):
+        running.awaitTermination(120)
+    assert lake.rows_alone("d") == [(0, "a"), (1, "a"), (4, "a")][: 2 + commits]
+
+
+def test_a_query_that_ended_has_recorded_its_consumer(lake: TestLake, tmp_path: Path) -> None:
+    lake.create("s")
+    lake.append([(1, "a")], "s")
+
+    def run() -> int:
+        rows = lake.lake.read_stream("s.s", **{"consumer-id": "c"})
+        writer = rows.writeStream.format("noop").option("checkpointLocation", str(tmp_path / "c"))
+        return sum(p["numInputRows"] for p in finished(writer.trigger(availableNow=True).start()))
+
+    assert run() == 1
+    assert lake.table("s").consumers() == {"c": 2}
+    for number in (2, 3, 4):
+        lake.append([(number, "a")], "s")
+    lake.table("s").expire_snapshots(retain_min=1, retain_max=1, older_than_ms=1 << 60, retain_floor_ms=0)
+    assert run() == 3

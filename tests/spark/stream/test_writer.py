@@ -16,10 +16,12 @@ from table_format.errors import (
     InvalidData,
     InvalidInputError,
     TableNotFound,
+    TableReplaced,
     UnsupportedFeature,
 )
 from table_format.spark.source.data_source import PaimonDataSource
 from table_format.spark.stream.commit_users import CHECKPOINT, user_of_checkpoint
+from table_format.spark.stream.frames import TARGET
 from tests.spark.stream.micro_batches import Checkpoint, Sink, in_task, unpacked
 from tests.support.tables import Warehouse, keyed, rows_of
 
@@ -135,6 +137,18 @@ def test_a_query_that_cannot_be_identified_is_refused(
 ) -> None:
     with pytest.raises(error, match=text):
         user_of_checkpoint(options)
+
+
+def test_the_sink_of_a_query_refuses_a_table_that_replaced_its_target(
+    warehouse: Warehouse, table: Table, checkpoint: Checkpoint
+) -> None:
+    options = {"path": table.store.paths.root, CHECKPOINT: str(checkpoint.place), TARGET: str(table.store.identity)}
+    source = PaimonDataSource(CaseInsensitiveDict(options))
+    assert source.streamWriter(COLUMNS, overwrite=False) is not None
+    warehouse.catalog.drop_table("db.t")
+    warehouse.table(primary_keys=["id"])
+    with pytest.raises(TableReplaced, match=r"db\.t: the table was dropped and created again.*new checkpoint"):
+        PaimonDataSource(CaseInsensitiveDict(options)).streamWriter(COLUMNS, overwrite=False)
 
 
 def test_a_checkpoint_may_be_a_path_or_a_uri(checkpoint: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:

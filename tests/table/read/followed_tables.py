@@ -123,6 +123,7 @@ class Reader:
         """Read one plan; whether there may be more."""
         assert self.stream is not None
         replaced, is_new = self.is_replaced(), self.generation != self.history.generation
+        retained = [snapshot.id for snapshot in self.history.opened().snapshots()]
         try:
             plan = self.stream.next_plan()
             rows = None if plan is None else self.stream.to_arrow(plan)
@@ -143,6 +144,9 @@ class Reader:
         if is_new:
             self.fail("the table was created again")
         if replaced:
+            if self.kind == "kept" and self.position.last not in retained:
+                self.restart("nobody has kept the snapshot that was replaced")
+                return False
             self.fail("the snapshots were replaced")
         self.fold(plan, rows)
         return plan is not None

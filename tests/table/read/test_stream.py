@@ -9,7 +9,14 @@ import pyarrow as pa
 import pytest
 
 from table_format import Table, load_catalog
-from table_format.errors import InvalidOption, MissingFile, SnapshotExpired, SnapshotNotFound
+from table_format.errors import (
+    InvalidOption,
+    MissingFile,
+    SnapshotExpired,
+    SnapshotNotFound,
+    TableNotFound,
+    TableReplaced,
+)
 from table_format.metastore.references.consumers import next_snapshot, reset_consumer
 from table_format.table.read.stream import StreamScan
 from tests.simulation.tracing import Instructions
@@ -236,6 +243,37 @@ def test_files_expired_between_plan_and_read_are_an_expired_snapshot(three_commi
         stream.to_arrow(plan)
 
 
+@pytest.mark.parametrize("commits", [0, 1, 2])
+def test_files_removed_by_a_rollback_between_plan_and_read_are_explained_by_it(
+    three_commits: Table, commits: int
+) -> None:
+    stream = three_commits.stream(options={"scan.snapshot-id": "2"})
+    plan = stream.next_plan()
+    assert plan is not None
+    three_commits.rollback_to(1)
+    for number in range(commits):
+        three_commits.append(keyed([(number, "c", number)]))
+    with pytest.raises(SnapshotNotFound, match=r"rolled back|removed by a rollback"):
+        stream.to_arrow(plan)
+
+
+def test_files_of_a_dropped_table_between_plan_and_read_are_explained_by_it(tmp_path: Path) -> None:
+    warehouse = disk_warehouse(tmp_path)
+    table = warehouse.table()
+    table.append(keyed([(1, "a", 1)]))
+    stream, scan = table.stream(), table.scan()
+    plan, state = stream.next_plan(), scan.plan()
+    assert plan is not None
+    warehouse.catalog.drop_table("db.t")
+    with pytest.raises(TableNotFound, match="was dropped"):
+        stream.to_arrow(plan)
+    with pytest.raises(TableNotFound, match="was dropped"):
+        list(scan.read(state.splits[0]))
+    warehouse.table().append(keyed([(2, "a", 2)]))
+    with pytest.raises(TableReplaced, match="dropped after it was opened, and created again"):
+        stream.to_arrow(plan)
+
+
 def test_a_file_that_is_lost_is_not_explained_away(tmp_path: Path) -> None:
     table = disk_warehouse(tmp_path).table()
     table.append(keyed([(1, "a", 1)]))
@@ -261,6 +299,22 @@ def test_progress_is_recorded_when_it_is_acknowledged_and_a_new_stream_goes_on_t
     assert stream.next_plan() is not None
     # What was not acknowledged is read again.
     assert [s for s, _ in all_plans(three_commits.stream(options=options))] == [2, 3]
+
+
+def test_progress_is_not_recorded_at_a_table_that_was_dropped_or_created_again(tmp_path: Path) -> None:
+    warehouse = disk_warehouse(tmp_path)
+    table = warehouse.table()
+    table.append(keyed([(1, "a", 1)]))
+    stream = table.stream(options={"consumer-id": "c"})
+    stream.next_plan()
+    warehouse.catalog.drop_table("db.t")
+    with pytest.raises(TableNotFound, match="was dropped"):
+        stream.acknowledge()
+    assert not list(tmp_path.glob("db.db/*"))
+    again = warehouse.table()
+    with pytest.raises(TableReplaced, match="created again"):
+        stream.acknowledge()
+    assert again.consumers() == {}
 
 
 def test_at_least_once_records_what_was_given_out_when_more_is_asked_for(three_commits: Table) -> None:
