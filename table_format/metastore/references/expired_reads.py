@@ -78,10 +78,7 @@ def _why_gone(store: TableStore, snapshot: int | Snapshot, *, as_changes: bool) 
     if not is_retained(store, snapshot_id, as_changes=as_changes):
         is_rolled_back = snapshot_id > (snapshots.latest_id() or 0)
         return f"snapshot {snapshot_id} was {'removed by a rollback' if is_rolled_back else 'expired'}"
-    if isinstance(snapshot, int):
-        return None
-    found = snapshots.find(snapshot_id)
-    if found is None or found.delta_manifest_list == snapshot.delta_manifest_list:
+    if isinstance(snapshot, int) or not snapshots.has_removed(snapshot):
         return None
     return f"snapshot {snapshot_id} was replaced by a rollback or a fast-forward"
 
