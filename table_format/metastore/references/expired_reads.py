@@ -46,10 +46,16 @@ def explaining_expiry(store: TableStore, *snapshots: int | Snapshot, as_changes:
         raise explained from error
 
 
-def explaining_expiry_of_rows(store: TableStore, split: DataSplit, rows: Iterable[T]) -> Generator[T]:
-    """Yield the rows of a split of a plan; errors are explained in the same way as by ``explaining_expiry``."""
+def explaining_expiry_of_rows(
+    store: TableStore, split: DataSplit, rows: Iterable[T], planned: Snapshot | None = None
+) -> Generator[T]:
+    """Yield the rows of a split of a plan; errors are explained in the same way as by ``explaining_expiry``.
+
+    With the snapshot of the plan, another snapshot that has its id by now is noticed.
+    """
     branch = store if split.branch is None else replace(store, paths=store.paths.for_branch(split.branch))
-    with explaining_expiry(branch, *split.snapshot_ids, as_changes=split.content is SplitContent.CHANGES):
+    read = [planned if planned is not None and planned.id == number else number for number in split.snapshot_ids]
+    with explaining_expiry(branch, *read, as_changes=split.content is SplitContent.CHANGES):
         yield from rows
 
 

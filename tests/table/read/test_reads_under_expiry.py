@@ -38,6 +38,7 @@ from tests.simulation.test_every_call import STEP, StillClock
 from tests.support.acting_io import ActingIO
 from tests.support.decoded_once import decoded_once
 from tests.support.matrix import combinations
+from tests.support.tables import memory_warehouse
 
 SCHEMA = pa.schema([pa.field("k", pa.int64(), nullable=False), ("v", pa.int64())])
 BEFORE = {1: 10, 2: 21, 3: 30, 4: 40}
@@ -333,6 +334,19 @@ def test_a_reader_of_a_tag_that_is_deleted_is_told_that_its_snapshot_was_expired
                     break
                 number += 1
             assert seen > 0
+
+
+def test_a_reader_is_told_that_its_snapshot_was_replaced() -> None:
+    table = memory_warehouse().table(primary_keys=["k"], schema=SCHEMA, options={"bucket": "1"})
+    for number in (1, 2, 3):
+        table.append(rows({number: number}))
+    scan = table.scan()
+    splits = scan.plan().splits
+    table.rollback_to(1)
+    for number in (4, 5):
+        table.append(rows({number: number}))
+    with pytest.raises(SnapshotExpired, match="snapshot 3 was replaced by a rollback or a fast-forward"):
+        [list(scan.read(split)) for split in splits]
 
 
 def test_what_a_retained_snapshot_lacks_is_damage() -> None:
