@@ -46,7 +46,9 @@ class UncommittedFiles:
 
     def waiting(self) -> Iterator[tuple[BucketId, DataFileMeta]]:
         """Yield the files that wait for their commit, in the order of the calls that returned them."""
-        places = ((call, bucket_id, file) for bucket_id, named in self._waiting.items() for call, file in named.values())
+        places = (
+            (call, bucket_id, file) for bucket_id, named in self._waiting.items() for call, file in named.values()
+        )
         for _, bucket_id, file in sorted(places, key=itemgetter(0)):
             yield bucket_id, file
 
