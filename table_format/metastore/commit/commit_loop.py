@@ -127,6 +127,14 @@ class CommitLoop:
         """Give up on a commit whose outcome is unknown. Its files stay."""
         self._publications.leave((identifier, kind))
 
+    def has_requested(self, identifier: int, files: frozenset[str]) -> bool:
+        """Return whether this commit was requested before; see ``Publications.concern``."""
+        return self._publications.concern(identifier, files)
+
+    def refuse_unknown(self) -> None:
+        """Refuse to continue after an unknown outcome; see ``Publications.refuse_reported``."""
+        self._publications.refuse_reported()
+
     def named_files(self) -> frozenset[str]:
         """Return the names of the files that snapshots of this committer name; see ``Publications.named_files``."""
         return self._publications.named_files()

@@ -146,6 +146,12 @@ class Publications:
         ended = [*(publication for publication, _ in self._published), *self._left]
         return frozenset(name for publication in ended for name in publication.files)
 
+    def concern(self, identifier: int, files: frozenset[str]) -> bool:
+        """Return whether a commit with this identifier is unsettled, or was published with exactly these files."""
+        return any(key[0] == identifier for key in self._open) or any(
+            done.key[0] == identifier and done.files == files for done, _ in self._published
+        )
+
     def find(self, key: Key, since: int, latest_id: int) -> tuple[Snapshot | None, int | None]:
         """Return the user's snapshot with this key after ``since``, or the id of one that expired before that."""
         wanted = (self._user, *key)

@@ -283,6 +283,18 @@ class TableCommit:
         """
         self._delete_unpublished(messages, self._loop.named_files().union(named))
 
+    def has_requested(self, identifier: int, messages: Sequence[CommitMessage]) -> bool:
+        """Return whether this object has requested this commit before, as far as it remembers."""
+        return self._loop.has_requested(identifier, append_changes(messages).added_names)
+
+    def refuse_unknown(self) -> None:
+        """Refuse to continue after an error reported the outcome of a commit as unknown.
+
+        Raises:
+            CommitOutcomeUnknown: the outcome of a commit is unknown; the error is about the first one.
+        """
+        self._loop.refuse_unknown()
+
     def abandon(self, messages: Iterable[CommitMessage]) -> None:
         """Abort while another error is handled: if an outcome is unknown, all files stay, and nothing is raised."""
         # The caller must see the original error; files that stay are at worst orphans.

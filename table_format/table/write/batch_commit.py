@@ -133,8 +133,8 @@ class BatchCommit:
         listed = tuple(messages)
         if identifier is not None and self.is_committed(number):
             return ()
-        self._note(listed)
         folded = fold(listed)
+        self._note(number, listed, folded)
         dropped: list[ConflictError] = []
 
         def drop(partition: bytes, bucket: int, reason: ConflictError) -> None:
@@ -179,8 +179,8 @@ class BatchCommit:
         listed = tuple(messages)
         if identifier is not None and self.is_committed(number):
             return ()
-        self._note(listed)
         folded = fold(listed)
+        self._note(number, listed, folded)
         committable = given.committable(number, folded.messages)
         snapshots = self._committer.overwrite(committable, partition=partition)
         self._after(folded, snapshots)
@@ -206,27 +206,34 @@ class BatchCommit:
             CommitOutcomeUnknown: a commit with an unknown outcome may hold them; nothing was deleted.
             CorruptionError, ConflictError, OSError: the files of the table cannot be determined; nothing was deleted.
         """
-        listed = tuple(messages)
-        foreign = _file_names(listed).difference(*self._handed)
-        named = reached_names(self._facts.store, self._facts.options, foreign) if foreign else frozenset[str]()
-        self._committer.abort(listed, named=named)
+        # Another object may have committed them, also if this one was refused to.
+        self._abort(tuple(messages), but_for=())
 
     def abandon(self, messages: Iterable[CommitMessage]) -> None:
-        """Call ``abort`` after an error or an interrupt: files that may be committed stay, and nothing is raised."""
+        """Delete the files of the caller's own messages after an error or an interrupt of the work.
+
+        Files that may be committed stay, and nothing is raised. Only this object may have committed the messages.
+        """
         # The caller needs the first error; remaining files are orphans at worst.
         with suppress(TableFormatError, OSError):
-            self.abort(messages)
+            self._abort(tuple(messages), but_for=self._handed)
 
-    def _note(self, messages: Sequence[CommitMessage]) -> None:
-        """Remember messages; for these, the committer knows whether they were published.
+    def _abort(self, messages: Sequence[CommitMessage], *, but_for: Iterable[frozenset[str]]) -> None:
+        """Delete files that the table does not name; of those ``but_for``, only the committer knows whether it does."""
+        self._committer.refuse_unknown()  # first, because such a snapshot may be unreadable
+        asked = _file_names(messages).difference(*but_for)
+        named = reached_names(self._facts.store, self._facts.options, asked) if asked else frozenset[str]()
+        self._committer.abort(messages, named=named)
+
+    def _note(self, number: int, messages: Sequence[CommitMessage], folded: Folded) -> None:
+        """Remember messages that are about to be committed.
 
         Raises:
-            ConflictError: they are new here, and their files do not exist.
+            ConflictError: this commit was not requested before, and files of the messages do not exist.
         """
-        names = _file_names(messages)
-        if names not in self._handed:
-            require_written(self._facts, messages)
-        self._handed.append(names)
+        if not self._committer.has_requested(number, folded.messages):
+            require_written(self._facts, folded.messages)
+        self._handed.append(_file_names(messages))
 
     def _number(self, identifier: int | None) -> int:
         if identifier is not None:

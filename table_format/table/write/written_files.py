@@ -6,7 +6,7 @@ removed as orphans. A snapshot that names deleted files cannot be read.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from table_format.errors import ConflictError
 from table_format.metastore.schema.table_identity import require_same_table
@@ -25,7 +25,7 @@ def require_written(facts: TableFacts, messages: Iterable[CommitMessage]) -> Non
         ConflictError: names the file; nothing was committed.
         TableNotFound, TableReplaced: the table was dropped, and its files with it.
     """
-    written = [(message.bucket_id, file) for message in messages for file in message.new_files]
+    written = [(message.bucket_id, file) for message in messages for file in _new_files(message)]
     if not written:
         return
     bucket_id, file = min(written, key=lambda found: found[1].creation_time or 0)
@@ -36,6 +36,13 @@ def require_written(facts: TableFacts, messages: Iterable[CommitMessage]) -> Non
             "back, or their files were removed as orphans. Nothing was committed; write the rows again"
         )
         raise ConflictError(message)
+
+
+def _new_files(message: CommitMessage) -> Iterator[DataFileMeta]:
+    yield from message.new_files
+    # A compaction can move a file to another level, and leave it unchanged.
+    replaced = {file.file_name for file in message.compact_before}
+    yield from (file for file in message.compact_after if file.file_name not in replaced)
 
 
 def is_deleted(facts: TableFacts, bucket_id: BucketId, file: DataFileMeta) -> bool:

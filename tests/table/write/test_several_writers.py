@@ -10,8 +10,9 @@ import pyarrow as pa
 import pytest
 
 from table_format import Table
-from table_format.errors import BucketLost, ConflictError
+from table_format.errors import BucketLost, ConflictError, SchemaChanged
 from table_format.model.commit import CommitMessage
+from table_format.model.schema_change import SetOption
 from table_format.model.snapshot import CommitKind
 from table_format.table.upkeep.bucket_compaction import BucketCompaction, Work, compact, compact_work, outcomes_of
 from table_format.table.write.batch_commit import BatchCommit
@@ -382,6 +383,50 @@ def test_a_new_commit_of_messages_whose_files_a_rollback_deleted_is_refused(
             (restarted.overwrite if is_overwrite else restarted.commit)(messages, identifier=1)
     assert rows_of(table) == [(1, "a", 0)]
     assert table.new_write("w").write(keyed([(2, "b", 1)]))
+
+
+KINDS_OF_BUCKETS: list[tuple[list[str], dict[str, str]]] = [
+    (["id"], {"bucket": "1", "merge-engine": "aggregation", "fields.v.aggregate-function": "sum"}),
+    (["id"], {"bucket": "-1"}),
+    (["id"], {"bucket": "-2"}),
+    ([], {"bucket": "-1"}),
+]
+
+
+@pytest.mark.parametrize("expires", [False, True])
+@pytest.mark.parametrize(("keys", "options"), KINDS_OF_BUCKETS, ids=str)
+def test_messages_are_committed_only_once_whoever_commits_them_again_and_an_abort_leaves_their_rows(
+    warehouse: Warehouse, keys: list[str], options: dict[str, str], expires: bool
+) -> None:
+    table = warehouse.table(primary_keys=keys, options=options)
+    write, first = table.new_write("w"), table.new_commit("w")
+    messages = write.write(keyed([(1, "a", 5)]))
+    first.commit(messages, identifier=1)
+    if expires:
+        table.append(keyed([(2, "a", 6)]))
+        table.expire_snapshots(retain_min=1, retain_max=1, older_than_ms=1 << 60, retain_floor_ms=0)
+    before = len(table.snapshots())
+    for commit, identifier in ((first, 2), (table.new_commit("w"), 3), (table.new_commit(), None)):
+        with pytest.raises(ConflictError, match="Nothing was committed"):
+            commit.commit(messages, identifier=identifier)
+        commit.abort(messages)
+    assert len(table.snapshots()) == before
+    table.compact(full=True)
+    assert rows_of(table) == [(1, "a", 5), *([(2, "a", 6)] if expires else [])]
+
+
+def test_a_commit_that_was_refused_and_whose_files_others_deleted_since_is_refused_again(warehouse: Warehouse) -> None:
+    table = warehouse.table(primary_keys=["id"], options={"bucket": "1"})
+    commit = table.new_commit("w")
+    messages = table.new_write("w").write(keyed([(1, "a", 5)]))
+    warehouse.catalog.alter_table("db.t", SetOption("bucket", "2"))
+    with pytest.raises(SchemaChanged):
+        commit.commit(messages, identifier=1)
+    warehouse.catalog.alter_table("db.t", SetOption("bucket", "1"))
+    warehouse.reopened(table).new_commit("w").abort(messages)
+    with pytest.raises(ConflictError, match=r"no longer exists.*write the rows again"):
+        commit.commit(messages, identifier=1)
+    assert rows_of(table) == []
 
 
 @pytest.mark.parametrize("kept_by", ["nothing", "tag", "changelog", "latest"])
