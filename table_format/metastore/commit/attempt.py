@@ -14,6 +14,7 @@ from table_format.io.uncommitted_files import delete_uncommitted
 from table_format.metastore.commit.commit_check import check_fit
 from table_format.metastore.commit.commit_job import CommitContext, CommitJob
 from table_format.metastore.commit.next_snapshot import WrittenFiles, next_snapshot
+from table_format.metastore.commit.repeated_files import require_new
 from table_format.metastore.manifest.manifest_changes import FileChanges
 from table_format.metastore.manifest.manifest_merge import MergedManifests, MergeRules, merge_manifests
 from table_format.metastore.manifest.manifest_store import NewFiles, WrittenList
@@ -21,7 +22,7 @@ from table_format.metastore.manifest.replay import ReplayError
 from table_format.metastore.scan.partition_test import may_hold_partitions
 from table_format.metastore.schema.table_identity import require_same_table
 from table_format.model.manifest import ManifestEntry, ManifestFileMeta
-from table_format.model.snapshot import Snapshot
+from table_format.model.snapshot import CommitKind, Snapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,8 @@ class AttemptFiles:
     """The files written by attempts at one job, for reuse or deletion.
 
     ``are_requested`` is true after a snapshot with some of them was requested, whatever the outcome. ``were_visible``
-    is true after such a snapshot was taken back: a change of the history may have deleted the files that it names.
+    is true after such a snapshot was taken back: a change of the history may have deleted the files that it names. No
+    snapshot up to ``checked`` has the new data files of the job.
     """
 
     def __init__(self, store: TableStore) -> None:
@@ -45,6 +47,7 @@ class AttemptFiles:
         self.lasting = NewFiles()
         self.merging = NewFiles()
         self.passing = NewFiles()
+        self.checked: Snapshot | None = None
         self.are_requested = False
         self.were_visible = False
         self.written: WrittenChanges | None = None
@@ -83,6 +86,9 @@ def prepare(c: CommitContext, job: CommitJob, files: AttemptFiles, latest: Snaps
     require_same_table(c.store)
     proposal = job.propose(latest)
     changes, schema = proposal.changes, c.schemas.latest()
+    if job.kind is not CommitKind.COMPACT:  # it removes files, which is possible only once
+        require_new(c, changes, latest, files.checked)
+        files.checked = latest
     index = check_fit(c, job, proposal, latest, schema)
     new = _write_changes(c, files, changes, schema.id)  # 1, 2
     base = _write_base(c, files, latest, schema.id)  # 3, 4

@@ -1,4 +1,4 @@
-"""Checks a commit before it is published: schema, repetition, hash indexes, keys, and the files of the latest snapshot.
+"""Checks a commit before it is published: schema, hash indexes, keys, and the files of the latest snapshot.
 
 This module reads the facts; ``schema_fit``, ``key_changes`` and ``conflicts`` decide. A conflict is final for the
 finished work.
@@ -13,7 +13,6 @@ from table_format.lsm.keys import key_ranges
 from table_format.metastore.commit.commit_job import CommitContext, CommitJob, Proposal
 from table_format.metastore.commit.conflicts import CommitFacts, find_bucket_change, find_conflict
 from table_format.metastore.commit.key_changes import find_key_change
-from table_format.metastore.commit.repeated_files import find_repetition
 from table_format.metastore.commit.schema_fit import find_misfit
 from table_format.metastore.manifest.index_entries import combine_index, find_hash_index_change
 from table_format.metastore.manifest.manifest_changes import FileChanges, compact_changes
@@ -37,10 +36,6 @@ def check_fit(
     """
     changes = proposal.changes
     _check_schema(c, job, changes, schema)
-    # Results of compaction are new rows of files that can be removed only once.
-    repeated = None if job.kind is CommitKind.COMPACT else find_repetition(c, changes, latest)
-    if repeated is not None:
-        raise repeated
     before = () if latest is None else c.manifests.index_entries(latest)
     changed = find_hash_index_change(changes.bases.hash_indexes, before, c.partitions)
     if changed is not None:

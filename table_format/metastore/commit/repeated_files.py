@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from table_format.errors import ConflictError, CorruptionError, FileConflict
+from table_format.errors import CorruptionError, FileConflict
 from table_format.metastore.commit.commit_job import CommitContext
 from table_format.metastore.manifest.manifest_changes import FileChanges
 from table_format.metastore.scan.file_filter import FileFilter
@@ -17,28 +17,36 @@ from table_format.model.manifest import FileKind, ManifestEntry
 from table_format.model.snapshot import FIRST_SNAPSHOT_ID, Snapshot
 
 
-def find_repetition(c: CommitContext, changes: FileChanges, latest: Snapshot | None) -> ConflictError | None:
-    """Return the error if a retained snapshot has one of the new files, else ``None``."""
+def require_new(c: CommitContext, changes: FileChanges, latest: Snapshot | None, checked: Snapshot | None) -> None:
+    """Refuse changes that add a file which a retained snapshot has added, up to the latest.
+
+    An earlier attempt has ``checked`` the snapshots up to one, so that each is read only once.
+
+    Raises:
+        FileConflict: names the file and the snapshot.
+        OSError: the store failed.
+    """
     new = {entry.file.file_name: entry for entry in changes.entries if entry.kind is FileKind.ADD}
     times = [entry.file.creation_time for entry in new.values() if entry.file.creation_time is not None]
     if not times:
-        return None
+        return
     clock = c.store.runtime.clock
     # Files have local times, snapshots have not.
     oldest_ms = min(times) - (clock.local_now_ms() - clock.now_ms())
     snapshot = latest
     while snapshot is not None and snapshot.time_millis >= oldest_ms:
+        if checked is not None and snapshot.is_same(checked):
+            return
         before = c.snapshots.find(snapshot.id - 1) if snapshot.id > FIRST_SNAPSHOT_ID else None
         is_first_retained = before is None and snapshot.id > FIRST_SNAPSHOT_ID
         try:
             entries = _live_files(c, snapshot, changes) if is_first_retained else c.manifests.delta_entries(snapshot)
         except CorruptionError:
-            return None  # expired in the meantime; later reads detect damage
+            return  # expired in the meantime; later reads detect damage
         found = next((e for e in entries if e.kind is FileKind.ADD and e.file.file_name in new), None)
         if found is not None:
-            return _repeated(c, found, snapshot)
+            raise _repeated(c, found, snapshot)
         snapshot = before
-    return None
 
 
 def _live_files(c: CommitContext, snapshot: Snapshot, changes: FileChanges) -> Sequence[ManifestEntry]:
