@@ -40,9 +40,9 @@ def refuse_newer(
         else:
             lost = narrowed_columns(newer.physical_fields, fields)
         if lost:
+            advice = "Nothing was written; load the table again" if rewriting else "Load the table again"
             message = (
                 f"{where}: rows were written under schema {newer.id}, and the table was opened under schema "
-                f"{schema.id}, which would lose values of {', '.join(lost)}. Nothing was written; load the table again "
-                "and repeat"
+                f"{schema.id}, which would lose values of {', '.join(lost)}. {advice} and repeat"
             )
             raise SchemaChanged(message)

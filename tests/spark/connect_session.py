@@ -68,8 +68,11 @@ def streamed(lake: Lake, checkpoint: Path) -> tuple[list[int], int]:
     return sorted(number for (number,) in commits), lake.table("s.copy").count()
 
 
-def written_by_foreach_batch(lake: Lake, warehouse: Path, checkpoint: Path) -> tuple[int, int]:
-    """Return the rows and the snapshots after ``foreachBatch`` wrote each micro-batch twice."""
+def counted_by_foreach_batch(lake: Lake, warehouse: Path, checkpoint: Path) -> tuple[list[int], int]:
+    """Return what ``foreachBatch`` has written for one key, and the snapshots. It writes each micro-batch twice.
+
+    The query counts rows. It dies between its first commit and Spark's note of it, which follows its state.
+    """
     lake.sql("CREATE TABLE s.each (id BIGINT, n INT)")
     options = {"warehouse": str(warehouse)}
 
@@ -79,9 +82,20 @@ def written_by_foreach_batch(lake: Lake, warehouse: Path, checkpoint: Path) -> t
         for _ in range(2):
             opened(rows.sparkSession, options).write(rows, "s.each", commit_user="each", identifier=number)
 
-    writer = lake.read_stream("s.a").writeStream.foreachBatch(write)
-    writer.option("checkpointLocation", str(checkpoint)).trigger(availableNow=True).start().awaitTermination()
-    return lake.table("s.each").count(), lake.table("s.each$snapshots").count()
+    def run() -> None:
+        counts = lake.read_stream("s.a").groupBy("id").count().selectExpr("id", "CAST(count AS INT) AS n")
+        writer = counts.writeStream.foreachBatch(write).outputMode("update")
+        query = writer.option("checkpointLocation", str(checkpoint)).trigger(availableNow=True).start()
+        query.awaitTermination()
+        assert query.exception() is None, query.exception()
+
+    run()
+    for noted in [*checkpoint.glob("commits/*0*"), *checkpoint.glob("state/*/*/1.*")]:
+        noted.unlink()
+    lake.write(lake.spark.range(7, 8).selectExpr("id", "CAST(id AS INT) AS n"), "s.a")
+    run()
+    counts = lake.table("s.each", filter="id = 7").collect()
+    return sorted(n for _, n in counts), lake.table("s.each$snapshots").count()
 
 
 def error_of_a_missing_package(spark: Any) -> str:
@@ -157,7 +171,7 @@ def use_tables(spark: Any, warehouse: Path) -> None:
     print("wide", lake.table("s.t").where("length(v) = 300000").count())
     print("absent", *absent_rows(lake))
     print("streamed", *streamed(lake, warehouse.parent / "checkpoint"))
-    print("each", *written_by_foreach_batch(lake, warehouse, warehouse.parent / "each"))
+    print("each", *counted_by_foreach_batch(lake, warehouse, warehouse.parent / "each"))
     print("missing", error_of_a_missing_package(spark))
 
 

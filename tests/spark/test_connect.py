@@ -33,7 +33,7 @@ none [Row(v='none', count=5000)]
 wide 3
 absent 2 2 2 2 2 2
 streamed [0, 1] 6
-each 8 1
+each [2, 3] 2
 missing PackageMissing
 """
 
