@@ -134,3 +134,6 @@ def test_the_assets_that_write_one_table_share_a_pool() -> None:
                 pools.setdefault(str(table), set()).add(asset.op.pool)
     assert pools["dwd.orders_enriched"] == {"write_dwd_orders_enriched"}
     assert all(len(found) == 1 for found in pools.values())
+    # Otherwise a pool is free between two steps, or never full.
+    instance = yaml.safe_load((ROOT / ".dagster_home" / "dagster.yaml").read_text())
+    assert instance["concurrency"]["pools"] == {"granularity": "run", "default_limit": 1}
