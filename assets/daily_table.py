@@ -24,8 +24,12 @@ def daily_table(
     backfill_policy: dg.BackfillPolicy = ONE_RUN,
     automation_condition: dg.AutomationCondition[Any] | None = None,
     freshness_policy: dg.FreshnessPolicy | None = None,
+    pool: str | None = None,
 ) -> Make:
-    """Decorate a function that returns the frame of some days of the table ``database.name``."""
+    """Decorate a function that returns the frame of some days of the table ``database.name``.
+
+    Runs that write to one ``pool`` take turns. By default, each asset has its own.
+    """
     return dg.asset(
         name=name,
         key_prefix=database,
@@ -39,7 +43,7 @@ def daily_table(
         tags={"layer": database},
         # A failure of Spark or the store may be temporary. Permanent failures are raised without retries.
         retry_policy=RetryUnlessTerminated(max_retries=1, delay=5),
-        pool=f"write_{database}_{name}",
+        pool=pool or f"write_{database}_{name}",
         metadata={**metadata, **maintenance_links(f"{database}.{name}")},
         deps=[dg.AssetKey(key) for key in deps],
         ins=ins,

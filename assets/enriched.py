@@ -18,6 +18,8 @@ from dagster_paimon import SparkFrame, branch_audit, published_table
 from table_format import Table
 
 TABLE: Final = "dwd.orders_enriched"
+_POOL: Final = "write_dwd_orders_enriched"
+"""Of both assets: a run begins its branch only after the run before it has published its own."""
 _LAST_ARRIVAL: Final = LIFECYCLE_DAYS + MAX_LATE_DAYS + 1
 _METADATA: Final[dict[str, Any]] = {
     "paimon/table": TABLE,
@@ -44,6 +46,7 @@ def _arrived(table: str) -> dg.AssetIn:
     "orders_enriched_staged",
     ins={"orders": _arrived("orders"), "users": _arrived("users")},
     metadata=_METADATA,
+    pool=_POOL,
 )
 def orders_enriched_staged(context: dg.AssetExecutionContext, orders: SparkFrame, users: SparkFrame) -> SparkFrame:
     """Orders with the city and tier of their users, on a branch of this run."""
@@ -75,5 +78,5 @@ orders_enriched: Final = published_table(
     group_name="dwd",
     backfill_policy=ONE_RUN,
     owners=["team:shop"],
-    pool="write_dwd_orders_enriched",
+    pool=_POOL,
 )

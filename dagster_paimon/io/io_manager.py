@@ -34,7 +34,8 @@ from dagster_paimon.io.spec import ReadSpec, WriteMode, WriteSpec
 from dagster_paimon.io.writing import Written, write_output
 from dagster_paimon.reporting.metadata import listed
 from dagster_paimon.reporting.reports import report_of
-from dagster_paimon.resources.lakehouse import LakehouseCatalog, table_name
+from dagster_paimon.resources.failures import about, failure
+from dagster_paimon.resources.lakehouse import TABLE_ERRORS, LakehouseCatalog, table_name
 from dagster_paimon.resources.secrets import HIDES_INPUT, redacted_errors
 from dagster_paimon.resources.spark import SparkResource
 from table_format import Predicate, Scan, Table
@@ -119,9 +120,8 @@ class PaimonIOManager(dg.ConfigurableIOManager):
                 evolution=self.schema_evolution,
                 create=self.create_tables,
             )
-        except InvalidInputError as error:
-            # A retry would fail in the same way.
-            raise dg.Failure(description=_about(_table_named(context), error), allow_retries=False) from error
+        except TABLE_ERRORS as error:
+            raise _failure(context, _table_named(context), error) from error
         _log_outcome(context, spec, written)
         report = report_of(written.table, written.snapshots, plots=self.plots, count_keys_up_to=self.count_keys_up_to)
         own = {
@@ -146,11 +146,13 @@ class PaimonIOManager(dg.ConfigurableIOManager):
         with redacted_errors(self._secrets()):
             try:
                 return self._read(context)
-            except InvalidInputError as error:
-                raise dg.Failure(description=str(error), allow_retries=False) from error
+            except TABLE_ERRORS as error:
+                if not _is_in_run(context) and not isinstance(error, InvalidInputError):
+                    raise
+                raise _failure(context, _table_read(context), error) from error
 
     def _read(self, context: dg.InputContext) -> Any:  # noqa: ANN401 - see frames
-        upstream = _plain(context.upstream_output.definition_metadata or {}) if context.upstream_output else {}
+        upstream = _upstream(context)
         input_name = context.name if context.has_input_name else context.asset_key.to_user_string()
         spec = ReadSpec.of(input_name, _plain(context.definition_metadata or {}))
         annotation = _annotation(context)
@@ -205,10 +207,12 @@ class PaimonIOManager(dg.ConfigurableIOManager):
         return wanted
 
 
-def _about(subject: str, error: Exception) -> str:
-    """Return the text of an error with its subject, because a step may have several tables."""
-    text = str(error)
-    return text if subject in text else f"{subject}: {text}"
+def _failure(context: dg.InputContext | dg.OutputContext, table: str, error: Exception) -> dg.Failure:
+    """Return the failure of a step with a table. A retry repeats the error if the input is invalid."""
+    is_final = isinstance(error, InvalidInputError)
+    if isinstance(context, dg.InputContext) and not _is_in_run(context):
+        return dg.Failure(description=about(table, error), allow_retries=not is_final)
+    return failure(table, error, context.step_context, is_final=is_final)
 
 
 def _table_named(context: dg.OutputContext) -> str:
@@ -217,6 +221,14 @@ def _table_named(context: dg.OutputContext) -> str:
         return _table_of(context, _plain(context.definition_metadata or {}))
     except InvalidInputError:
         return "output" if not context.has_asset_key else context.asset_key.to_user_string()
+
+
+def _table_read(context: dg.InputContext) -> str:
+    """Return the table of an input for an error, which may be about the metadata that names it."""
+    try:
+        return _table_of(context, _upstream(context))
+    except InvalidInputError:
+        return context.name if context.has_input_name else context.asset_key.to_user_string()
 
 
 def _table_of(context: dg.InputContext | dg.OutputContext, metadata: Mapping[str, Any]) -> str:
@@ -330,6 +342,11 @@ def _reading(name: str, scan: Scan) -> str:
     snapshot = plan.snapshot.id if plan.snapshot else "none"
     rows = counted(plan.row_count, "stored row", thousands=True)
     return f"reading {name}, snapshot {snapshot}: {counted(plan.file_count, 'file')}, {rows}"
+
+
+def _upstream(context: dg.InputContext) -> dict[str, Any]:
+    """Return the metadata of the asset that is loaded."""
+    return _plain(context.upstream_output.definition_metadata or {}) if context.upstream_output else {}
 
 
 def _plain(metadata: Mapping[str, Any]) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from dagster_paimon.maintenance.links import job_links, location_of
 from dagster_paimon.maintenance.locks import locks_of
 from dagster_paimon.maintenance.targets import resolve
 from dagster_paimon.reporting.metadata import before_and_after, compaction_plots, data_version
+from dagster_paimon.resources.failures import about, failure
 from dagster_paimon.resources.lakehouse import TABLE_ERRORS, LakehouseCatalog
 from dagster_paimon.resources.retries import RetryUnlessTerminated
 from dagster_paimon.resources.spark import SparkResource
@@ -89,7 +90,8 @@ def run_maintenance(
         tables = _opened(context, lakehouse, selected, failed)
         skipped = _skipped(kind, config, tables)
         names = [name for name in tables if name not in skipped]
-        for name in names:
+    for name in names:
+        with refusing(name):
             kind.check(tables[name], config)
     assets, locks = TableAssets.of_context(context), locks_of(context)
     problems: list[str] = []
@@ -104,15 +106,14 @@ def run_maintenance(
                 done, metadata = _one_table(context, kind, config, visit)
         except TABLE_ERRORS as error:
             if len(selected) == 1:
-                with refusing():
-                    raise
+                raise _failure(context, name, error) from error
             context.log.exception("%s: %s failed, continuing with the other tables", name, kind.op)
             failed[name] = error
             continue
         yield from _events(done, metadata, assets.key_of(name))
         problems += [done.problem] if done.problem else []
     if failed:
-        _fail(failed, of=len(selected) - len(skipped))
+        _fail(context, failed, of=len(selected) - len(skipped))
     if problems:
         raise dg.Failure(description="\n".join(problems), allow_retries=False)
 
@@ -127,7 +128,7 @@ def _opened(
             tables[name] = lakehouse.table(name)
         except TABLE_ERRORS as error:
             if len(names) == 1 or isinstance(error, _FINAL):
-                raise
+                raise _failure(context, name, error) from error
             context.log.exception("%s cannot be read, continuing with the other tables", name)
             failed[name] = error
     return tables
@@ -180,18 +181,21 @@ def _events(outcome: Outcome, metadata: dict[str, Any], key: dg.AssetKey) -> Ite
 
 
 @contextmanager
-def refusing() -> Iterator[None]:
+def refusing(subject: str = "") -> Iterator[None]:
     """Let errors that a retry would raise again end the op without retries, with the message first."""
     try:
         yield
     except _FINAL as error:
-        raise dg.Failure(description=str(error), allow_retries=False) from error
+        raise dg.Failure(description=about(subject, error), allow_retries=False) from error
 
 
-def _fail(failed: dict[str, Exception], *, of: int) -> None:
-    lines = [
-        f"{len(failed)} of {counted(of, 'table')} failed:",
-        *(f"{table}: {error}" for table, error in failed.items()),
-    ]
-    is_final = all(isinstance(error, _FINAL) for error in failed.values())
-    raise dg.Failure(description="\n".join(lines), allow_retries=not is_final) from next(iter(failed.values()))
+def _failure(context: dg.OpExecutionContext, subject: str, error: Exception) -> dg.Failure:
+    return failure(subject, error, context.get_step_execution_context(), is_final=isinstance(error, _FINAL))
+
+
+def _fail(context: dg.OpExecutionContext, failed: Mapping[str, Exception], *, of: int) -> None:
+    lines = (f"{table}: {error}" for table, error in failed.items())
+    title = f"{len(failed)} of {counted(of, 'table')} failed:"
+    first = next((error for error in failed.values() if not isinstance(error, _FINAL)), next(iter(failed.values())))
+    found = _failure(context, title, first)
+    raise dg.Failure(description="\n".join([title, *lines]), allow_retries=found.allow_retries) from first

@@ -123,3 +123,17 @@ def test_secrets_are_read_from_the_environment_and_not_shown_in_settings() -> No
     assert "hush" not in repr(spark) + str(spark.model_dump())
     with pytest.raises(KeyError, match="SHOP_SECRET, which is not set"):
         spark.settings({})
+
+
+def test_the_assets_that_write_one_table_share_a_pool() -> None:
+    pools: dict[str, set[str | None]] = {}
+    for asset in defs.resolve_asset_graph().assets_defs:
+        for spec in asset.specs:
+            table = spec.metadata.get("paimon/table")
+            if table is not None and asset.is_executable:
+                pools.setdefault(str(table), set()).add(asset.op.pool)
+    assert pools["dwd.orders_enriched"] == {"write_dwd_orders_enriched"}
+    assert all(len(found) == 1 for found in pools.values())
+    # Otherwise a pool is free between two steps, or never full.
+    instance = yaml.safe_load((ROOT / ".dagster_home" / "dagster.yaml").read_text())
+    assert instance["concurrency"]["pools"] == {"granularity": "run", "default_limit": 1}

@@ -1,4 +1,5 @@
-"""The processes: writers, a compactor, one that looks after history, one that changes the schema, and readers.
+"""The processes: writers, streams with one open write, a compactor, one that looks after history, one that changes the
+schema, and readers.
 
 Each goes on until it is killed. An interrupt is raised only within ``act``; afterwards the process goes on with the
 objects it has, as an interactive session or a server does. What goes wrong otherwise is reported.
@@ -12,6 +13,7 @@ import signal
 import time
 import traceback
 from collections.abc import Callable
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
@@ -31,6 +33,7 @@ from table_format.errors import (
     SnapshotNotFound,
 )
 from table_format.metastore.expiry.orphans import remove_orphan_files
+from table_format.model.commit import CommitMessage
 from table_format.model.schema_change import AddColumn, AlterColumnType, SetOption
 from table_format.model.types import BigIntType, VarCharType
 from tests.torture.jobs import extra_columns, is_wide, job_of, properties_of, rows_of
@@ -173,6 +176,92 @@ def _commit(actor: Actor, who: int, number: int) -> None:
             table.delete(job.where, **facts)
 
 
+def stream(place: Place, who: int, first: int, sender: Connection) -> None:
+    """Commit job after job with one write that stays open, until a conflict requires a new one."""
+    actor = Actor(place, sender)
+    with ThreadPoolExecutor(1) as pool:
+        open_write = OpenWrite(actor, who, first, pool if actor.rng.random() < 0.5 else None)
+        actor.begin()
+        while open_write.attempt():
+            time.sleep(actor.rng.random() * 0.3)
+
+
+class OpenWrite:
+    """A writer for many commits. It pauses with rows that it has written and not committed."""
+
+    def __init__(self, actor: Actor, who: int, first: int, compactor: Executor | None) -> None:
+        self._actor = actor
+        self._who = who
+        self._number = first
+        self._compactor = compactor
+        self._messages: list[CommitMessage] = []
+        self._written = 0
+        self._is_written = False
+        self._begin()
+
+    def attempt(self) -> bool:
+        """Take a step; after a refusal, begin the job again with a new write. Return whether the process continues."""
+        actor, number = self._actor, self._number
+        try:
+            act(self._step)
+        except KeyboardInterrupt:
+            actor.tell("interrupted", None)
+            if self._is_written and actor.rng.random() < 0.5:
+                return True  # the same messages again: they may have been committed
+            self._begin_again()
+        except (ConflictError, OutcomeUnknownError, SnapshotNotFound) as error:
+            actor.tell("refused", type(error).__name__)
+            self._begin_again()
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is reported
+            if not actor.tell_failure(error):
+                return False
+            self._begin_again()
+        if self._number > number:
+            actor.tell("acknowledged", (self._who, number))
+        return True
+
+    def _begin(self) -> None:
+        user = job_of(self._actor.kind, self._who, self._number).user
+        self._table = self._actor.place.open()
+        self._write = self._table.new_write(user, compactor=self._compactor)
+        self._commit = self._table.new_commit(user)
+        self._next_job()
+
+    def _next_job(self) -> None:
+        self._messages = []
+        self._written = 0
+        self._is_written = False
+
+    def _begin_again(self) -> None:
+        for undo in (self._write.abort, lambda: self._commit.abandon(self._messages), self._begin):
+            while not _completed(undo):
+                pass
+
+    def _step(self) -> None:
+        actor = self._actor
+        job = job_of(actor.kind, self._who, self._number)
+        schema = self._table.arrow_schema
+        rows = rows_of(actor.kind, job, schema)
+        while self._written < rows.num_rows:
+            part = rows.slice(self._written, actor.rng.randint(1, rows.num_rows))
+            self._messages += self._write.write(part)
+            self._written += part.num_rows
+            time.sleep(actor.rng.random() * 0.2)
+        self._is_written = True
+        self._commit.commit(self._messages, identifier=job.number, properties=properties_of(schema))
+        self._number += 1
+        self._next_job()
+
+
+def _completed(action: Callable[[], None]) -> bool:
+    """Whether an action was not interrupted."""
+    try:
+        act(action)
+    except KeyboardInterrupt:
+        return False
+    return True
+
+
 def compact(place: Place, sender: Connection) -> None:
     """Compact, rescale, and put in order."""
     actor = Actor(place, sender)
@@ -186,7 +275,7 @@ def compact(place: Place, sender: Connection) -> None:
             place.catalog().alter_table("db.t", SetOption("bucket", str(count)))
             actor.table = actor.place.open()
             actor.table.rescale()
-        elif actor.table.options.bucket.count == -1 and choice < 0.2:
+        elif actor.table.options.bucket.count == -1 and choice < 0.2 and not actor.kind.moves_keys:
             actor.table.compact(order_by=["k"])
         else:
             actor.table.compact(full=choice > 0.7)

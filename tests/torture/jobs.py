@@ -19,6 +19,9 @@ from tests.torture.kinds import Kind
 KEYS: Final = 60
 """Keys of one writer."""
 
+FIRST_STREAM: Final = 10
+"""Writers with this number or a larger one keep one write open for many commits."""
+
 DAYS: Final = ("d1", "d2", "d3")
 LARGE: Final = 1 << 40
 """Added to values once the column holds them: a narrower handle would cut it off."""
@@ -61,9 +64,10 @@ class Job:
 
 
 def job_of(kind: Kind, who: int, number: int) -> Job:
-    """The job of that number."""
+    """The job of that number. Streams only write."""
     rng = random.Random(f"{kind.name}/{who}/{number}")
-    action = rng.choices(("write", "update", "delete"), (6, 2, 1))[0] if kind.changes_rows else "write"
+    changes = kind.changes_rows and who < FIRST_STREAM
+    action = rng.choices(("write", "update", "delete"), (6, 2, 1))[0] if changes else "write"
     keys = tuple(sorted(rng.sample(range(KEYS), rng.randint(1, KEYS // 3))))
     removed = frozenset(key for key in keys if kind.is_keyed and kind.writes_deletes and rng.random() < 0.2)
     divisor = rng.choice((2, 3, 5, 7))
@@ -75,9 +79,10 @@ def owner_of(kind: Kind, job: Job) -> int:
     return 0 if kind.adds_up else job.who
 
 
-def day_of(key: int) -> str:
-    """The partition of a key: it stays there."""
-    return DAYS[key % len(DAYS)]
+def day_of(kind: Kind, job: Job, key: int) -> str:
+    """The partition of a key: it stays there, unless keys move."""
+    moves = job.number if kind.moves_keys else 0
+    return DAYS[(key + moves) % len(DAYS)]
 
 
 def value_of(job: Job, key: int, *, wide: bool) -> int:
@@ -117,7 +122,7 @@ def properties_of(schema: pa.Schema) -> Mapping[str, str]:
 
 def _row(kind: Kind, job: Job, key: int, columns: tuple[str, ...], *, wide: bool) -> Row:
     value = value_of(job, key, wide=wide)
-    row: dict[str, object] = {"who": owner_of(kind, job), "k": key, "dt": day_of(key), "v": value}
+    row: dict[str, object] = {"who": owner_of(kind, job), "k": key, "dt": day_of(kind, job, key), "v": value}
     row.update((name, f"{name}-{value}") for name in columns)
     return tuple(sorted(row.items()))
 

@@ -38,6 +38,8 @@ class Kind:
     """Whether writers send rows of the kind -D."""
     bucket_counts: tuple[int, ...] = ()
     """The numbers of buckets between which the table is rescaled."""
+    moves_keys: bool = False
+    """The primary key lacks the partition, and a key goes to another one from job to job."""
     visible_after_compaction: bool = False
     """Readers skip level 0, so that a scan may lag behind what was committed."""
 
@@ -49,7 +51,8 @@ class Kind:
             pa.field("dt", pa.string(), nullable=not (self.is_keyed and self.is_partitioned)),
             pa.field("v", pa.int32()),
         ]
-        keys = [] if not self.is_keyed else ["who", "k", *(["dt"] if self.is_partitioned else [])]
+        has_day_in_key = self.is_partitioned and not self.moves_keys
+        keys = [] if not self.is_keyed else ["who", "k", *(["dt"] if has_day_in_key else [])]
         partition = ["dt"] if self.is_partitioned else []
         runs = {"num-sorted-run.compaction-trigger": "4"} if self.is_keyed else {}
         options = {**_SHORT_RETENTION, **runs, **self.options}
@@ -83,6 +86,7 @@ KINDS: Final = (
         writes_deletes=False,
         bucket_counts=(2, 5),
     ),
+    Kind("moving", {"bucket": "-1", "dynamic-bucket.target-row-num": "40"}, is_partitioned=True, moves_keys=True),
     Kind("write_only", {"bucket": "2", "write-only": "true"}),
 )
 """Every way of writing whose files others may meanwhile replace."""

@@ -18,12 +18,15 @@ from table_format import load_catalog
 from tests.races.processes import Worker
 from tests.torture import actors
 from tests.torture.actors import Place
+from tests.torture.jobs import FIRST_STREAM
 from tests.torture.kinds import Kind
 from tests.torture.observer import Findings, Observer
 
 WRITERS: Final = 3
+STREAMS: Final = 2
 STRIKES: Final = (signal.SIGKILL, signal.SIGINT, signal.SIGSTOP)
 _WEIGHTS: Final = (5, 5, 2)
+LONGEST_START_S: Final = 60.0
 LONGEST_STOP_S: Final = 3.0
 """Below the slack of the retain floor of ``kinds``."""
 
@@ -54,6 +57,11 @@ class Role:
         self._stopped_until = 0.0
         self._worker = start(0)
         self._began = False
+
+    @property
+    def is_at_work(self) -> bool:
+        """Whether the process has started."""
+        return self._began
 
     def listen(self) -> None:
         """Take in what the process reports; start it again when it is dead."""
@@ -96,7 +104,7 @@ class Role:
         elif what == "acknowledged":
             assert isinstance(detail, tuple)
             who, number = detail
-            self._outcome.acknowledged[who] = number
+            self._outcome.acknowledged[who] = max(number, self._outcome.acknowledged.get(who, 0))
         elif what == "failed":
             self._outcome.findings.report("failed", f"{self._outcome.kind}: {detail}")
 
@@ -113,6 +121,7 @@ def torture(kind: Kind, seconds: float, seed: int, directory: Path, *, pause_s: 
     following = threading.Thread(target=_follow, args=(observer, stop, outcome.findings))
     following.start()
     roles = _roles(kind, directory, seed, outcome)
+    _wait_until_at_work(roles)
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         for role in roles:
@@ -131,13 +140,22 @@ def torture(kind: Kind, seconds: float, seed: int, directory: Path, *, pause_s: 
     return outcome
 
 
+def _wait_until_at_work(roles: list[Role]) -> None:
+    """On a busy machine, many processes need longer to start than a short run takes."""
+    end = time.monotonic() + LONGEST_START_S
+    while time.monotonic() < end and not all(role.is_at_work for role in roles):
+        for role in roles:
+            role.listen()
+        time.sleep(0.05)
+
+
 def _roles(kind: Kind, directory: Path, seed: int, outcome: Outcome) -> list[Role]:
     def place(number: int, life: int) -> Place:
         return Place(str(directory), kind.name, (seed * 1_000 + number) * 100_000 + life)
 
-    def writer(who: int) -> Callable[[int], Worker]:
+    def writer(who: int, target: Callable[..., None] = actors.write) -> Callable[[int], Worker]:
         def start(life: int) -> Worker:
-            return Worker(actors.write, place(who, life), who, outcome.acknowledged.get(who, 0) + 1)
+            return Worker(target, place(who, life), who, outcome.acknowledged.get(who, 0) + 1)
 
         return start
 
@@ -146,6 +164,7 @@ def _roles(kind: Kind, directory: Path, seed: int, outcome: Outcome) -> list[Rol
 
     others = (actors.compact, actors.keep_history, actors.change_schema, actors.read)
     starts = [writer(who) for who in range(1, WRITERS + 1)]
+    starts += [writer(FIRST_STREAM + number, actors.stream) for number in range(STREAMS)]
     starts += [other(WRITERS + 1 + number, target) for number, target in enumerate(others)]
     return [Role(outcome, start) for start in starts]
 
