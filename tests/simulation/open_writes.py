@@ -30,6 +30,7 @@ from table_format import Schema, Table, load_catalog
 from table_format.errors import CorruptionError, MissingFile, TableFormatError
 from table_format.io.memory import MemoryFileIO
 from table_format.metastore.commit.key_places import snapshot_identity
+from table_format.metastore.schema.schema_store import SchemaStore
 from table_format.model.commit import CommitMessage
 from table_format.model.schema import TableSchema
 from table_format.model.schema_change import (
@@ -310,7 +311,7 @@ class Run:
         if self.kind.crosses:
             # Only a read says in which partition a key is.
             table = self.opened()
-            left = {row["id"]: row for row in self.compacted().scan().to_arrow().to_pylist() if row["p"] == value}
+            left = {row["id"] for row in self.compacted().scan().to_arrow().to_pylist() if row["p"] == value}
             table.drop_partitions([{"p": value}])
             self.look(Effect(removes=lambda row: row.values[ID] in left))
         else:
@@ -319,8 +320,10 @@ class Run:
 
     def expire(self) -> object:
         retained = self.draw.randrange(1, 4)
-        arguments = {"retain_min": 1, "retain_max": retained, "retain_floor_ms": 0, "older_than_ms": FUTURE}
-        return self.opened().expire_snapshots(**arguments).snapshot_ids
+        table = self.opened()
+        return table.expire_snapshots(
+            retain_min=1, retain_max=retained, retain_floor_ms=0, older_than_ms=FUTURE
+        ).snapshot_ids
 
     def target(self, table: Table) -> Any:
         choices: list[Any] = [s.id for s in table.snapshots()][-5:] + sorted(table.tags())
@@ -371,7 +374,7 @@ class Run:
     def fast_forward(self) -> object:
         table = self.opened()
         # Writers must be stopped for a fast-forward to other schemas with the same ids.
-        if not table.branches() or table.facts.schemas.all() != self.opened("b").facts.schemas.all():
+        if not table.branches() or SchemaStore(table.store).all() != SchemaStore(self.opened("b").store).all():
             return "nothing"
         report = table.fast_forward("b")
         self.look(None)
