@@ -6,11 +6,13 @@ snapshots that are younger than the files can name them, so this reads only what
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
 from table_format.errors import ConflictError, CorruptionError, FileConflict
 from table_format.metastore.commit.commit_job import CommitContext
 from table_format.metastore.manifest.manifest_changes import FileChanges
+from table_format.metastore.references.tag_store import TagStore
 from table_format.metastore.scan.file_filter import FileFilter
 from table_format.metastore.scan.file_plan import live_files
 from table_format.model.manifest import FileKind, ManifestEntry
@@ -18,31 +20,53 @@ from table_format.model.snapshot import FIRST_SNAPSHOT_ID, Snapshot
 
 
 def find_repetition(c: CommitContext, changes: FileChanges, latest: Snapshot | None) -> ConflictError | None:
-    """Return the error if a retained snapshot has one of the new files, else ``None``."""
-    new = {entry.file.file_name: entry for entry in changes.entries if entry.kind is FileKind.ADD}
+    """Return the error if a retained snapshot or a tag has one of the new files, else ``None``."""
+    replaced = {entry.file.file_name for entry in changes.entries if entry.kind is FileKind.DELETE}
+    added = (entry for entry in changes.entries if entry.kind is FileKind.ADD)
+    new = {entry.file.file_name: entry for entry in added if entry.file.file_name not in replaced}
     times = [entry.file.creation_time for entry in new.values() if entry.file.creation_time is not None]
     if not times:
         return None
     clock = c.store.runtime.clock
     # Files have local times, snapshots have not.
     oldest_ms = min(times) - (clock.local_now_ms() - clock.now_ms())
-    snapshot = latest
-    while snapshot is not None and snapshot.time_millis >= oldest_ms:
-        before = c.snapshots.find(snapshot.id - 1) if snapshot.id > FIRST_SNAPSHOT_ID else None
-        is_first_retained = before is None and snapshot.id > FIRST_SNAPSHOT_ID
+    for snapshot, is_first in _younger(c, latest, oldest_ms):
         try:
-            entries = _live_files(c, snapshot, changes) if is_first_retained else c.manifests.delta_entries(snapshot)
+            entries = _live_files(c, snapshot, changes) if is_first else c.manifests.delta_entries(snapshot)
         except CorruptionError:
             return None  # expired in the meantime; later reads detect damage
         found = next((e for e in entries if e.kind is FileKind.ADD and e.file.file_name in new), None)
         if found is not None:
             return _repeated(c, found, snapshot)
-        snapshot = before
     return None
 
 
+def _younger(c: CommitContext, latest: Snapshot | None, than_ms: int) -> Iterator[tuple[Snapshot, bool]]:
+    """Yield the snapshots since a time, newest first, and whether all their files are to be searched.
+
+    That is so if the snapshots before have expired. Tags keep some of these.
+    """
+    snapshot = latest
+    while snapshot is not None and snapshot.time_millis >= than_ms:
+        before = c.snapshots.find(snapshot.id - 1) if snapshot.id > FIRST_SNAPSHOT_ID else None
+        is_first = before is None and snapshot.id > FIRST_SNAPSHOT_ID
+        yield snapshot, is_first
+        if is_first:
+            yield from ((tagged, True) for tagged in _tagged(c) if than_ms <= tagged.time_millis)
+        snapshot = before
+
+
+def _tagged(c: CommitContext) -> Iterator[Snapshot]:
+    tags = TagStore(c.store)
+    for name in tags.names():
+        with suppress(CorruptionError):  # a damaged tag keeps nothing readable
+            tag = tags.find(name)
+            if tag is not None:
+                yield tag.snapshot
+
+
 def _live_files(c: CommitContext, snapshot: Snapshot, changes: FileChanges) -> Sequence[ManifestEntry]:
-    """Return all files of a snapshot where the changes are. Snapshots before it have expired."""
+    """Return all files of a snapshot in the partitions of the changes."""
     wanted = FileFilter(partitions=changes.partitions)
     return live_files(c.manifests, snapshot, schema=c.schema, schemas={}, filter=wanted).entries
 
