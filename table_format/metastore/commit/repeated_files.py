@@ -6,11 +6,13 @@ snapshots that are younger than the files can name them, so this reads only what
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
 from table_format.errors import CorruptionError, FileConflict
 from table_format.metastore.commit.commit_job import CommitContext
 from table_format.metastore.manifest.manifest_changes import FileChanges
+from table_format.metastore.references.tag_store import TagStore
 from table_format.metastore.scan.file_filter import FileFilter
 from table_format.metastore.scan.file_plan import live_files
 from table_format.model.manifest import FileKind, ManifestEntry
@@ -18,39 +20,61 @@ from table_format.model.snapshot import FIRST_SNAPSHOT_ID, Snapshot
 
 
 def require_new(c: CommitContext, changes: FileChanges, latest: Snapshot | None, checked: Snapshot | None) -> None:
-    """Refuse changes that add a file which a retained snapshot has added, up to the latest.
+    """Refuse changes that add a file which a retained snapshot or a tag has.
 
     An earlier attempt has ``checked`` the snapshots up to one, so that each is read only once.
 
     Raises:
         FileConflict: names the file and the snapshot.
-        OSError: the store failed.
+        CorruptionError, OSError: the snapshots cannot be read.
     """
-    new = {entry.file.file_name: entry for entry in changes.entries if entry.kind is FileKind.ADD}
-    times = [entry.file.creation_time for entry in new.values() if entry.file.creation_time is not None]
+    replaced = {entry.file.file_name for entry in changes.entries if entry.kind is FileKind.DELETE}
+    added = (entry.file for entry in changes.entries if entry.kind is FileKind.ADD)
+    new = {file.file_name: file for file in added if file.file_name not in replaced}
+    times = [file.creation_time for file in new.values() if file.creation_time is not None]
     if not times:
         return
     clock = c.store.runtime.clock
     # Files have local times, snapshots have not.
     oldest_ms = min(times) - (clock.local_now_ms() - clock.now_ms())
-    snapshot = latest
-    while snapshot is not None and snapshot.time_millis >= oldest_ms:
+    for snapshot, is_first in _younger(c, latest, oldest_ms):
         if checked is not None and snapshot.is_same(checked):
             return
-        before = c.snapshots.find(snapshot.id - 1) if snapshot.id > FIRST_SNAPSHOT_ID else None
-        is_first_retained = before is None and snapshot.id > FIRST_SNAPSHOT_ID
         try:
-            entries = _live_files(c, snapshot, changes) if is_first_retained else c.manifests.delta_entries(snapshot)
+            entries = _live_files(c, snapshot, changes) if is_first else c.manifests.delta_entries(snapshot)
         except CorruptionError:
             return  # expired in the meantime; later reads detect damage
         found = next((e for e in entries if e.kind is FileKind.ADD and e.file.file_name in new), None)
         if found is not None:
             raise _repeated(c, found, snapshot)
+
+
+def _younger(c: CommitContext, latest: Snapshot | None, than_ms: int) -> Iterator[tuple[Snapshot, bool]]:
+    """Yield the snapshots since a time, newest first, and whether all their files are to be searched.
+
+    That is so if the snapshots before have expired. Tags keep some of these.
+    """
+    snapshot = latest
+    while snapshot is not None and snapshot.time_millis >= than_ms:
+        before = c.snapshots.find(snapshot.id - 1) if snapshot.id > FIRST_SNAPSHOT_ID else None
+        is_first = before is None and snapshot.id > FIRST_SNAPSHOT_ID
+        yield snapshot, is_first
+        if is_first:
+            yield from ((tagged, True) for tagged in _tagged(c) if than_ms <= tagged.time_millis)
         snapshot = before
 
 
+def _tagged(c: CommitContext) -> Iterator[Snapshot]:
+    tags = TagStore(c.store)
+    for name in tags.names():
+        with suppress(CorruptionError):  # a damaged tag keeps nothing readable
+            tag = tags.find(name)
+            if tag is not None:
+                yield tag.snapshot
+
+
 def _live_files(c: CommitContext, snapshot: Snapshot, changes: FileChanges) -> Sequence[ManifestEntry]:
-    """Return all files of a snapshot where the changes are. Snapshots before it have expired."""
+    """Return all files of a snapshot in the partitions of the changes."""
     wanted = FileFilter(partitions=changes.partitions)
     return live_files(c.manifests, snapshot, schema=c.schema, schemas={}, filter=wanted).entries
 

@@ -393,17 +393,21 @@ KINDS_OF_BUCKETS: list[tuple[list[str], dict[str, str]]] = [
 ]
 
 
-@pytest.mark.parametrize("expires", [False, True])
+@pytest.mark.parametrize("keeps", ["all", "latest", "tag"])
 @pytest.mark.parametrize(("keys", "options"), KINDS_OF_BUCKETS, ids=str)
 def test_messages_are_committed_only_once_whoever_commits_them_again_and_an_abort_leaves_their_rows(
-    warehouse: Warehouse, keys: list[str], options: dict[str, str], expires: bool
+    warehouse: Warehouse, keys: list[str], options: dict[str, str], keeps: str
 ) -> None:
     table = warehouse.table(primary_keys=keys, options=options)
     write, first = table.new_write("w"), table.new_commit("w")
     messages = write.write(keyed([(1, "a", 5)]))
     first.commit(messages, identifier=1)
-    if expires:
-        table.append(keyed([(2, "a", 6)]))
+    others: list[tuple[int, str, int | None]] = [] if keeps == "all" else [(2, "a", 6)]
+    if others:
+        if keeps == "tag":
+            table.create_tag("kept")
+            table.compact(full=True)
+        table.append(keyed(others))
         table.expire_snapshots(retain_min=1, retain_max=1, older_than_ms=1 << 60, retain_floor_ms=0)
     before = len(table.snapshots())
     for commit, identifier in ((first, 2), (table.new_commit("w"), 3), (table.new_commit(), None)):
@@ -412,7 +416,7 @@ def test_messages_are_committed_only_once_whoever_commits_them_again_and_an_abor
         commit.abort(messages)
     assert len(table.snapshots()) == before
     table.compact(full=True)
-    assert rows_of(table) == [(1, "a", 5), *([(2, "a", 6)] if expires else [])]
+    assert rows_of(table) == [(1, "a", 5), *others]
 
 
 def test_a_commit_that_was_refused_and_whose_files_others_deleted_since_is_refused_again(warehouse: Warehouse) -> None:
