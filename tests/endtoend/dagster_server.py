@@ -32,7 +32,7 @@ concurrency:
   runs:
     max_concurrent_runs: 2
   pools:
-    granularity: op
+    granularity: run
     default_limit: 1
 run_coordinator:
   module: dagster
