@@ -67,7 +67,7 @@ def explain_missing(
         if snapshots:
             require_same_table(store)
         for snapshot in snapshots:
-            reason = _why_gone(store, snapshot, as_changes=as_changes)
+            reason = _loss_of(store, snapshot, as_changes=as_changes)
             if reason is not None:
                 return SnapshotExpired(f"{reason} while it was being read; read a retained one ({error})")
     except (TableNotFound, TableReplaced) as dropped:
@@ -77,7 +77,7 @@ def explain_missing(
     return error
 
 
-def _why_gone(store: TableStore, snapshot: int | Snapshot, *, as_changes: bool) -> str | None:
+def _loss_of(store: TableStore, snapshot: int | Snapshot, *, as_changes: bool) -> str | None:
     """Return what happened to a snapshot; ``None`` if it is retained."""
     snapshots = SnapshotStore(store)
     snapshot_id = snapshot if isinstance(snapshot, int) else snapshot.id
