@@ -84,6 +84,7 @@ histories: setup ## Write 830 random histories, and 64 tables with dynamic bucke
 
 simulate: setup ## Search schedules and faults for a broken invariant
 	$(BIN)/python -m tests.simulation.search --seeds 5000
+	$(BIN)/python -m tests.simulation.open_writes --seeds 1000
 	$(BIN)/python -m tests.support.acknowledged --seeds 20
 
 torture: setup ## Kill, interrupt and stop processes that work on one table; MINUTES=10
