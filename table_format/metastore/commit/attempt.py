@@ -22,7 +22,7 @@ from table_format.metastore.manifest.replay import ReplayError
 from table_format.metastore.scan.partition_test import may_hold_partitions
 from table_format.metastore.schema.table_identity import require_same_table
 from table_format.model.manifest import ManifestEntry, ManifestFileMeta
-from table_format.model.snapshot import CommitKind, Snapshot
+from table_format.model.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +86,8 @@ def prepare(c: CommitContext, job: CommitJob, files: AttemptFiles, latest: Snaps
     require_same_table(c.store)
     proposal = job.propose(latest)
     changes, schema = proposal.changes, c.schemas.latest()
-    if job.kind is not CommitKind.COMPACT:  # it removes files, which is possible only once
-        require_new(c, changes, latest, files.checked)
-        files.checked = latest
+    require_new(c, changes, latest, files.checked)
+    files.checked = latest
     index = check_fit(c, job, proposal, latest, schema)
     new = _write_changes(c, files, changes, schema.id)  # 1, 2
     base = _write_base(c, files, latest, schema.id)  # 3, 4

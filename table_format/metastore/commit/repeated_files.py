@@ -28,9 +28,9 @@ def require_new(c: CommitContext, changes: FileChanges, latest: Snapshot | None,
         FileConflict: names the file and the snapshot.
         CorruptionError, OSError: the snapshots cannot be read.
     """
-    replaced = {entry.file.file_name for entry in changes.entries if entry.kind is FileKind.DELETE}
-    added = (entry.file for entry in changes.entries if entry.kind is FileKind.ADD)
-    new = {file.file_name: file for file in added if file.file_name not in replaced}
+    if any(entry.kind is FileKind.DELETE for entry in changes.entries):
+        return  # a second commit would remove files that are gone, which is a conflict
+    new = {entry.file.file_name: entry.file for entry in changes.entries}
     times = [file.creation_time for file in new.values() if file.creation_time is not None]
     if not times:
         return
