@@ -54,7 +54,7 @@ def test_both_go_on_with_an_append_table(lake: SharedLake, kind: str, by_us: boo
 
 
 @pytest.mark.parametrize("value", ODD_VALUES)
-def test_a_partition_has_one_directory_whoever_writes_it(lake: SharedLake, value: str) -> None:
+def test_both_engines_write_a_partition_to_one_directory(lake: SharedLake, value: str) -> None:
     make(lake, {"bucket": "1"}, by_us=True)
     write(lake, [(1, value, 1)], by_us=True)
     write(lake, [(1, value, 2)], by_us=False)

@@ -15,7 +15,7 @@ ROWS = pa.schema([pa.field("k", pa.int32(), nullable=False), ("v", pa.string())]
 FIRST, LATE, NEXT = 1_666_755_855_600, 1_666_755_000_000, 1_666_756_000_000
 
 
-def test_the_watermark_of_a_table_never_falls_whoever_writes(paimon: PaimonPeer, tmp_path: Path) -> None:
+def test_the_watermark_of_a_table_never_falls_when_both_engines_write(paimon: PaimonPeer, tmp_path: Path) -> None:
     catalog = load_catalog({"warehouse": str(tmp_path)})
     catalog.create_database("db")
     options = {"bucket": "1", "num-sorted-run.compaction-trigger": "20"}

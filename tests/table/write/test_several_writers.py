@@ -395,7 +395,7 @@ KINDS_OF_BUCKETS: list[tuple[list[str], dict[str, str]]] = [
 
 @pytest.mark.parametrize("keeps", ["all", "latest", "tag"])
 @pytest.mark.parametrize(("keys", "options"), KINDS_OF_BUCKETS, ids=str)
-def test_messages_are_committed_only_once_whoever_commits_them_again_and_an_abort_leaves_their_rows(
+def test_messages_are_committed_only_once_and_an_abort_after_a_second_try_leaves_their_rows(
     warehouse: Warehouse, keys: list[str], options: dict[str, str], keeps: str
 ) -> None:
     table = warehouse.table(primary_keys=keys, options=options)
