@@ -17,8 +17,8 @@ from unittest.mock import patch
 from table_format.errors import CommitOutcomeUnknown
 from table_format.formats import newer_schemas
 from table_format.metastore import publish
+from table_format.metastore.commit import attempt, commit_check, commit_loop, confirmation, conflicts, publications
 from table_format.metastore.commit import attempt as commit_prepare
-from table_format.metastore.commit import commit_check, commit_loop, confirmation, conflicts, publications
 from table_format.metastore.commit import history_link as commit_link
 from table_format.metastore.commit import table_commit as commit
 from table_format.metastore.commit.history_link import Link
@@ -349,7 +349,10 @@ _always: Callable[..., bool] = lambda *_, **__: True  # noqa: E731
 MUTANTS: tuple[Mutant, ...] = (
     # The eleven of the design, and what belongs to them.
     _mutant("check then rename", (store.FaultyFileIO, "create", _check_then_rename)),
-    _under(Settings.draw_outages, _mutant("no dedupe", (commit_loop.CommitLoop, "_find_published", _nothing))),
+    _under(
+        Settings.draw_outages,
+        _mutant("no dedupe", (commit_loop.CommitLoop, "_find_published", _nothing), (attempt, "require_new", _nothing)),
+    ),
     _under(
         Settings.draw_outages,
         _mutant("clean up after unknown", (commit_loop, "put_if_absent", _refuse_what_is_unknown)),

@@ -248,7 +248,7 @@ def test_a_writer_that_began_before_the_rescale_is_refused(warehouse: Warehouse)
     messages = table.new_write().write(keyed([(3, "late", 3)]))
     table.rescale(4)
     commit = table.new_commit()
-    with pytest.raises(ConflictError, match=r"option 'bucket' changed from 2 to 4"):
+    with pytest.raises(ConflictError, match=r"option 'bucket' changed from '2' to '4'"):
         commit.commit(messages)
     commit.abort(messages)
     assert (3, "a", 3) in rows_of(table)
