@@ -73,8 +73,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     shares are about equal.
     """
     taken = long_tests.chosen(items, config.getoption("long"))
-    if len(taken) < len(items):
-        config.hook.pytest_deselected(items=[item for item in items if item not in set(taken)])
+    kept = set(taken)
+    if len(kept) < len(items):
+        config.hook.pytest_deselected(items=[item for item in items if item not in kept])
     items[:] = sorted(taken, key=lambda item: long_tests.rank(item.path))
 
 

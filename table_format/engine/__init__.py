@@ -210,7 +210,7 @@ def files_of(facts: TableFacts, snapshot: Snapshot | None) -> tuple[ManifestEntr
     Raises:
         SnapshotExpired: the snapshot has expired in the meantime.
     """
-    with explaining_expiry(facts.store, *(() if snapshot is None else (snapshot,))):
+    with explaining_expiry(facts.store, snapshot):
         return tuple(facts.live_files(snapshot).entries)
 
 

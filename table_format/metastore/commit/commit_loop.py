@@ -128,8 +128,8 @@ class CommitLoop:
         self._publications.leave((identifier, kind))
 
     def has_requested(self, identifier: int, files: frozenset[str]) -> bool:
-        """Return whether this commit was requested before; see ``Publications.concern``."""
-        return self._publications.concern(identifier, files)
+        """Return whether this commit was requested before; see ``Publications.has_requested``."""
+        return self._publications.has_requested(identifier, files)
 
     def refuse_unknown(self) -> None:
         """Refuse to continue after an unknown outcome; see ``Publications.refuse_reported``."""

@@ -146,7 +146,7 @@ class Publications:
         ended = [*(publication for publication, _ in self._published), *self._left]
         return frozenset(name for publication in ended for name in publication.files)
 
-    def concern(self, identifier: int, files: frozenset[str]) -> bool:
+    def has_requested(self, identifier: int, files: frozenset[str]) -> bool:
         """Return whether a commit with this identifier is unsettled, or was published with exactly these files."""
         return any(key[0] == identifier for key in self._open) or any(
             done.key[0] == identifier and done.files == files for done, _ in self._published

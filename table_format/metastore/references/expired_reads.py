@@ -26,11 +26,11 @@ _ROUNDS: Final = 4
 
 
 @contextmanager
-def explaining_expiry(store: TableStore, *snapshots: int | Snapshot, as_changes: bool = False) -> Iterator[None]:
+def explaining_expiry(store: TableStore, *snapshots: int | Snapshot | None, as_changes: bool = False) -> Iterator[None]:
     """Guard reads of snapshots: a missing file of an expired snapshot raises ``SnapshotExpired``.
 
-    With a ``Snapshot`` instead of an id, another snapshot that has its id by now is noticed. With ``as_changes``, the
-    block reads the changes of the snapshots, which no tag keeps.
+    With a ``Snapshot`` instead of an id, another snapshot that has its id by now is noticed. ``None`` stands for the
+    state of an empty table. With ``as_changes``, the block reads the changes of the snapshots, which no tag keeps.
 
     Raises:
         SnapshotExpired: the block found a damaged or missing file, and one of the snapshots is not retained any more.
@@ -60,13 +60,14 @@ def explaining_expiry_of_rows(
 
 
 def explain_missing(
-    store: TableStore, error: CorruptionError, *snapshots: int | Snapshot, as_changes: bool = False
+    store: TableStore, error: CorruptionError, *snapshots: int | Snapshot | None, as_changes: bool = False
 ) -> TableFormatError:
     """Return the error to raise: that the table or a snapshot is gone, or ``error`` itself if this is not known."""
+    read = [snapshot for snapshot in snapshots if snapshot is not None]
     try:
-        if snapshots:
+        if read:
             require_same_table(store)
-        for snapshot in snapshots:
+        for snapshot in read:
             reason = _loss_of(store, snapshot, as_changes=as_changes)
             if reason is not None:
                 return SnapshotExpired(f"{reason} while it was being read; read a retained one ({error})")
@@ -122,7 +123,7 @@ def on_latest(snapshots: SnapshotStore, work: Callable[[Snapshot | None], T]) ->
 
     def attempt() -> T:
         latest = snapshots.latest()
-        with explaining_expiry(snapshots.store, *(() if latest is None else (latest,))):
+        with explaining_expiry(snapshots.store, latest):
             return work(latest)
 
     return retry_if_expired(attempt)

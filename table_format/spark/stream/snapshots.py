@@ -231,7 +231,7 @@ def verify(facts: TableFacts, offset: Offset, planned: Planned) -> None:
 @contextmanager
 def explaining_loss(facts: TableFacts, plan: Plan) -> Iterator[None]:
     """Guard the read of a plan: if its files are missing, say what happened to the table or its snapshot."""
-    with _stopping_the_query(), explaining_expiry(facts.store, *(() if plan.snapshot is None else (plan.snapshot,))):
+    with _stopping_the_query(), explaining_expiry(facts.store, plan.snapshot):
         yield
 
 

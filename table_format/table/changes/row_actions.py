@@ -192,7 +192,7 @@ def replace_rows(facts: TableFacts, where: Predicate, write: Callable[[TableFact
     latest = latest_state(facts)
     plan = Scan(latest, None, where).plan()
     require_known_columns(facts, plan)
-    with explaining_expiry(facts.store, *(() if plan.snapshot is None else (plan.snapshot,))):
+    with explaining_expiry(facts.store, plan.snapshot):
         removed = AppendTableChanges(facts, plan, DeleteStatement(facts.schema, where)).write()
     with DeletingOnFailure(lambda: facts.delete_message_files(removed)):
         return (*removed, *(replace(message, rewrites=True) for message in write(facts)))
@@ -207,7 +207,7 @@ def _changed(facts: TableFacts, bind_statement: Callable[[], RowStatement], comm
         plan = scan.plan()
         require_known_columns(facts, plan)
         changes = PrimaryKeyChanges(facts, scan, statement) if keyed else AppendTableChanges(facts, plan, statement)
-        with explaining_expiry(facts.store, *(() if plan.snapshot is None else (plan.snapshot,))):
+        with explaining_expiry(facts.store, plan.snapshot):
             messages = changes.write()
         return messages, changes.counts
 

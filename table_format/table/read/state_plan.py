@@ -45,7 +45,7 @@ def state_plan(
         SchemaChanged: files have a newer schema, and the older one would truncate values.
     """
     facts = facts.in_schema(start.schema)
-    with explaining_expiry(facts.store, *(() if start.snapshot is None else (start.snapshot,))):
+    with explaining_expiry(facts.store, start.snapshot):
         return _state_plan(facts, start, columns, filter, min_level=min_level, levels=levels)
 
 

@@ -114,7 +114,7 @@ def _rows_of(facts: TableFacts, rows: Rows) -> Sequence[Row]:
 
 def _rows_of_start(facts: TableFacts, rows: Rows) -> Sequence[Row]:
     start = starting_point(facts).snapshot
-    with explaining_expiry(facts.store, *(() if start is None else (start,))):
+    with explaining_expiry(facts.store, start):
         return rows(facts)
 
 

@@ -108,7 +108,7 @@ class TableWrite:
                 messages = self._written(self._checked(reader))
         except CorruptionError:
             base = self._writers.base
-            with explaining_expiry(self._facts.store, *(() if base is None else (base,))):
+            with explaining_expiry(self._facts.store, base):
                 raise
         return self._finished(messages)
 
