@@ -38,6 +38,12 @@ def test_each_share_takes_all_quick_tests_and_all_shares_take_each_long_test_onc
     assert taken == {item: 1 if is_long(item) else 10 for item in ITEMS}
 
 
+def test_no_share_has_the_longest_files_of_all_rounds():
+    files = [Item(f"simulation/test_{n:03}.py") for n in range(40)]
+    places = [[files.index(item) for item in chosen(files, f"{share}/10")] for share in range(1, 11)]
+    assert {sum(share) for share in places} == {sum(range(40)) / 10}
+
+
 def test_no_and_only_take_what_the_other_leaves_out():
     assert Counter(chosen(ITEMS, "no") + chosen(ITEMS, "only")) == Counter(ITEMS) == Counter(chosen(ITEMS, "yes"))
     assert not any(is_long(item) for item in chosen(ITEMS, "no"))

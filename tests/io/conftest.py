@@ -31,8 +31,8 @@ from tests.support.other_servers import running_azurite, running_gateway, skip_w
 from tests.support.s3_server import running_s3
 
 _NUMBERS = count()
-OTHERS = ("gateway", "azure", "fake_gcs", "hdfs")
-"""Stores that are not set up by ``make setup``."""
+LONG_ORACLE = (pytest.mark.oracle, pytest.mark.long)
+"""Marks of the stores that ``make setup`` does not set up and that take long."""
 
 
 @dataclass(frozen=True)
@@ -154,7 +154,8 @@ def hdfs_place(hdfs_cluster) -> Place:
     params=[
         *("local", "memory", "s3"),
         *(pytest.param(name, marks=pytest.mark.long) for name in ("gcs", "oss")),
-        *(pytest.param(name, marks=pytest.mark.oracle) for name in OTHERS),
+        pytest.param("gateway", marks=pytest.mark.oracle),
+        *(pytest.param(name, marks=LONG_ORACLE) for name in ("azure", "fake_gcs", "hdfs")),
     ]
 )
 def place(request, tmp_path) -> Place:
@@ -163,7 +164,7 @@ def place(request, tmp_path) -> Place:
     return _place_with_directories(request.param, tmp_path)
 
 
-@pytest.fixture(params=["local", "memory", pytest.param("hdfs", marks=pytest.mark.oracle)])
+@pytest.fixture(params=["local", "memory", pytest.param("hdfs", marks=LONG_ORACLE)])
 def directories(request, tmp_path) -> Place:
     """A store whose directories are more than prefixes of names."""
     if request.param == "hdfs":

@@ -15,6 +15,7 @@ import pytest
 TESTS: Final = Path(__file__).parents[1]
 LONG: Final = (
     "oracle/test_hdfs.py",
+    "spark/test_hdfs.py",
     "oracle/test_sql.py",
     "oracle/test_hive_catalogs.py",
     "oracle/test_s3_tables.py",
@@ -154,7 +155,8 @@ LONG: Final = (
 )
 """Files and directories of the tests that take more than about seven seconds, the longest of them first, and searches.
 
-What everything else rests on is not among them: the golden tables, the contract of stores, the merge kernels.
+What everything else rests on is not among them: the golden tables, the merge kernels, and the contract of stores on
+local disks and on S3.
 """
 
 
@@ -183,8 +185,14 @@ def chosen(items: Sequence[pytest.Item], which: str) -> list[pytest.Item]:
         return [item for item in items if is_long(item)]
     share, shares = (0, 1) if which == "no" else _share(which)
     files = sorted({item.path for item in items if is_long(item)}, key=lambda path: (rank(path), path))
-    taken = set(files[share - 1 :: shares]) if share else set()
+    taken = {path for place, path in enumerate(files) if _turn(place, shares) == share}
     return [item for item in items if item.path in taken or not is_long(item)]
+
+
+def _turn(place: int, shares: int) -> int:
+    """Return the share of a file by its place. Each second round goes backward, so that the shares are equally long."""
+    turn, position = divmod(place, shares)
+    return shares - position if turn % 2 else position + 1
 
 
 def _share(which: str) -> tuple[int, int]:
