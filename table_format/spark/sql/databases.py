@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from table_format.errors import DatabaseNotFound
+from table_format.nearest_names import did_you_mean
 from table_format.spark.names import quoted
 from table_format.spark.sql.results import nothing, rows_of
 from table_format.spark.sql.session import DEFAULT_DATABASE, SqlSession
@@ -51,5 +52,6 @@ def require_database(session: SqlSession, name: str) -> None:
         DatabaseNotFound: the database does not exist.
     """
     if name != DEFAULT_DATABASE and not session.catalog.database_exists(name):
-        message = f"database '{name}' does not exist; the databases are {', '.join(session.catalog.list_databases())}"
+        advice = did_you_mean(name, session.catalog.list_databases()) or "; create it with CREATE DATABASE"
+        message = f"database '{name}' does not exist{advice}"
         raise DatabaseNotFound(message)

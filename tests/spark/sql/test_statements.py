@@ -51,7 +51,7 @@ def test_databases_are_created_used_shown_and_dropped(lake: TestLake) -> None:
         lake.lake.sql("DROP DATABASE d")
     lake.lake.sql("DROP DATABASE d CASCADE; DROP DATABASE IF EXISTS d")
     assert rows(lake, "SHOW CURRENT DATABASE") == [("paimon", "default")]
-    with pytest.raises(DatabaseNotFound, match="database 'd' does not exist"):
+    with pytest.raises(DatabaseNotFound, match="database 'd' does not exist; create it with CREATE DATABASE"):
         lake.lake.sql("USE d")
 
 
