@@ -20,20 +20,21 @@ from dagster_paimon.sensors.cursor import NewSnapshots, Trail, decode_cursor, en
 from dagster_paimon.sensors.requested_runs import now_ms
 from dagster_paimon.sensors.table_assets import TableAsset, assets_of_tables
 from dagster_paimon.sensors.tick_errors import in_short, unreadable
+from dagster_paimon.tables.column_keys import keys_of_column
 from dagster_paimon.tables.measure import partition_key
-from dagster_paimon.tables.partition_keys import key_of_each_text, known_keys
 from dagster_paimon.tables.selection import TableNames, TableSelection
 from table_format import CommitKind, Snapshot
 from table_format.counted import counted
 from table_format.engine import FileKind, TableFacts
 from table_format.errors import SnapshotExpired, TableNotFound
+from table_format.types import InternalValue
 
 EVENTS_PER_TICK: Final = 100
 _RUN_ID: Final = "dagster.run_id"
 _WITHOUT_CHANGES: Final = (CommitKind.COMPACT, CommitKind.ANALYZE)
 
 Event: TypeAlias = dg.AssetMaterialization | dg.AssetObservation
-Values: TypeAlias = tuple[str | None, ...]
+Values: TypeAlias = tuple[InternalValue, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,8 +172,7 @@ def _changed_rows(facts: TableFacts, snapshot: Snapshot) -> Mapping[Values, int]
 
 
 def _values(facts: TableFacts, partition: bytes) -> Values:
-    values = zip(facts.schema.partition_fields, facts.partitions.values(partition), strict=True)
-    return tuple(None if value is None else partition_key(field, value) for field, value in values)
+    return tuple(facts.partitions.values(partition))
 
 
 def _events(
@@ -209,9 +209,9 @@ def _event(
 
 
 def _metadata(facts: TableFacts, change: _Change) -> dict[str, Any]:
-    snapshot, columns = change.snapshot, facts.schema.partition_keys
+    snapshot, columns = change.snapshot, facts.schema.partition_fields
     named = sorted(
-        ", ".join(f"{c}={'null' if v is None else v}" for c, v in zip(columns, values, strict=True))
+        ", ".join(f"{field.name}={partition_key(field, v)}" for field, v in zip(columns, values, strict=True))
         for values in change.rows or ()
     )
     return {
@@ -232,60 +232,69 @@ def _partition_rows(
     context: dg.SensorEvaluationContext, asset: TableAsset, facts: TableFacts, change: _Change
 ) -> dict[str, int]:
     """Return the rows by Dagster partition; empty if the partitions of the table are not those of the asset."""
-    positions = _positions(asset, facts)
-    if positions is None or not change.rows:
+    columns = _columns(asset, facts)
+    if columns is None or not change.rows:
         return {}
-    given = {values: {dimension: values[at] or "" for dimension, at in positions.items()} for values in change.rows}
-    # Neither null nor an empty text is a partition of Dagster.
-    placed = {values: by_dimension for values, by_dimension in given.items() if all(by_dimension.values())}
-    keys = _dagster_keys(asset, placed, context.instance)
+    fields = facts.schema.partition_fields
+    keys_of = {
+        name: keys_of_column(part, fields[at], {values[at] for values in change.rows}, context.instance)
+        for name, (part, at) in columns.items()
+    }
     found: Counter[str] = Counter()
-    for values, key in keys.items():
-        found[key] += change.rows[values]
+    for values, rows in change.rows.items():
+        keys = {name: keys_of[name].get(values[at]) for name, (_, at) in columns.items()}
+        placed = {name: key for name, key in keys.items() if key is not None}
+        if len(placed) == len(keys):
+            found[_joined(asset, placed)] += rows
+        else:
+            texts = [f"{field.name} = {partition_key(field, v)}" for field, v in zip(fields, values, strict=True)]
+            context.log.info("%s: %s is not a partition", asset.key.to_user_string(), ", ".join(texts))
     return dict(found)
 
 
-def _positions(asset: TableAsset, facts: TableFacts) -> dict[str, int] | None:
-    """Return the position of each dimension among the partition columns; ``None`` if one is missing."""
+def _joined(asset: TableAsset, keys: Mapping[str, str]) -> str:
+    if isinstance(asset.partitions, dg.MultiPartitionsDefinition):
+        return dg.MultiPartitionKey(keys)
+    return next(iter(keys.values()))
+
+
+def _columns(asset: TableAsset, facts: TableFacts) -> dict[str, tuple[dg.PartitionsDefinition[Any], int]] | None:
+    """Return each dimension with the position of its partition column; ``None`` if one is not a partition column."""
     columns, partitions = facts.schema.partition_keys, asset.partitions
     if partitions is None or not columns:
         return None
     named = asset.metadata.get("partition_expr")
     if isinstance(partitions, dg.MultiPartitionsDefinition):
-        dimensions = [dimension.name for dimension in partitions.partitions_defs]
-        by_name = named if isinstance(named, Mapping) else {dimension: dimension for dimension in dimensions}
-        wanted = {dimension: str(by_name.get(dimension)) for dimension in dimensions}
+        parts = {part.name: part.partitions_def for part in partitions.partitions_defs}
+        by_name = named if isinstance(named, Mapping) else {name: name for name in parts}
+        wanted = {name: str(by_name.get(name)) for name in parts}
     else:
-        wanted = {"": named if isinstance(named, str) else columns[0]}
+        parts, wanted = {"": partitions}, {"": named if isinstance(named, str) else columns[0]}
         if not isinstance(named, str) and len(columns) > 1:
             return None
-    return {d: columns.index(c) for d, c in wanted.items()} if set(wanted.values()) <= set(columns) else None
-
-
-def _dagster_keys(
-    asset: TableAsset, placed: Mapping[Values, Mapping[str, str]], instance: dg.DagsterInstance
-) -> dict[Values, str]:
-    """Return the partition of each partition of the table, from its value in each dimension, if the asset has it."""
-    partitions = asset.partitions
-    if isinstance(partitions, dg.MultiPartitionsDefinition):
-        keys = {values: dg.MultiPartitionKey(by_dimension) for values, by_dimension in placed.items()}
-        existing = known_keys(partitions, keys.values(), instance)
-        return {values: key for values, key in keys.items() if key in existing}
-    texts = {values: next(iter(by_dimension.values())) for values, by_dimension in placed.items()}
-    if isinstance(partitions, dg.DynamicPartitionsDefinition):
-        return texts
-    assert partitions is not None  # noqa: S101 - positions exist
-    known = key_of_each_text(partitions, texts.values(), instance)
-    return {values: known[text] for values, text in texts.items() if text in known}
+    if not set(wanted.values()) <= set(columns):
+        return None
+    return {name: (part, columns.index(wanted[name])) for name, part in parts.items()}
 
 
 def _new_dynamic_partitions(
     context: dg.SensorEvaluationContext, asset: TableAsset, events: list[Event]
 ) -> Iterator[dg.AddDynamicPartitionsRequest]:
+    """Return the requests for keys of dynamic partitions, also of one dimension, that are reported the first time."""
+    reported = [event.partition for event in events if event.partition is not None]
     partitions = asset.partitions
-    if not isinstance(partitions, dg.DynamicPartitionsDefinition) or partitions.name is None:
-        return
-    known = set(context.instance.get_dynamic_partitions(partitions.name))
-    keys = sorted({event.partition for event in events if event.partition is not None} - known)
-    if keys:
-        yield partitions.build_add_request(keys)
+    if isinstance(partitions, dg.MultiPartitionsDefinition):
+        of_each = [key.keys_by_dimension for key in reported if isinstance(key, dg.MultiPartitionKey)]
+        for part in partitions.partitions_defs:
+            yield from _additions(context, part.partitions_def, {keys[part.name] for keys in of_each})
+    elif partitions is not None:
+        yield from _additions(context, partitions, set(reported))
+
+
+def _additions(
+    context: dg.SensorEvaluationContext, partitions: dg.PartitionsDefinition[Any], keys: set[str]
+) -> Iterator[dg.AddDynamicPartitionsRequest]:
+    if isinstance(partitions, dg.DynamicPartitionsDefinition) and partitions.name is not None:
+        new = sorted(keys - set(context.instance.get_dynamic_partitions(partitions.name)))
+        if new:
+            yield partitions.build_add_request(new)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from contextlib import suppress
-from datetime import date
+from datetime import UTC, date, datetime, time, timedelta
 from functools import partial
 from typing import Final
 
@@ -15,9 +16,20 @@ from table_format import Scan, Snapshot
 from table_format.engine import ManifestEntry, TableFacts, files_of, index_coverage, on_latest
 from table_format.engine.support import values_of
 from table_format.errors import InvalidData
-from table_format.types import DataField, DateType, InternalValue, arrow_type
+from table_format.types import (
+    AnyTimestampType,
+    DataField,
+    DataType,
+    DateType,
+    InternalValue,
+    LocalZonedTimestampType,
+    TimeType,
+    arrow_type,
+)
 
 _EPOCH: Final = date(1970, 1, 1)
+_ZEROS: Final = re.compile(r"(?<=\.\d\d\d)000(?:000)?(?!\d)")
+_EPOCH_TIME: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def live_entries(facts: TableFacts) -> Sequence[ManifestEntry]:
@@ -99,18 +111,64 @@ def value_of_text(field: DataField, text: str) -> InternalValue:
     1
     """
     try:
-        array = pa.array([text]).cast(arrow_type(field.type))
-    except pa.ArrowException as error:
+        if isinstance(field.type, TimeType):  # Arrow does not convert texts to its type
+            array = pa.array([time.fromisoformat(text)], arrow_type(field.type))
+        else:
+            # Arrow refuses more digits of a second than the type has, even if they are 0, as Python writes them.
+            plain = _ZEROS.sub("", text) if isinstance(field.type, AnyTimestampType) else text
+            array = pa.array([plain]).cast(arrow_type(field.type))
+    except (pa.ArrowException, ValueError) as error:
         message = f"column '{field.name}' is {field.type}, which cannot hold '{text}'"
         raise InvalidData(message) from error
     return values_of(array, field.type)[0]
 
 
 def partition_key(field: DataField, value: InternalValue) -> str:
-    """Return the Dagster partition key of a value of a partition column. Null becomes ``null``."""
+    """Return the Dagster partition key of a value of a partition column. Null becomes ``null``.
+
+    ``value_of_text`` converts it to the value again.
+
+    >>> from table_format.types import TimestampType
+    >>> partition_key(DataField(0, "at", TimestampType(3)), 3_600_000_000_000)
+    '1970-01-01 01:00:00'
+    """
     if value is None:
         return "null"
-    if isinstance(field.type, DateType) and isinstance(value, int):
-        with suppress(ValueError, OverflowError):  # a day outside the years that Python supports is shown as its number
-            return date.fromordinal(_EPOCH.toordinal() + value).isoformat()
+    if isinstance(value, int):
+        with suppress(ValueError, OverflowError):  # a time beyond the years of Python is shown as its number
+            return _time_text(field.type, value)
+    return str(value)
+
+
+def moment_of(field: DataField, value: InternalValue) -> date | datetime | None:
+    """Return a value of a DATE, TIMESTAMP or TIMESTAMP_LTZ column as a date or time of Python; ``None`` for others.
+
+    Only the time of a TIMESTAMP_LTZ has a zone. Nanoseconds are cut off.
+
+    >>> from table_format.types import LocalZonedTimestampType
+    >>> moment_of(DataField(0, "at", LocalZonedTimestampType(3)), 0)
+    datetime.datetime(1970, 1, 1, 0, 0, tzinfo=datetime.timezone.utc)
+    """
+    if not isinstance(value, int):
+        return None
+    with suppress(ValueError, OverflowError):  # outside the years that Python supports
+        if isinstance(field.type, DateType):
+            return date.fromordinal(_EPOCH.toordinal() + value)
+        if isinstance(field.type, AnyTimestampType):
+            found = _EPOCH_TIME + timedelta(microseconds=value // 1000)
+            return found if isinstance(field.type, LocalZonedTimestampType) else found.replace(tzinfo=None)
+    return None
+
+
+def _time_text(data_type: DataType, value: int) -> str:
+    if isinstance(data_type, DateType):
+        return date.fromordinal(_EPOCH.toordinal() + value).isoformat()
+    if isinstance(data_type, TimeType):
+        return str((_EPOCH_TIME + timedelta(milliseconds=value)).time())
+    if isinstance(data_type, AnyTimestampType):
+        seconds, nanos = divmod(value, 1_000_000_000)
+        digits = f"{nanos:09}".removesuffix("000") if nanos else ""
+        zone = "+00:00" if isinstance(data_type, LocalZonedTimestampType) else ""
+        text = str((_EPOCH_TIME + timedelta(seconds=seconds)).replace(tzinfo=None))
+        return f"{text}{'.' if digits else ''}{digits}{zone}"
     return str(value)

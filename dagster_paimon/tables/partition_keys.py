@@ -27,15 +27,6 @@ class PartitionKeys:
     to_come: frozenset[str] = frozenset()
 
 
-def key_of_each_text(
-    partitions: dg.PartitionsDefinition[Any], texts: Iterable[str], instance: dg.DagsterInstance
-) -> dict[str, str]:
-    """Return the partition of each text that has one; see ``keys_of_values``."""
-    found = {text: key for text in texts if (key := _key(partitions, text)) is not None}
-    known = known_keys(partitions, found.values(), instance)
-    return {text: key for text, key in found.items() if key in known}
-
-
 def keys_of_values(
     partitions: dg.PartitionsDefinition[Any], values: Iterable[object], instance: dg.DagsterInstance
 ) -> PartitionKeys:
@@ -51,11 +42,15 @@ def keys_of_values(
             "one value does not determine a partition of several dimensions; give a function that returns the keys"
         )
         raise InvalidInputError(message)
-    given = list(values)
-    found = {key for value in given if (key := _key(partitions, value)) is not None}
-    known = known_keys(partitions, found, instance)
+    given = [(value, _spellings(partitions, value)) for value in values]
+    existing = known_keys(partitions, {key for _, spellings in given for key in spellings}, instance)
+    placed = [
+        (value, next((key for key in keys if key in existing), keys[0] if keys else None)) for value, keys in given
+    ]
+    found = {key for _, key in placed if key is not None}
+    known = found & existing
     to_come = keys_to_come(partitions, found - known)
-    others = tuple(value for value in given if _key(partitions, value) not in known | to_come)
+    others = tuple(value for value, key in placed if key not in known | to_come)
     return PartitionKeys(in_order(partitions, known, instance), others, to_come)
 
 
@@ -129,24 +124,29 @@ def _positions(
     return {key: position for position, key in enumerate(keys)}
 
 
-def _key(partitions: dg.PartitionsDefinition[Any], value: object) -> str | None:
+def key_of_moment(partitions: dg.TimeWindowPartitionsDefinition, moment: date) -> str:
+    """Return the key of the time window that contains a date or time; it need not be in the definition.
+
+    A time without a zone, and the beginning of a day, are in the time zone of the partitions.
+    """
+    zone = UTC if partitions.timezone == _UTC else ZoneInfo(partitions.timezone)
+    at = moment if isinstance(moment, datetime) else datetime.combine(moment, time(), zone)
+    return partitions.get_partition_key_for_timestamp((at if at.tzinfo else at.replace(tzinfo=zone)).timestamp())
+
+
+def _spellings(partitions: dg.PartitionsDefinition[Any], value: object) -> tuple[str, ...]:
+    """Return the keys that a value may have; the first one is what ``new_partitions_sensor`` adds."""
     if value is None:
-        return None
+        return ()
     if not isinstance(partitions, dg.TimeWindowPartitionsDefinition):
-        return value.isoformat() if isinstance(value, date) else str(value)
+        also = value.isoformat() if isinstance(value, datetime) else str(value)
+        return (str(value), also.lower() if isinstance(value, bool) else also)
     moment = value
     if isinstance(value, str):
         if partitions.has_partition_key(value):
-            return value
+            return (value,)
         try:
             moment = datetime.fromisoformat(value)
         except ValueError:
-            return None
-    if isinstance(moment, datetime):
-        zone = UTC if partitions.timezone == _UTC else ZoneInfo(partitions.timezone)
-        aware = moment if moment.tzinfo else moment.replace(tzinfo=zone)
-        return partitions.get_partition_key_for_timestamp(aware.timestamp())
-    if isinstance(moment, date):
-        zone = UTC if partitions.timezone == _UTC else ZoneInfo(partitions.timezone)
-        return partitions.get_partition_key_for_timestamp(datetime.combine(moment, time(), zone).timestamp())
-    return None
+            return ()
+    return (key_of_moment(partitions, moment),) if isinstance(moment, date) else ()

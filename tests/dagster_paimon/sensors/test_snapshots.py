@@ -10,7 +10,7 @@ import pytest
 
 from dagster_paimon import snapshot_sensor
 from dagster_paimon.sensors import snapshots, tick_errors
-from dagster_paimon.tables import partition_keys
+from dagster_paimon.tables import column_keys
 from dagster_paimon.tables.asset_keys import TableAssets
 from tests.support.dagster_project import Project, a_project
 from tests.support.sensor_ticks import Ticks, a_table, rows
@@ -96,7 +96,7 @@ def test_columns_determine_the_partitions_of_several_dimensions(project: Project
     }
 
 
-def test_a_dimension_of_the_partitions_may_be_dynamic(tmp_path: Path) -> None:
+def test_a_new_value_is_added_to_the_dynamic_dimension_of_partitions(tmp_path: Path) -> None:
     sizes = dg.DynamicPartitionsDefinition(name="sizes")
     partitions = dg.MultiPartitionsDefinition({"day": DAYS, "amount": sizes})
     with dg.DagsterInstance.local_temp(str(tmp_path)) as instance:
@@ -105,8 +105,12 @@ def test_a_dimension_of_the_partitions_may_be_dynamic(tmp_path: Path) -> None:
         instance.add_dynamic_partitions("sizes", ["1"])
         sensor = ticks(stored, dg.AssetSpec(["foreign", "visits"], partitions_def=partitions))
         table.append(rows((1, "mon", 1), (2, "tue", 2)))
-        (event,) = sensor.tick().asset_events
-    assert event.partition == dg.MultiPartitionKey({"day": "mon", "amount": "1"})
+        events = sensor.tick().asset_events
+        assert instance.get_dynamic_partitions("sizes") == ["1", "2"]
+    assert {event.partition for event in events} == {
+        dg.MultiPartitionKey({"day": "mon", "amount": "1"}),
+        dg.MultiPartitionKey({"day": "tue", "amount": "2"}),
+    }
 
 
 def test_a_commit_by_others_to_a_managed_table_is_an_observation(project: Project) -> None:
@@ -230,8 +234,8 @@ def test_the_keys_of_an_asset_are_listed_once_for_each_snapshot(
 ) -> None:
     table = a_table(project.lakehouse, "foreign.visits", partitions=["day"])
     table.append(rows((1, "mon", 1), (2, "tue", 1), (3, "wed", 1)))
-    listings, known_keys = [], partition_keys.known_keys
-    monkeypatch.setattr(partition_keys, "known_keys", lambda *given: listings.append(given) or known_keys(*given))
+    listings, known_keys = [], column_keys.known_keys
+    monkeypatch.setattr(column_keys, "known_keys", lambda *given: listings.append(given) or known_keys(*given))
     sensor = ticks(project, dg.AssetSpec(["foreign", "visits"], partitions_def=DAYS))
     assert {event.partition for event in sensor.tick().asset_events} == {"mon", "tue", "wed"}
     assert len(listings) == 1
