@@ -15,6 +15,7 @@ from typing import Any, Final, TypeAlias
 
 import dagster as dg
 
+from dagster_paimon.io.local_times import on_the_clock, only_once
 from dagster_paimon.tables.measure import value_of_text
 from table_format import Predicate
 from table_format.errors import InvalidInputError
@@ -23,6 +24,7 @@ from table_format.types import AnyTimestampType, DataField, DateType, InternalVa
 
 _EPOCH_DAY: Final = date(1970, 1, 1)
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_UTC: Final = "UTC"
 _MICROSECOND: Final = timedelta(microseconds=1)
 
 
@@ -118,7 +120,8 @@ def slices_of(
     """Return the partitions with these keys.
 
     Raises:
-        InvalidInputError: a column does not exist, or a key or time window cannot be expressed in its type.
+        InvalidInputError: a column does not exist, or a key or time window cannot be expressed in its type, or only one
+            of two partitions with the same local times is among them.
     """
     known = {field.name: field for field in fields}
     missing = [dim.column for dim in dims if dim.column not in known]
@@ -128,10 +131,43 @@ def slices_of(
             f"partition, and the columns are {', '.join(known)}"
         )
         raise InvalidInputError(message)
-    return tuple(
-        Slice(str(key), {dim.column: extent_of(dim.definition, dim.part(key), known[dim.column]) for dim in dims})
-        for key in keys
-    )
+    listed = tuple(keys)
+    for dim in dims:
+        _refuse_half_of_a_doubled_time(dim, dims, listed, known[dim.column])
+    seen: set[tuple[Extent, ...]] = set()
+    found: list[Slice] = []
+    for key in listed:
+        extents = {dim.column: extent_of(dim.definition, dim.part(key), known[dim.column]) for dim in dims}
+        if tuple(extents.values()) in seen:  # the rows of an hour that occurs twice count for the first one
+            extents = dict.fromkeys(extents, Window(0, 0))
+        seen.add(tuple(extents.values()))
+        found.append(Slice(str(key), extents))
+    return tuple(found)
+
+
+def _refuse_half_of_a_doubled_time(
+    dim: Dimension, dims: Sequence[Dimension], keys: Iterable[str], field: DataField
+) -> None:
+    definition = dim.definition
+    has_zone = isinstance(field.type, LocalZonedTimestampType)
+    if not isinstance(definition, dg.TimeWindowPartitionsDefinition) or has_zone:
+        return
+    if not isinstance(field.type, AnyTimestampType) or definition.timezone == _UTC:
+        return
+    windows: dict[tuple[str, ...], list[dg.TimeWindow]] = {}
+    for key in keys:
+        others = tuple(other.part(key) for other in dims if other is not dim)
+        windows.setdefault(others, []).append(definition.time_window_for_partition_key(dim.part(key)))
+    for group in windows.values():
+        half = only_once(group)
+        if half is not None:
+            message = (
+                f"column '{field.name}' is a {field.type}, whose times on the clock of {definition.timezone} occur "
+                f"twice when the clock is set back, and the time window {half.start:%Y-%m-%d %H:%M%z} to "
+                f"{half.end:%Y-%m-%d %H:%M%z} has them only once; add the partition with the same times to the run or "
+                "the read (one run for both: BackfillPolicy.single_run()), or use TIMESTAMP_LTZ, or partitions in UTC"
+            )
+            raise InvalidInputError(message)
 
 
 def extent_of(definition: dg.PartitionsDefinition[Any], key: str, field: DataField) -> Extent:
@@ -144,7 +180,7 @@ def extent_of(definition: dg.PartitionsDefinition[Any], key: str, field: DataFie
         if isinstance(field.type, DateType):
             return _days(definition.time_window_for_partition_key(key), key, field)
         if isinstance(field.type, AnyTimestampType):
-            return _times(definition.time_window_for_partition_key(key), key, field)
+            return _times(definition.time_window_for_partition_key(key), field)
     return Values((value_of_text(field, str(key)),))
 
 
@@ -213,18 +249,11 @@ def _days(window: dg.TimeWindow, key: str, field: DataField) -> Values:
     return Values(tuple(day - _EPOCH_DAY.toordinal() for day in range(first, last)))
 
 
-def _times(window: dg.TimeWindow, key: str, field: DataField) -> Window:
-    start, end = window.start, window.end
+def _times(window: dg.TimeWindow, field: DataField) -> Window:
     if isinstance(field.type, LocalZonedTimestampType):
-        return Window(_nanoseconds(start), _nanoseconds(end))
-    wall_start, wall_end = start.replace(tzinfo=UTC), end.replace(tzinfo=UTC)
-    if wall_end <= wall_start or (start.fold and wall_end - wall_start < timedelta(days=1)):
-        message = (
-            f"column '{field.name}' is a {field.type}, whose times on the clock of {start.tzinfo} occur twice in the "
-            f"time window {key}, when the clock is set back; use TIMESTAMP_LTZ, or partitions in UTC"
-        )
-        raise InvalidInputError(message)
-    return Window(_nanoseconds(wall_start), _nanoseconds(wall_end))
+        return Window(_nanoseconds(window.start), _nanoseconds(window.end))
+    first, after = (time.replace(tzinfo=UTC) for time in on_the_clock(window))
+    return Window(_nanoseconds(first), _nanoseconds(after))
 
 
 def _nanoseconds(time: datetime) -> int:

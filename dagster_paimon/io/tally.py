@@ -69,13 +69,13 @@ class Tally:
             columns = [pc.list_flatten(columns[0])]
         columns = [cast_column(c, field.type, field.name) for c, field in zip(columns, self.fields, strict=True)]
         wanted = pa.RecordBatch.from_arrays(columns, names=[field.name for field in self.fields])
-        seen = 0
+        rest = pa.repeat(pa.scalar(value=True), wanted.num_rows)
         for key, condition in self.conditions:
-            mask = matches(condition, wanted, self.fields)
-            count = mask.true_count
-            seen += count
-            self.add(key, count, pc.and_(mask, retracts).true_count)
-        if self.refuse_others and seen < batch.num_rows:
+            # An hour that occurs twice has the same times as the one before, which counts their rows.
+            mask = pc.and_(matches(condition, wanted, self.fields), rest)
+            rest = pc.and_not(rest, mask)
+            self.add(key, mask.true_count, pc.and_(mask, retracts).true_count)
+        if self.refuse_others and rest.true_count:
             outside = pc.invert(matches(condition_of(self.slices), wanted, self.fields))
             example = {name: values[0] for name, values in wanted.filter(outside).slice(0, 1).to_pydict().items()}
             raise self.error(", ".join(f"{name} = {'null' if v is None else v}" for name, v in example.items()))

@@ -215,11 +215,36 @@ def test_an_hour_in_a_string_column_is_the_text_of_its_key(project: Project) -> 
     assert len(project.rows("lab.readings")) == 3
 
 
-def test_an_hour_that_occurs_twice_is_refused_for_local_times(project: Project) -> None:
-    hours = dg.HourlyPartitionsDefinition(start_date="2026-11-01-00:00", timezone="America/New_York")
-    asset = an_asset(lambda keys: times("2026-11-01T01:10"), hours, "at")
-    with pytest.raises(dg.Failure, match=r"clock of America/New_York occur twice.*TIMESTAMP_LTZ"):
-        project.run(asset, days="2026-11-01-01:00")
+def hours_of_autumn(until: str) -> dg.HourlyPartitionsDefinition:
+    """Each test needs other hours: Dagster remembers the keys of a window, and takes 1:00 for the second 1:00."""
+    return dg.HourlyPartitionsDefinition("2026-11-01-00:00", end_date=until, timezone="America/New_York")
+
+
+def test_one_of_two_hours_with_the_same_local_times_is_refused(project: Project) -> None:
+    asset = an_asset(lambda keys: times("2026-11-01T01:10"), hours_of_autumn("2026-11-01-04:00"), "at")
+    for key in ("2026-11-01-01:00", "2026-11-01-01:00-0500"):
+        with pytest.raises(dg.Failure, match=r"clock of America/New_York occur twice.*single_run.*TIMESTAMP_LTZ"):
+            project.run(asset, days=key)
+
+
+def test_both_hours_with_the_same_local_times_are_replaced_and_read_together(project: Project) -> None:
+    rows = ["2026-11-01T00:30", "2026-11-01T01:10", "2026-11-01T01:10", "2026-11-01T02:59"]
+    asset = an_asset(lambda keys: times(*rows), hours_of_autumn("2026-11-01-03:00"), "at")
+    found = counts(project.run(asset, days=("2026-11-01-00:00", "2026-11-01-02:00")))
+    assert list(found.values()) == [1, 2, 0, 1]
+    rows[:] = ["2026-11-01T01:20"]
+    project.run(asset, days=("2026-11-01-01:00", "2026-11-01-01:00-0500"))
+    seen: list[pa.Table] = []
+    read = reader(seen, None)
+    project.run([asset, read], selection=[read])
+    assert sorted(value.isoformat()[11:16] for value in seen[0]["at"].to_pylist()) == ["00:30", "01:20", "02:59"]
+
+
+def test_a_row_outside_of_two_hours_with_the_same_local_times_is_refused(project: Project) -> None:
+    rows = ("2026-11-01T01:10", "2026-11-01T02:00")
+    asset = an_asset(lambda keys: times(*rows), hours_of_autumn("2026-11-01-05:00"), "at")
+    with pytest.raises(dg.Failure, match=r"rows of at = 2026-11-01 02:00"):
+        project.run(asset, days=("2026-11-01-01:00", "2026-11-01-01:00-0500"))
 
 
 def test_rows_of_a_primary_key_table_are_replaced_only_by_partition_columns(project: Project) -> None:
