@@ -90,6 +90,7 @@ def _polars(table: pa.Table) -> Any:  # noqa: ANN401 - polars may be missing
 def _duckdb(table: pa.Table) -> Any:  # noqa: ANN401 - duckdb may be missing
     import duckdb
 
+    duckdb.execute("SET enable_progress_bar = false")  # in the process of a step, it would be written into the log
     return duckdb.from_arrow(table)
 
 

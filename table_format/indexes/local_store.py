@@ -126,14 +126,21 @@ def _open_slot(path: Path) -> LocalStore | None:
 
 def _connect(path: Path) -> duckdb.DuckDBPyConnection | None:
     try:
-        return duckdb.connect(str(path), config=_SETTINGS)
+        return _connection(path)
     except duckdb.IOException as error:
         if "Could not set lock" in str(error):
             return None
         _delete(path)
     except duckdb.Error:
         _delete(path)
-    return duckdb.connect(str(path), config=_SETTINGS)
+    return _connection(path)
+
+
+def _connection(path: Path) -> duckdb.DuckDBPyConnection:
+    connection = duckdb.connect(str(path), config=_SETTINGS)
+    # DuckDB takes spawned processes for interactive. Their output is often a log.
+    connection.execute("SET enable_progress_bar = false")
+    return connection
 
 
 def _delete(path: Path) -> None:

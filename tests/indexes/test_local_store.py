@@ -89,3 +89,15 @@ def test_the_error_names_a_directory_that_cannot_be_created(tmp_path: Path) -> N
     (tmp_path / "table").write_text("a file")
     with pytest.raises(LocalStoreError, match=r"table: the local index cannot be opened .*'local-cache.dir'"):
         open_local_store(tmp_path / "table", "keys")
+
+
+def test_a_spawned_process_shows_no_progress_bar(tmp_path: Path) -> None:
+    """DuckDB takes a process without a main file for interactive."""
+    setting = "SELECT current_setting('enable_progress_bar')"
+    code = f"""
+from pathlib import Path
+from table_format.indexes.local_store import open_local_store
+print(open_local_store(Path({str(tmp_path)!r}), "t").connection.sql({setting!r}).fetchall())
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[(False,)]"

@@ -14,6 +14,7 @@ import pytest
 from dagster_paimon.io.arrow_writer import ArrowWriter
 from dagster_paimon.io.frames import FrameType, SparkFrame, allows_none, frame_type_of
 from dagster_paimon.io.io_manager import PaimonIOManager
+from dagster_paimon.io.loading import _duckdb
 from tests.support.dagster_project import Project
 from tests.support.tables import keyed, memory_warehouse
 
@@ -82,6 +83,12 @@ def test_an_input_without_annotation_has_the_default_type(project: Project, kind
     seen: list[Any] = []
     project.run([a_source(lambda: ROWS), a_reader(Any, seen)])
     assert issubclass(seen[0][0], FRAMES[kind][0])
+
+
+def test_a_duckdb_relation_shows_no_progress_bar_in_the_log_of_a_step() -> None:
+    duckdb.execute("SET enable_progress_bar = true")
+    _duckdb(ROWS)
+    assert duckdb.sql("SELECT current_setting('enable_progress_bar')").fetchall() == [(False,)]
 
 
 def test_duckdb_relations_of_two_inputs_can_be_joined(project: Project) -> None:
