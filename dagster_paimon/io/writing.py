@@ -83,6 +83,7 @@ def write_output(
         TableFormatError: the frame does not fit, or the commit lost a race. Nothing was committed.
     """
     table = _existing(catalog, spec.table)
+    is_new = table is None
     changes_made: tuple[str, ...] = ()
     earlier: tuple[Snapshot, ...] = ()
     remark = None
@@ -119,7 +120,14 @@ def write_output(
         check_deletable(table.facts, "delete")
     tally = of_run.tally()
     handling = _handling(spec, columns, tally)
-    snapshots = _write_and_commit(table, spec, frame, handling, who, of_run)
+    try:
+        snapshots = _write_and_commit(table, spec, frame, handling, who, of_run)
+    except InvalidData as error:
+        if not is_new:
+            raise
+        # It is not dropped, because another writer may have found it in the meantime.
+        message = f"{error}; the run has created {spec.table}, without rows: drop it if you change columns or keys"
+        raise InvalidData(message) from error
     rows = tally.result() if tally is not None else of_run.committed_rows(table.facts, snapshots)
     return Written(table=table, snapshots=snapshots, schema_changes=changes_made, remark=remark, partition_rows=rows)
 

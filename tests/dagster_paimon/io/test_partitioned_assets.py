@@ -5,6 +5,7 @@ from typing import Any
 
 import dagster as dg
 import pyarrow as pa
+import pyarrow.dataset as ds
 import pytest
 
 from tests.support.dagster_project import Project
@@ -191,6 +192,25 @@ def test_a_time_outside_the_run_is_refused_and_nothing_is_written(project: Proje
     with pytest.raises(dg.Failure, match=r"rows of at = 2026-03-02 00:00.*2026-03-01"):
         project.run(asset, days="2026-03-01")
     assert not project.lakehouse.catalog().table_exists("lab.readings")
+
+
+def test_the_error_of_a_refused_stream_says_that_its_new_table_is_empty(project: Project) -> None:
+    rows = ["2026-03-01T10:00", "2026-03-02T00:00"]
+
+    @dg.asset(
+        key=["lab", "readings"], partitions_def=DAYS, io_manager_key="paimon_io", metadata={"partition_expr": "at"}
+    )
+    def asset() -> ds.Dataset:
+        return ds.dataset(times(*rows))
+
+    with pytest.raises(dg.Failure, match=r"rows of at = .*created lab\.readings, without rows: drop it"):
+        project.run(asset, days="2026-03-01")
+    assert project.rows("lab.readings") == []
+    del rows[1]
+    assert counts(project.run(asset, days="2026-03-01")) == {"2026-03-01": 1}
+    rows.append("2026-03-02T00:00")
+    with pytest.raises(dg.Failure, match=r"nothing was written$"):
+        project.run(asset, days="2026-03-01")
 
 
 def test_a_table_partitioned_by_time_is_replaced_by_the_partitions_of_the_window(project: Project) -> None:
