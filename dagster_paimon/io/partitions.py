@@ -139,10 +139,14 @@ def slices_of(
     for key in listed:
         extents = {dim.column: extent_of(dim.definition, dim.part(key), known[dim.column]) for dim in dims}
         if tuple(extents.values()) in seen:  # the rows of an hour that occurs twice count for the first one
-            extents = dict.fromkeys(extents, Window(0, 0))
+            extents = {column: _without_times(extent) for column, extent in extents.items()}
         seen.add(tuple(extents.values()))
         found.append(Slice(str(key), extents))
     return tuple(found)
+
+
+def _without_times(extent: Extent) -> Extent:
+    return Window(extent.start, extent.start) if isinstance(extent, Window) else extent
 
 
 def _refuse_half_of_a_doubled_time(

@@ -30,6 +30,7 @@ from table_format.errors import SnapshotExpired, TableNotFound
 from table_format.types import InternalValue
 
 EVENTS_PER_TICK: Final = 100
+_SHOWN: Final = 20
 _RUN_ID: Final = "dagster.run_id"
 _WITHOUT_CHANGES: Final = (CommitKind.COMPACT, CommitKind.ANALYZE)
 
@@ -241,6 +242,7 @@ def _partition_rows(
         for name, (part, at) in columns.items()
     }
     found: Counter[str] = Counter()
+    others: list[str] = []
     for values, rows in change.rows.items():
         keys = {name: keys_of[name].get(values[at]) for name, (_, at) in columns.items()}
         placed = {name: key for name, key in keys.items() if key is not None}
@@ -248,7 +250,10 @@ def _partition_rows(
             found[_joined(asset, placed)] += rows
         else:
             texts = [f"{field.name} = {partition_key(field, v)}" for field, v in zip(fields, values, strict=True)]
-            context.log.info("%s: %s is not a partition", asset.key.to_user_string(), ", ".join(texts))
+            others.append(", ".join(texts))
+    if others:
+        shown = f"{'; '.join(others[:_SHOWN])}{' ...' if len(others) > _SHOWN else ''}"
+        context.log.info("%s: not partitions: %s", asset.key.to_user_string(), shown)
     return dict(found)
 
 
