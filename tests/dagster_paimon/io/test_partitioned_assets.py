@@ -31,7 +31,7 @@ def an_asset(make: Any, definition: Any, expression: Any, key: str = "lab/readin
 
 
 def reader(seen: list[Any], definition: Any, *, mapping: Any = None, **metadata: Any) -> dg.AssetsDefinition:
-    arguments = {"partition_mapping": mapping} if mapping else {}
+    arguments = {} if mapping is None else {"partition_mapping": mapping}  # a mapping without fields is false
 
     @dg.asset(
         partitions_def=definition, ins={"rows": dg.AssetIn(key=["lab", "readings"], metadata=metadata, **arguments)}
@@ -117,6 +117,23 @@ def test_an_asset_with_one_dimension_reads_an_asset_with_two(project: Project) -
     read = reader(seen, DAYS)
     project.run([asset, read], selection=[read], days="2026-03-01")
     assert sorted(seen[0]["region"].to_pylist()) == ["eu", "us"]
+
+
+@pytest.mark.parametrize(
+    ("mapping", "days"),
+    [(dg.LastPartitionMapping(), ["2026-03-05"]), (dg.AllPartitionMapping(), ["2026-03-01", "2026-03-05"])],
+)
+@pytest.mark.parametrize("key", [None, "2026-03-02"])
+def test_an_input_has_the_partitions_of_its_mapping(
+    project: Project, mapping: Any, days: list[str], key: str | None
+) -> None:
+    asset = an_asset(lambda keys: table([1] * len(keys), day=list(map(str, keys))), DAYS, "day")
+    for day in ("2026-03-01", "2026-03-05"):
+        project.run(asset, days=day)
+    seen: list[pa.Table] = []
+    read = reader(seen, DAYS if key else None, mapping=mapping)
+    project.run([asset, read], selection=[read], days=key)
+    assert sorted(seen[0]["day"].to_pylist()) == days
 
 
 @pytest.mark.parametrize("expression", ["d", {"day": "d"}, {"day": "d", "region": "region", "shop": "s"}])
