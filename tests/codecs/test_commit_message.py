@@ -30,7 +30,7 @@ def test_no_messages_and_an_empty_message_are_different():
 
 @pytest.mark.parametrize("data", [b"", b"\x00", b"\x01" + encode_messages([EMPTY])[1:], pickle.dumps([EMPTY]), b"{}"])
 def test_messages_of_another_version_are_refused(data):
-    with pytest.raises(BadEncoding, match="expected version 05, found"):
+    with pytest.raises(BadEncoding, match="expected version 06, found"):
         decode_messages(data)
 
 

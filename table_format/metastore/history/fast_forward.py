@@ -1,7 +1,7 @@
 """Fast-forward: replaces the history of a branch by that of another.
 
-From the earliest snapshot of the source on, its snapshots, tags and schemas replace those of the target. The source
-does not change. Other writers must have stopped, because ids are reused. If the catalog has a server that publishes
+From the earliest snapshot of the source on, its snapshots and tags replace those of the target, and its schemas replace
+all that differ: its files may have schemas that are older than its earliest snapshot. The source does not change. Other writers must have stopped, because ids are reused. If the catalog has a server that publishes
 snapshots, the server does all this.
 
 The reference removes first and then copies; a crash in between leaves the table without its latest rows, or without
@@ -40,6 +40,7 @@ from table_format.metastore.snapshot.changelog_store import ChangelogStore
 from table_format.metastore.snapshot.snapshot_store import SnapshotStore
 from table_format.model.identifier import MAIN_BRANCH, check_name
 from table_format.model.snapshot import Snapshot
+from table_format.model.tag import Tag
 from table_format.options.table_options import TableOptions
 
 
@@ -60,7 +61,8 @@ def fast_forward(
     """Fast-forward the branch of the store to ``branch``, whose latest snapshot must be ``expected``.
 
     Raises:
-        ConflictError: the latest snapshot of the branch is not the expected one; nothing was changed.
+        ConflictError: the latest snapshot of the branch is not the expected one, or a tag that stays has a schema that
+            would be replaced; nothing was changed.
         BranchNotFound: the branch does not exist.
         InvalidIdentifier: the branch is the main branch, or the branch of the store itself.
         SnapshotNotFound: the branch has no snapshot.
@@ -128,13 +130,16 @@ class _FastForward:
         self._unrelated = tuple(i for i in self._snapshots.listed_ids() if i < self._first.id) if self._apart else ()
         self._last_changelog = self._first.id if self._continues_changelogs() else 0
         self._new_schemas = _schema_files(source)
-        self._old_schemas = {i: d for i, d in _schema_files(target).items() if i >= self._first.schema_id}
+        self._old_schemas = _schema_files(target)
         if not self._new_schemas:
             message = f"branch '{source.paths.branch}' has no schema"
             raise BranchNotFound(message)
         self._new_tags = {n: read_file(source.io, source.paths.tag(n)) for n in TagStore(source).names()}
         _refuse_unreadable(source, self._new, self._new_schemas, self._new_tags)
-        self._old_tags = {n: t for n, t in TagStore(target).all().items() if t.snapshot.id >= self._first.id}
+        tags = TagStore(target).all()
+        self._old_tags = {n: t for n, t in tags.items() if t.snapshot.id >= self._first.id}
+        self._first_differing = self._find_first_differing()
+        self._refuse_unreadable_tags({n: t for n, t in tags.items() if n not in self._old_tags})
 
     def require_last(self, expected: Snapshot) -> None:
         """Refuse a branch whose latest snapshot is a different one. The states read here are those to be published."""
@@ -195,15 +200,42 @@ class _FastForward:
 
     def _remove_snapshots(self) -> None:
         """Remove snapshots that must not be visible together with the schemas and the latest snapshot of the source."""
-        differing = [i for i, data in self._old_schemas.items() if self._new_schemas.get(i) != data]
-        first_differing = min(differing, default=None)
-        for snapshot_id in sorted(self._old, reverse=True):
+        first_differing = self._first_differing
+        for snapshot_id in sorted((*self._old, *self._unrelated), reverse=True):
             snapshot = self._snapshots.find(snapshot_id)
             stays = snapshot is not None and (first_differing is None or snapshot.schema_id < first_differing)
             if snapshot_id <= self._last and stays:
                 break  # earlier ones are older in both respects
             self._snapshots.delete(snapshot_id)
-            del self._old[snapshot_id]
+            self._old.pop(snapshot_id, None)
+
+    def _find_first_differing(self) -> int | None:
+        """Return the first schema of the target that is replaced or deleted."""
+        replaced = (
+            schema_id
+            for schema_id, data in self._old_schemas.items()
+            if self._new_schemas.get(schema_id, data) != data or self._is_deleted(schema_id)
+        )
+        return min(replaced, default=None)
+
+    def _is_deleted(self, schema_id: int) -> bool:
+        return schema_id not in self._new_schemas and schema_id >= self._first.schema_id
+
+    def _refuse_unreadable_tags(self, kept: Mapping[str, Tag]) -> None:
+        """Refuse to replace the schemas of a tag that stays, because its rows could not be read any more.
+
+        Raises:
+            ConflictError: names the tag; nothing was changed.
+        """
+        for name, tag in sorted(kept.items()):
+            if self._first_differing is not None and tag.snapshot.schema_id >= self._first_differing:
+                message = (
+                    f"the table at {self._target.paths.root}: tag '{name}' keeps snapshot {tag.snapshot.id} with schema "
+                    f"{tag.snapshot.schema_id}, and branch '{self._source.paths.branch}' has another schema "
+                    f"{self._first_differing}, which would replace that of the tag. Nothing was changed; delete the tag "
+                    "first"
+                )
+                raise ConflictError(message)
 
     def _remove_unrelated(self) -> tuple[int, ...]:
         """Remove snapshots before the first snapshot of the source that it does not follow."""
@@ -214,10 +246,9 @@ class _FastForward:
     def _replace_schemas(self) -> None:
         paths = self._target.paths
         for schema_id, data in sorted(self._new_schemas.items()):
-            if schema_id >= self._first.schema_id:
-                self._replace(paths.schema(schema_id), self._old_schemas.get(schema_id), data)
+            self._replace(paths.schema(schema_id), self._old_schemas.get(schema_id), data)
         for schema_id in sorted(self._old_schemas, reverse=True):
-            if schema_id not in self._new_schemas:
+            if self._is_deleted(schema_id):
                 self._target.io.delete(paths.schema(schema_id))
 
     def _replace_tags(self) -> None:

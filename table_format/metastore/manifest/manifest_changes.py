@@ -37,8 +37,8 @@ class ChangeBases:
 class FileChanges:
     """The changes of one snapshot: data files, changelog files and index files, each in replay order.
 
-    ``worked_under`` are the ids of the writers' schemas, as far as the messages contain them. ``rewrites`` is true if
-    new rows were computed from rows of the table.
+    ``worked_under`` are the ids of the writers' schemas, as far as the messages contain them, and ``schemas`` the
+    identities of the schemas of new files. ``rewrites`` is true if new rows were computed from rows of the table.
     """
 
     entries: tuple[ManifestEntry, ...] = ()
@@ -46,6 +46,7 @@ class FileChanges:
     index: tuple[IndexManifestEntry, ...] = ()
     bases: ChangeBases = field(default_factory=ChangeBases)
     worked_under: frozenset[int] = frozenset()
+    schemas: frozenset[str] = frozenset()
     rewrites: bool = False
 
     @property
@@ -113,11 +114,14 @@ def append_changes(messages: Sequence[CommitMessage]) -> FileChanges:
     index: list[IndexManifestEntry] = []
     hash_indexes: dict[bytes, bytes] = {}
     worked_under: set[int] = set()
+    schemas: set[str] = set()
     rewrites = False
     for m in messages:
         rewrites = rewrites or m.rewrites
         if m.schema_id is not None and (m.new_files or m.deleted_files or m.new_index_files or m.deleted_index_files):
             worked_under.add(m.schema_id)
+        if m.new_files or m.changelog_files:
+            schemas.update(m.schemas)
         if m.hash_index_base is not None:
             # Later messages are based on the work of earlier ones.
             hash_indexes.setdefault(m.partition, m.hash_index_base)
@@ -137,6 +141,7 @@ def append_changes(messages: Sequence[CommitMessage]) -> FileChanges:
             sequence_numbers=_given(m.numbers_base for m in messages),
         ),
         worked_under=frozenset(worked_under),
+        schemas=frozenset(schemas),
         rewrites=rewrites,
     )
 
@@ -147,6 +152,7 @@ def compact_changes(messages: Iterable[CommitMessage]) -> FileChanges:
     changelog: list[ManifestEntry] = []
     index: list[IndexManifestEntry] = []
     worked_under: set[int] = set()
+    schemas: set[str] = set()
     levels: dict[BucketId, bytes] = {}
     for m in messages:
         if m.levels_base is not None:
@@ -154,6 +160,8 @@ def compact_changes(messages: Iterable[CommitMessage]) -> FileChanges:
             levels.setdefault(m.bucket_id, m.levels_base)
         if m.schema_id is not None and (m.compact_before or m.compact_after or m.compact_new_index_files):
             worked_under.add(m.schema_id)
+        if m.compact_after or m.compact_changelog_files:
+            schemas.update(m.schemas)
         entries += _entries(FileKind.DELETE, m, m.compact_before)
         entries += _entries(FileKind.ADD, m, m.compact_after)
         changelog += _entries(FileKind.ADD, m, m.compact_changelog_files)
@@ -165,6 +173,7 @@ def compact_changes(messages: Iterable[CommitMessage]) -> FileChanges:
         tuple(index),
         ChangeBases(levels=levels),
         worked_under=frozenset(worked_under),
+        schemas=frozenset(schemas),
     )
 
 

@@ -14,7 +14,6 @@ from table_format.errors import UnsupportedFeature
 from table_format.extras import require
 from table_format.kernels.first_rows import first_rows
 from table_format.metastore.references.expired_reads import retry_if_expired
-from table_format.metastore.schema.table_identity import require_same_table
 from table_format.model.arguments import name_or_names
 from table_format.model.arrow_types import arrow_schema
 from table_format.model.condition import Filter
@@ -259,7 +258,7 @@ def _make_plan(scan: Scan) -> Plan:
 
 def _whole_plan(scan: Scan) -> Plan:
     facts = scan.facts
-    require_same_table(facts.store)
+    facts.require_same_schema()
     facts.require(Operation.READ)
     if startup_mode(facts.options.raw) is StartupMode.INCREMENTAL:
         if scan.levels is not None:

@@ -95,7 +95,7 @@ class StreamScan:
                 The position stays: load the table again, and continue at the ``checkpoint`` of this stream.
             TableNotFound, TableReplaced: the table has been dropped since it was loaded.
         """
-        require_same_table(self.facts.store)
+        self.facts.require_same_schema()
         if self.facts.options.stream.consumer_mode == _AT_LEAST_ONCE:
             self._record(self._next)  # asking for the next plan acknowledges the previous one
         if self.is_finished:

@@ -15,7 +15,6 @@ import pyarrow as pa
 
 from table_format.errors import CorruptionError, InvalidInputError, MissingFile
 from table_format.metastore.references.expired_reads import explaining_expiry
-from table_format.metastore.schema.table_identity import require_same_table
 from table_format.model import arguments
 from table_format.model.commit import CommitMessage
 from table_format.options.bucket_mode import extends_buckets
@@ -148,7 +147,7 @@ class TableWrite:
     # --- one call -----------------------------------------------------------------------------------------------------
 
     def _written(self, batches: Iterable[tuple[pa.RecordBatch, pa.Array | None]]) -> tuple[CommitMessage, ...]:
-        require_same_table(self._facts.store)
+        self._facts.require_same_schema()
         self._abort_unfinished()
         if self._is_broken:
             raise InvalidInputError(_BROKEN)
