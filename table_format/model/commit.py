@@ -18,10 +18,10 @@ class CommitMessage:
     """The changes of one writer in one bucket of one partition, which are not visible before they are committed.
 
     ``partition`` is a serialised BinaryRow. ``new_*`` members belong to the APPEND snapshot, ``compact_*`` members to
-    the COMPACT snapshot. ``schema_id`` is the schema of the writer, and ``schemas`` are the
-    identities of the schemas of the new files: after a fast-forward, another schema may have the id. ``rewrites``
-    states that the new rows were computed from rows of the table. The other members name the state on which the changes are based. The message cannot be
-    committed if that state is out of date:
+    the COMPACT snapshot. ``schema_id`` is the schema of the writer, and ``schemas`` are the identities of the schemas
+    of the new files: after a fast-forward, another schema may have the id. ``rewrites`` states that the new rows were
+    computed from rows of the table. The other members name the state on which the changes are based. The message
+    cannot be committed if that state is out of date:
 
     ``hash_index_base`` is the fingerprint of the hash index files of the partition with which rows were assigned to
     buckets. It is out of date if the partition has different files now.

@@ -1,7 +1,7 @@
 """Objects that are open while a fast-forward gives a table other schemas under the same ids.
 
-Main and a branch have each been altered to a schema 1 of their own. After the fast-forward, files that were written with
-the old schema 1 would be read with the new one.
+Main and a branch have each been altered to a schema 1 of their own. After the fast-forward, files that were written
+with the old schema 1 would be read with the new one.
 """
 
 from __future__ import annotations
@@ -129,9 +129,7 @@ def test_a_fast_forward_to_fewer_schemas_and_a_new_schema_with_the_old_id_are_no
     more = rows(OF_MAIN, 3).append_column("more", pa.array([3], pa.int32()))
     messages = table.new_write("w").write(more)
     stage.fast_forward()
-    with pytest.raises(
-        SchemaChanged, match=r"had schema 2 of .*, which does not exist any more: the latest is schema 1"
-    ):
+    with pytest.raises(SchemaChanged, match=r"schema 2 of .*, which does not exist any more: the latest is schema 1"):
         table.new_commit("w").commit(messages, identifier=1)
     stage.warehouse.catalog.alter_table(MAIN, AddColumn("other", VarCharType()))
     with pytest.raises(SchemaChanged, match=r"another schema 2 now, of .*other STRING"):
@@ -216,7 +214,9 @@ def test_a_fast_forward_does_not_replace_the_schema_of_a_tag_that_stays() -> Non
     branch.append(rows(OF_BRANCH, 4))
     branch.expire_snapshots(retain_min=1, retain_max=1, older_than_ms=1 << 60, retain_floor_ms=0)
     before = stage.warehouse.files(stage.opened())
-    with pytest.raises(ConflictError, match=r"tag 'mine' keeps snapshot 2 with schema 1, .* delete the tag first"):
+    with pytest.raises(
+        ConflictError, match=r"tag 'mine' keeps snapshot 2, whose rows have schema 1\..* delete the tag"
+    ):
         stage.fast_forward()
     assert stage.warehouse.files(stage.opened()) == before
     stage.opened().delete_tag("mine")

@@ -108,8 +108,8 @@ def _check_identities(c: CommitContext, changes: FileChanges) -> None:
             found = ""
         if found != identity:
             message = (
-                f"{replaced_schema(c.store, c.schemas, identity)}. New files have the old schema and would be read with "
-                "the new one. Nothing was committed; load the table again and write the rows again"
+                f"{replaced_schema(c.store, c.schemas, identity)}. New files have the old schema, and would be read "
+                "with the new one. Nothing was committed; load the table again and write the rows again"
             )
             raise SchemaChanged(message)
 

@@ -1,8 +1,9 @@
 """Fast-forward: replaces the history of a branch by that of another.
 
 From the earliest snapshot of the source on, its snapshots and tags replace those of the target, and its schemas replace
-all that differ: its files may have schemas that are older than its earliest snapshot. The source does not change. Other writers must have stopped, because ids are reused. If the catalog has a server that publishes
-snapshots, the server does all this.
+all that differ: its files may have schemas that are older than its earliest snapshot. The source does not change. Other
+writers must have stopped, because ids are reused. If the catalog has a server that publishes snapshots, the server does
+all this.
 
 The reference removes first and then copies; a crash in between leaves the table without its latest rows, or without
 any. Here, the latest snapshot of the source appears in one step. Order of effects: 1 a notice announces the
@@ -22,6 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Final
 
 from table_format.codecs.schema_json import decode_schema
 from table_format.codecs.snapshot_json import decode_snapshot
@@ -43,6 +45,8 @@ from table_format.model.snapshot import Snapshot
 from table_format.model.tag import Tag
 from table_format.options.table_options import TableOptions
 
+_ROUNDS: Final = 8
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FastForwardReport:
@@ -62,7 +66,7 @@ def fast_forward(
 
     Raises:
         ConflictError: the latest snapshot of the branch is not the expected one, or a tag that stays has a schema that
-            would be replaced; nothing was changed.
+            would be replaced; nothing was changed. Or other processes continue to commit; call again.
         BranchNotFound: the branch does not exist.
         InvalidIdentifier: the branch is the main branch, or the branch of the store itself.
         SnapshotNotFound: the branch has no snapshot.
@@ -199,15 +203,32 @@ class _FastForward:
             yield from ChangelogStore(self._target).later_than(self._last_changelog)
 
     def _remove_snapshots(self) -> None:
-        """Remove snapshots that must not be visible together with the schemas and the latest snapshot of the source."""
-        first_differing = self._first_differing
-        for snapshot_id in sorted((*self._old, *self._unrelated), reverse=True):
+        """Remove snapshots that must not be visible together with the schemas and the latest snapshot of the source.
+
+        Raises:
+            ConflictError: others continue to commit.
+        """
+        for _ in range(_ROUNDS):
+            if not self._removes_snapshots():
+                return
+        message = (
+            f"{self._target.paths.snapshot_directory}: other writers keep committing; stop them and fast-forward again"
+        )
+        raise ConflictError(message)
+
+    def _removes_snapshots(self) -> bool:
+        """Remove those that exist now. Return whether there were any: others may have committed meanwhile."""
+        first, removes = self._first_differing, False
+        for snapshot_id in sorted((*self._listed(self._first.id), *self._unrelated), reverse=True):
             snapshot = self._snapshots.find(snapshot_id)
-            stays = snapshot is not None and (first_differing is None or snapshot.schema_id < first_differing)
-            if snapshot_id <= self._last and stays:
+            if snapshot is None:
+                continue
+            if snapshot_id <= self._last and (first is None or snapshot.schema_id < first):
                 break  # earlier ones are older in both respects
             self._snapshots.delete(snapshot_id)
             self._old.pop(snapshot_id, None)
+            removes = True
+        return removes
 
     def _find_first_differing(self) -> int | None:
         """Return the first schema of the target that is replaced or deleted."""
@@ -227,13 +248,13 @@ class _FastForward:
         Raises:
             ConflictError: names the tag; nothing was changed.
         """
+        first = self._first_differing
         for name, tag in sorted(kept.items()):
-            if self._first_differing is not None and tag.snapshot.schema_id >= self._first_differing:
+            if first is not None and tag.snapshot.schema_id >= first:
                 message = (
-                    f"the table at {self._target.paths.root}: tag '{name}' keeps snapshot {tag.snapshot.id} with schema "
-                    f"{tag.snapshot.schema_id}, and branch '{self._source.paths.branch}' has another schema "
-                    f"{self._first_differing}, which would replace that of the tag. Nothing was changed; delete the tag "
-                    "first"
+                    f"the table at {self._target.paths.root}: tag '{name}' keeps snapshot {tag.snapshot.id}, whose "
+                    f"rows have schema {tag.snapshot.schema_id}. Branch '{self._source.paths.branch}' has another "
+                    f"schema {first}, with which they could not be read. Nothing was changed; delete the tag first"
                 )
                 raise ConflictError(message)
 

@@ -77,24 +77,24 @@ def require_same_schema(store: TableStore, schemas: SchemaStore, schema: TableSc
     if store.identity is None or schemas.is_current(schema):
         return
     require_same_table(store)
-    raise SchemaChanged(f"{replaced_schema(store, schemas, schema.identity)}. Load the table again and repeat")
+    message = f"{replaced_schema(store, schemas, schema.identity)}. Load the table again and repeat"
+    raise SchemaChanged(message)
 
 
 def replaced_schema(store: TableStore, schemas: SchemaStore, identity: str) -> str:
     """Return the description of a schema that the table no longer has, by its identity."""
     schema_id, created_ms = identified(identity)
-    latest, branch = schemas.latest(), store.paths.branch
+    root, branch, latest = store.paths.root, store.paths.branch, schemas.latest()
     if schema_id > latest.id:
         now = f"which does not exist any more: the latest is schema {latest.id}"
     else:
         found = schemas.load(schema_id)
-        now = (
-            f"and has another schema {schema_id} now, of {shown_time(found.time_millis)} ({columns_text(found.fields)})"
-        )
+        created, columns = shown_time(found.time_millis), columns_text(found.fields)
+        now = f"and has another schema {schema_id} now, of {created} ({columns})"
     recreated = "" if branch == MAIN_BRANCH else ", or it was deleted and created again"
     return (
-        f"the table at {store.paths.root} (branch '{branch}') had schema {schema_id} of {shown_time(created_ms)}, {now}. "
-        f"A fast-forward has replaced the history of the branch by that of another one{recreated}"
+        f"the table at {root} (branch '{branch}') had schema {schema_id} of {shown_time(created_ms)}, {now}. A "
+        f"fast-forward has replaced the history of the branch by that of another one{recreated}"
     )
 
 

@@ -97,6 +97,7 @@ class TableWrite:
         Raises:
             InvalidData: a column or a value does not fit; no file of this call is left.
             BucketCountChanged: a partition was written with another number of buckets.
+            SchemaChanged: a fast-forward has replaced the schema of this write; load the table again.
             SnapshotExpired: the snapshot on which the write is based has expired in the meantime; write the rows again.
         """
         try:
@@ -108,6 +109,7 @@ class TableWrite:
         except CorruptionError:
             base = self._writers.base
             with explaining_expiry(self._facts.store, base):
+                self._facts.require_same_schema()
                 raise
         return self._finished(messages)
 
