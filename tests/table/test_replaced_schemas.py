@@ -214,9 +214,7 @@ def test_a_fast_forward_does_not_replace_the_schema_of_a_tag_that_stays() -> Non
     branch.append(rows(OF_BRANCH, 4))
     branch.expire_snapshots(retain_min=1, retain_max=1, older_than_ms=1 << 60, retain_floor_ms=0)
     before = stage.warehouse.files(stage.opened())
-    with pytest.raises(
-        ConflictError, match=r"tag 'mine' keeps snapshot 2, whose rows have schema 1\..* delete the tag"
-    ):
+    with pytest.raises(ConflictError, match=r"tag 'mine' keeps snapshot 2, .* have schema 1\..* delete the tag"):
         stage.fast_forward()
     assert stage.warehouse.files(stage.opened()) == before
     stage.opened().delete_tag("mine")

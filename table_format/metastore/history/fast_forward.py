@@ -9,13 +9,13 @@ The reference removes first and then copies; a crash in between leaves the table
 any. Here, the latest snapshot of the source appears in one step. Order of effects: 1 a notice announces the
 replacement, and the hint LATEST is deleted, so that every reader lists; 2 snapshots of the target that are newer than
 the source, or have replaced schemas, are deleted, newest first, and so are long-lived changelogs that the source does
-not continue; 3 schemas are replaced; 4 the latest snapshot is
-written: from here on, the target has the state of the source; 5 the other snapshots are written, and, if the source
-does not continue a snapshot of the target, those before it are deleted; 6 tags are replaced; 7 the hints are written,
-and the notice is deleted; 8 files that nothing names any more are deleted. After each step, the target has the state of
-one of its snapshots, or that of the source, and a repeated call continues. While the notice exists, expiry and orphan
-cleanup read the needs of each snapshot separately, because snapshots need not follow each other. Format chapter 03,
-section 5; Java ``FileSystemBranchManager``.
+not continue; 3 schemas are replaced; 4 the latest snapshot is written: from here on, the target has the state of the
+source; 5 the other snapshots are written. If the source does not continue a snapshot of the target, those before it are
+deleted, and so are commits that others built on the old history in the meantime; 6 tags are replaced; 7 the hints are
+written, and the notice is deleted; 8 files that nothing names any more are deleted. After each step, the target has the
+state of one of its snapshots, or that of the source, and a repeated call continues. While the notice exists, expiry and
+orphan cleanup read the needs of each snapshot separately, because snapshots need not follow each other. Format chapter
+03, section 5; Java ``FileSystemBranchManager``.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from table_format.errors import BranchNotFound, ConflictError, CorruptionError, 
 from table_format.io.regular_files import read_file
 from table_format.io.table_server import TableServer
 from table_format.io.table_store import TableStore
+from table_format.metastore.commit.history_link import Link, built_upon
 from table_format.metastore.expiry.file_deletions import FileDeletions
 from table_format.metastore.expiry.unneeded import delete_unneeded, named_files
 from table_format.metastore.history.branches import BranchStore
@@ -161,7 +162,7 @@ class _FastForward:
         self._replace_schemas()  # 3
         for snapshot_id in sorted(self._new, reverse=True):  # 4, 5
             self._replace(paths.snapshot(snapshot_id), self._old.get(snapshot_id), self._new[snapshot_id])
-        removed = self._remove_unrelated()
+        removed = (*self._remove_unrelated(), *self._remove_latecomers())
         self._replace_tags()  # 6
         self._snapshots.notices.withdraw_after(self._first.id)  # 7
         self._snapshots.hints.write_earliest(self._snapshots.ids_up_to(self._last)[0])
@@ -174,7 +175,7 @@ class _FastForward:
             unreadable = str(error)
         return FastForwardReport(
             snapshot_ids=tuple(self._new),
-            removed_ids=(*removed, *replaced),
+            removed_ids=tuple(sorted({*removed, *replaced})),
             tags=tuple(self._new_tags),
             deletions=deletions,
             unreadable=unreadable,
@@ -263,6 +264,18 @@ class _FastForward:
         for snapshot_id in reversed(self._unrelated):
             self._snapshots.delete(snapshot_id)
         return self._unrelated
+
+    def _remove_latecomers(self) -> tuple[int, ...]:
+        """Remove commits that others built on the old history after the last look at it, while this one replaced it."""
+        manifests = ManifestStore(self._target, self._options)
+        last = self._snapshots.load(self._last)
+        later = [i for i in self._snapshots.listed_ids() if i > self._last]
+        first = self._snapshots.find(later[0]) if later else None
+        if first is None or (first.id == last.id + 1 and built_upon(last, first, manifests) is not Link.FALSE):
+            return ()  # one that is not certainly wrong stays
+        for snapshot_id in reversed(later):
+            self._snapshots.delete(snapshot_id)
+        return tuple(later)
 
     def _replace_schemas(self) -> None:
         paths = self._target.paths
