@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from table_format import Table
-from table_format.errors import InvalidInputError
+from table_format.decoded_files import DecodedFiles
+from table_format.errors import InvalidInputError, SnapshotExpired
 from table_format.table.write.flush_schedule import FlushSchedule
 from table_format.table.write.hand_over import HandOver
 from tests.support.tables import Warehouse, keyed, memory_warehouse, rows_of
@@ -24,6 +28,14 @@ STEPS: dict[str, tuple[type, str]] = {
     "files are flushed": (FlushSchedule, "flush"),
     "messages are completed": (HandOver, "complete"),
 }
+
+
+_DATED = pa.schema([pa.field("id", pa.int64(), nullable=False), pa.field("dt", pa.string(), False), ("v", pa.int32())])
+_SMALL = {"bucket": "1", "write-buffer-size": "1 b"}
+
+
+def dated(rows: Sequence[tuple[int, str, int]]) -> pa.Table:
+    return pa.table([list(column) for column in zip(*rows, strict=True)], schema=_DATED)
 
 
 @pytest.fixture
@@ -102,3 +114,29 @@ def test_an_overwrite_numbers_the_rows_of_each_call_from_the_start(warehouse: Wa
     [snapshot] = table.overwrite(keyed([(7, "a", 7)]))
     [entry] = [e for e in table.facts.manifests.delta_entries(snapshot) if e.kind.name == "ADD"]
     assert (entry.file.min_sequence_number, entry.total_buckets) == (0, 1)
+
+
+@pytest.mark.parametrize(("commits_since", "what"), [(0, "removed by a rollback"), (2, "replaced by a rollback")])
+def test_rows_over_which_the_table_is_rolled_back_are_refused_with_what_happened_and_what_to_do(
+    warehouse: Warehouse, commits_since: int, what: str
+) -> None:
+    table = warehouse.table(primary_keys=["id", "dt"], partition_keys=["dt"], schema=_DATED, options=_SMALL)
+    for number in range(2):
+        table.append(dated([(number, "a", 1)]))
+    uncached = replace(table.store, runtime=replace(table.store.runtime, decoded=DecodedFiles(0)))
+    writing = Table(table.identifier, uncached, table.schema)
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        yield from dated([(8, "a", 8)]).to_batches()
+        table.rollback_to(1)
+        for number in range(commits_since):
+            table.append(dated([(number, "b", 1)]))
+        yield from dated([(9, "b", 9)]).to_batches()
+
+    before = table.scan().count() - 1
+    with pytest.raises(
+        SnapshotExpired, match=f"snapshot 2 was {what}.* after this write had .*was committed; write the rows again"
+    ):
+        writing.append(pa.RecordBatchReader.from_batches(_DATED, batches()))
+    assert table.scan().count() == before + commits_since
+    assert not table.remove_orphan_files(older_than_ms=1 << 60, nobody_else_writes=True).paths
