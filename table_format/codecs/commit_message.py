@@ -23,8 +23,8 @@ from table_format.errors import BadEncoding
 from table_format.model.commit import CommitMessage
 
 _VERSION: Final = b"\x06"
-_WITHOUT_SCHEMAS: Final = b"\x05"
-"""The version before, whose messages do not identify their schemas. Writers that were stopped may have kept some."""
+_BEFORE: Final = b"\x05"
+"""The version before. Its messages do not say when and with which schemas they were made; jobs may have kept some."""
 
 _PATH: Final = "commit messages"
 _COMPRESSION: Final = "zstd"
@@ -45,7 +45,7 @@ _INDEX_FILE_LISTS: Final = (
 )
 
 
-def _schema(*, with_schemas: bool = True) -> ContainerSchema:
+def _schema(*, of_this_version: bool = True) -> ContainerSchema:
     data_files: list[object] = [data_file_schema("data_file"), *["data_file"] * (len(_FILE_LISTS) - 1)]
     index_file = {"type": "record", "name": "index_file", "fields": index_file_fields("index_file")}
     index_files: list[object] = [index_file, *["index_file"] * (len(_INDEX_FILE_LISTS) - 1)]
@@ -59,7 +59,7 @@ def _schema(*, with_schemas: bool = True) -> ContainerSchema:
         nullable_field("numbers_base", "string"),
         nullable_field("levels_base", "bytes"),
         nullable_field("schema_id", "long"),
-        *([plain_field("schemas", array_of("string"))] if with_schemas else []),
+        *([plain_field("schemas", array_of("string")), nullable_field("made_ms", "long")] if of_this_version else []),
         plain_field("rewrites", "boolean"),
         *(plain_field(name, array_of(t)) for name, t in zip(_FILE_LISTS, data_files, strict=True)),
         *(plain_field(name, array_of(t)) for name, t in zip(_INDEX_FILE_LISTS, index_files, strict=True)),
@@ -68,7 +68,7 @@ def _schema(*, with_schemas: bool = True) -> ContainerSchema:
 
 
 _MESSAGES: Final = _schema()
-_OF_VERSION: Final = {_VERSION: _MESSAGES, _WITHOUT_SCHEMAS: _schema(with_schemas=False)}
+_OF_VERSION: Final = {_VERSION: _MESSAGES, _BEFORE: _schema(of_this_version=False)}
 
 
 def encode_messages(messages: Sequence[CommitMessage]) -> bytes:
@@ -102,6 +102,7 @@ def _record(message: CommitMessage) -> dict[str, object]:
         "levels_base": message.levels_base,
         "schema_id": message.schema_id,
         "schemas": list(message.schemas),
+        "made_ms": message.made_ms,
         "rewrites": message.rewrites,
     }
     for name in _FILE_LISTS:
@@ -128,6 +129,7 @@ def _message(record: dict[str, Any]) -> CommitMessage:
         levels_base=record["levels_base"],
         schema_id=record["schema_id"],
         schemas=tuple(record.get("schemas", ())),
+        made_ms=record.get("made_ms"),
         rewrites=record["rewrites"],
         **members,
     )

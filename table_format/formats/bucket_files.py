@@ -114,4 +114,5 @@ class BucketFiles:
             compact_changelog_files=compact_changelog,
             schema_id=self.schema.id,
             schemas=(self.schema.identity,),
+            made_ms=self.store.runtime.clock.now_ms(),
         )

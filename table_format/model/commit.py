@@ -19,9 +19,10 @@ class CommitMessage:
 
     ``partition`` is a serialised BinaryRow. ``new_*`` members belong to the APPEND snapshot, ``compact_*`` members to
     the COMPACT snapshot. ``schema_id`` is the schema of the writer, and ``schemas`` are the identities of the schemas
-    of the new files: after a fast-forward, another schema may have the id. ``rewrites`` states that the new rows were
-    computed from rows of the table. The other members name the state on which the changes are based. The message
-    cannot be committed if that state is out of date:
+    of the new files: after a fast-forward, another schema may have the id. ``made_ms`` is the epoch time when the
+    message was made, before which no snapshot has its new files. ``rewrites`` states that the new rows were computed
+    from rows of the table. The other members name the state on which the changes are based. The message cannot be
+    committed if that state is out of date:
 
     ``hash_index_base`` is the fingerprint of the hash index files of the partition with which rows were assigned to
     buckets. It is out of date if the partition has different files now.
@@ -58,6 +59,7 @@ class CommitMessage:
     levels_base: bytes | None = None
     schema_id: int | None = None
     schemas: tuple[str, ...] = ()
+    made_ms: int | None = None
     rewrites: bool = False
 
     @property

@@ -1,12 +1,12 @@
 """Checks that new files were not committed before: a second commit of the same messages would damage the table.
 
 A snapshot that adds a file a second time cannot be read while the file is live, and doubles its rows after that. Only
-snapshots that are younger than the files can name them, so this reads only what others commit during a write.
+snapshots that are younger than the messages can name the files, so this reads only what others commit during a write.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 
 from table_format.errors import CorruptionError, FileConflict
@@ -15,6 +15,7 @@ from table_format.metastore.manifest.manifest_changes import FileChanges
 from table_format.metastore.references.tag_store import TagStore
 from table_format.metastore.scan.file_filter import FileFilter
 from table_format.metastore.scan.file_plan import live_files
+from table_format.model.data_file import DataFileMeta
 from table_format.model.manifest import FileKind, ManifestEntry
 from table_format.model.snapshot import FIRST_SNAPSHOT_ID, Snapshot
 
@@ -31,12 +32,9 @@ def require_new(c: CommitContext, changes: FileChanges, latest: Snapshot | None,
     if any(entry.kind is FileKind.DELETE for entry in changes.entries):
         return  # a second commit would remove files that are gone, which is a conflict
     new = {entry.file.file_name: entry.file for entry in changes.entries}
-    times = [file.creation_time for file in new.values() if file.creation_time is not None]
-    if not times:
+    oldest_ms = changes.made_ms if changes.made_ms is not None else _oldest_ms(c, new.values())
+    if not new or oldest_ms is None:
         return
-    clock = c.store.runtime.clock
-    # Files have local times, snapshots have not.
-    oldest_ms = min(times) - (clock.local_now_ms() - clock.now_ms())
     for snapshot, is_first in _younger(c, latest, oldest_ms):
         if checked is not None and snapshot.is_same(checked):
             return
@@ -47,6 +45,14 @@ def require_new(c: CommitContext, changes: FileChanges, latest: Snapshot | None,
         found = next((e for e in entries if e.kind is FileKind.ADD and e.file.file_name in new), None)
         if found is not None:
             raise _repeated(c, found, snapshot)
+
+
+def _oldest_ms(c: CommitContext, files: Iterable[DataFileMeta]) -> int | None:
+    """Return when the oldest file was created, for messages that do not say when they were made."""
+    times = [file.creation_time for file in files if file.creation_time is not None]
+    clock = c.store.runtime.clock
+    # Files have the local time of their writer, whose zone is not known; snapshots have not.
+    return min(times) - (clock.local_now_ms() - clock.now_ms()) if times else None
 
 
 def _younger(c: CommitContext, latest: Snapshot | None, than_ms: int) -> Iterator[tuple[Snapshot, bool]]:

@@ -38,7 +38,8 @@ class FileChanges:
     """The changes of one snapshot: data files, changelog files and index files, each in replay order.
 
     ``worked_under`` are the ids of the writers' schemas, as far as the messages contain them, and ``schemas`` the
-    identities of the schemas of new files. ``rewrites`` is true if new rows were computed from rows of the table.
+    identities of the schemas of new files. ``made_ms`` is the epoch time when the first message was made; ``None`` if
+    it is not known of all. ``rewrites`` is true if new rows were computed from rows of the table.
     """
 
     entries: tuple[ManifestEntry, ...] = ()
@@ -47,6 +48,7 @@ class FileChanges:
     bases: ChangeBases = field(default_factory=ChangeBases)
     worked_under: frozenset[int] = frozenset()
     schemas: frozenset[str] = frozenset()
+    made_ms: int | None = None
     rewrites: bool = False
 
     @property
@@ -142,11 +144,12 @@ def append_changes(messages: Sequence[CommitMessage]) -> FileChanges:
         ),
         worked_under=frozenset(worked_under),
         schemas=frozenset(schemas),
+        made_ms=_first_made(m.made_ms for m in messages if m.new_files),
         rewrites=rewrites,
     )
 
 
-def compact_changes(messages: Iterable[CommitMessage]) -> FileChanges:
+def compact_changes(messages: Sequence[CommitMessage]) -> FileChanges:
     """Return the changes of the COMPACT snapshot: inputs removed, then results added, message by message."""
     entries: list[ManifestEntry] = []
     changelog: list[ManifestEntry] = []
@@ -174,6 +177,7 @@ def compact_changes(messages: Iterable[CommitMessage]) -> FileChanges:
         ChangeBases(levels=levels),
         worked_under=frozenset(worked_under),
         schemas=frozenset(schemas),
+        made_ms=_first_made(m.made_ms for m in messages if m.compact_after),
     )
 
 
@@ -183,6 +187,15 @@ def _entries(kind: FileKind, message: CommitMessage, files: Iterable[DataFileMet
 
 def _index(kind: FileKind, message: CommitMessage, files: Iterable[IndexFileMeta]) -> Iterable[IndexManifestEntry]:
     return (IndexManifestEntry(kind, message.partition, message.bucket, file) for file in files)
+
+
+def _first_made(times: Iterable[int | None]) -> int | None:
+    known: list[int] = []
+    for time_ms in times:
+        if time_ms is None:
+            return None
+        known.append(time_ms)
+    return min(known, default=None)
 
 
 def _given(bases: Iterable[str | None]) -> frozenset[str]:
