@@ -12,6 +12,8 @@ import pytest
 from table_format import Table
 from table_format.decoded_files import DecodedFiles
 from table_format.errors import InvalidInputError, SnapshotExpired
+from table_format.metastore.expiry import orphans
+from table_format.model.snapshot import CommitKind
 from table_format.table.write.flush_schedule import FlushSchedule
 from table_format.table.write.hand_over import HandOver
 from tests.support.tables import Warehouse, keyed, memory_warehouse, rows_of
@@ -140,3 +142,35 @@ def test_rows_over_which_the_table_is_rolled_back_are_refused_with_what_happened
         writing.append(pa.RecordBatchReader.from_batches(_DATED, batches()))
     assert table.scan().count() == before + commits_since
     assert not table.remove_orphan_files(older_than_ms=1 << 60, nobody_else_writes=True).paths
+
+
+def test_a_writer_goes_on_from_the_table_if_a_rollback_removes_its_commit_and_a_branch_keeps_the_files(
+    warehouse: Warehouse,
+) -> None:
+    table = warehouse.table(primary_keys=["id"], options={"bucket": "1", "num-sorted-run.compaction-trigger": "3"})
+    table.append(keyed([(0, "a", 0)]))
+    write, commit = table.new_write("w"), table.new_commit("w")
+    commit.commit(write.write(keyed([(1, "a", 1)])), identifier=1)
+    table.create_tag("kept")
+    table.create_branch("b", tag="kept")
+    table.rollback_to(1)
+    kinds = [
+        [snapshot.commit_kind for snapshot in commit.commit(write.write(keyed([(n, "a", n)])), identifier=n)]
+        for n in range(2, 6)
+    ]
+    assert rows_of(table) == [(0, "a", 0), *((n, "a", n) for n in range(2, 6))]
+    assert [CommitKind.COMPACT in each for each in kinds] == [False, True, False, True]
+    assert table.verify().is_healthy
+
+
+def test_a_message_whose_caller_gave_up_is_looked_for_only_once(
+    warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = warehouse.table(primary_keys=["id"], options={"bucket": "1"})
+    write, commit = table.new_write("w"), table.new_commit("w")
+    write.write(keyed([(1, "a", 1)]))
+    searches: list[object] = []
+    monkeypatch.setattr(orphans, "reached_names", lambda *_: searches.append(None) or frozenset())
+    for number in range(2, 6):
+        commit.commit(write.write(keyed([(number, "a", number)])), identifier=number)
+    assert len(searches) == 1
