@@ -12,9 +12,11 @@ from contextlib import suppress
 from table_format.errors import CorruptionError, FileConflict
 from table_format.metastore.commit.commit_job import CommitContext
 from table_format.metastore.manifest.manifest_changes import FileChanges
+from table_format.metastore.references.branch_list import all_branches
 from table_format.metastore.references.tag_store import TagStore
 from table_format.metastore.scan.file_filter import FileFilter
 from table_format.metastore.scan.file_plan import live_files
+from table_format.metastore.snapshot.snapshot_store import SnapshotStore
 from table_format.model.data_file import DataFileMeta
 from table_format.model.manifest import FileKind, ManifestEntry
 from table_format.model.snapshot import FIRST_SNAPSHOT_ID, Snapshot
@@ -58,7 +60,8 @@ def _oldest_ms(c: CommitContext, files: Iterable[DataFileMeta]) -> int | None:
 def _younger(c: CommitContext, latest: Snapshot | None, than_ms: int) -> Iterator[tuple[Snapshot, bool]]:
     """Yield the snapshots since a time, newest first, and whether all their files are to be searched.
 
-    That is so if the snapshots before have expired. Tags keep some of these.
+    That is so if the snapshots before have expired. Tags and branches keep the files of some of these. A branch begins
+    with a snapshot of this history; later it has files of its own, which may be committed to several branches.
     """
     snapshot = latest
     while snapshot is not None and snapshot.time_millis >= than_ms:
@@ -66,7 +69,8 @@ def _younger(c: CommitContext, latest: Snapshot | None, than_ms: int) -> Iterato
         is_first = before is None and snapshot.id > FIRST_SNAPSHOT_ID
         yield snapshot, is_first
         if is_first:
-            yield from ((tagged, True) for tagged in _tagged(c) if than_ms <= tagged.time_millis)
+            kept = (*_tagged(c), *_first_of_branches(c))
+            yield from ((other, True) for other in kept if than_ms <= other.time_millis)
         snapshot = before
 
 
@@ -77,6 +81,18 @@ def _tagged(c: CommitContext) -> Iterator[Snapshot]:
             tag = tags.find(name)
             if tag is not None:
                 yield tag.snapshot
+
+
+def _first_of_branches(c: CommitContext) -> Iterator[Snapshot]:
+    for branch in all_branches(c.store):
+        if branch.paths.branch == c.store.paths.branch:
+            continue
+        with suppress(CorruptionError):
+            snapshots = SnapshotStore(branch)
+            earliest_id = snapshots.earliest_id()
+            first = None if earliest_id is None else snapshots.find(earliest_id)
+            if first is not None:
+                yield first
 
 
 def _live_files(c: CommitContext, snapshot: Snapshot, changes: FileChanges) -> Sequence[ManifestEntry]:

@@ -13,7 +13,7 @@ from table_format.metastore.commit.table_commit import TableCommit
 from table_format.metastore.manifest.manifest_changes import append_changes
 from table_format.metastore.schema.schema_store import SchemaStore
 from table_format.runtime import Runtime, SystemClock
-from tests.support.tables import keyed, memory_warehouse
+from tests.support.tables import keyed, memory_warehouse, rows_of
 
 
 def test_a_file_is_found_in_any_snapshot_since_it_was_written_but_for_those_that_were_checked() -> None:
@@ -64,3 +64,40 @@ def test_a_file_is_found_whatever_the_time_zones_of_the_writer_and_the_committer
         require_new(context, changes, latest, None)
     found = [snapshot.id for snapshot, _ in _younger(context, latest, changes.made_ms or 0)]
     assert found == [4]
+
+
+@pytest.mark.parametrize("keeper", ["tag", "branch"])
+def test_a_file_is_found_if_its_snapshot_has_expired_and_a_tag_or_a_branch_keeps_it(keeper: str) -> None:
+    table = memory_warehouse().table()
+    messages = table.new_write("w").write(keyed([(1, "a", 1)]))
+    table.new_commit("w").commit(messages, identifier=1)
+    table.create_tag("kept")
+    if keeper == "branch":
+        table.create_branch("b", tag="kept")
+        table.delete_tag("kept")
+    forget(table)
+    with pytest.raises(FileConflict, match=r"was committed already; snapshot 1 has it\."):
+        table.new_commit("w").commit(messages, identifier=2)
+    assert rows_of(table) == [(2, "a", 2)]
+
+
+def test_a_file_that_was_committed_only_to_a_branch_may_be_committed_to_main() -> None:
+    warehouse = memory_warehouse()
+    table = warehouse.table()
+    messages = table.new_write("w").write(keyed([(1, "a", 1)]))
+    table.append(keyed([(0, "a", 0)]))
+    table.create_tag("kept")
+    table.create_branch("b", tag="kept")
+    branch = warehouse.catalog.load_table("db.t$branch_b")
+    assert isinstance(branch, Table)
+    branch.new_commit("w").commit(messages, identifier=1)
+    forget(table)
+    table.new_commit("w").commit(messages, identifier=2)
+    assert rows_of(table) == [(1, "a", 1), (2, "a", 2)]
+
+
+def forget(table: Table) -> None:
+    """Remove all rows, and expire the snapshots with them; one new row remains."""
+    table.truncate()
+    table.append(keyed([(2, "a", 2)]))
+    table.expire_snapshots(retain_min=1, retain_max=1, older_than_ms=1 << 60, retain_floor_ms=0)
