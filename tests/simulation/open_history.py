@@ -112,6 +112,7 @@ class OpenHistory:
         self.logs: dict[str, Rows] = {snapshot_identity(None): ()}
         self.latest: dict[str, Rows] = {}
         self.made = 0
+        self.streams: list[Any] = []
         self.branches: set[str] = set()
         self.catalog.create_database("db")
         schema = Schema.from_arrow(COLUMNS, self.kind.keys, ("p",), dict(self.kind.options))
