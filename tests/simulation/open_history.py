@@ -67,6 +67,7 @@ class OpenWrite:
     compactor: OnDemand | None
     prepared: list[Prepared] = field(default_factory=list)
     own: frozenset[int] = frozenset()
+    known: frozenset[int] = frozenset()
 
     @property
     def waiting(self) -> list[Prepared]:
