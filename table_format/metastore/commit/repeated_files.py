@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 
 from table_format.errors import CorruptionError, FileConflict
+from table_format.io.table_store import TableStore
 from table_format.metastore.commit.commit_job import CommitContext
 from table_format.metastore.manifest.manifest_changes import FileChanges
 from table_format.metastore.references.branch_list import all_branches
@@ -84,7 +85,10 @@ def _tagged(c: CommitContext) -> Iterator[Snapshot]:
 
 
 def _first_of_branches(c: CommitContext) -> Iterator[Snapshot]:
-    for branch in all_branches(c.store):
+    branches: list[TableStore] = []
+    with suppress(CorruptionError):  # a damaged branch does not stop a commit
+        branches.extend(all_branches(c.store))
+    for branch in branches:
         if branch.paths.branch == c.store.paths.branch:
             continue
         with suppress(CorruptionError):

@@ -268,10 +268,12 @@ class _FastForward:
     def _remove_latecomers(self) -> tuple[int, ...]:
         """Remove commits that others built on the old history after the last look at it, while this one replaced it."""
         manifests = ManifestStore(self._target, self._options)
-        last = self._snapshots.load(self._last)
         later = [i for i in self._snapshots.listed_ids() if i > self._last]
         first = self._snapshots.find(later[0]) if later else None
-        if first is None or (first.id == last.id + 1 and built_upon(last, first, manifests) is not Link.FALSE):
+        last = self._snapshots.find(self._last)
+        if first is None or last is None:
+            return ()
+        if first.id == last.id + 1 and built_upon(last, first, manifests) is not Link.FALSE:
             return ()  # one that is not certainly wrong stays
         for snapshot_id in reversed(later):
             self._snapshots.delete(snapshot_id)
