@@ -32,7 +32,7 @@ from table_format.io.paths import (
 )
 from table_format.io.regular_files import read_file
 from table_format.io.table_store import TableStore
-from table_format.metastore.expiry.branch_needs import branch_names
+from table_format.metastore.references.branch_list import branch_names
 from table_format.runtime import Ids
 
 

@@ -22,7 +22,10 @@ from table_format.codecs.index_file_avro import index_file_fields, index_file_me
 from table_format.errors import BadEncoding
 from table_format.model.commit import CommitMessage
 
-_VERSION: Final = b"\x05"
+_VERSION: Final = b"\x06"
+_BEFORE: Final = b"\x05"
+"""The version before. Its messages do not say when and with which schemas they were made; jobs may have kept some."""
+
 _PATH: Final = "commit messages"
 _COMPRESSION: Final = "zstd"
 
@@ -42,7 +45,7 @@ _INDEX_FILE_LISTS: Final = (
 )
 
 
-def _schema() -> ContainerSchema:
+def _schema(*, of_this_version: bool = True) -> ContainerSchema:
     data_files: list[object] = [data_file_schema("data_file"), *["data_file"] * (len(_FILE_LISTS) - 1)]
     index_file = {"type": "record", "name": "index_file", "fields": index_file_fields("index_file")}
     index_files: list[object] = [index_file, *["index_file"] * (len(_INDEX_FILE_LISTS) - 1)]
@@ -56,6 +59,7 @@ def _schema() -> ContainerSchema:
         nullable_field("numbers_base", "string"),
         nullable_field("levels_base", "bytes"),
         nullable_field("schema_id", "long"),
+        *([plain_field("schemas", array_of("string")), nullable_field("made_ms", "long")] if of_this_version else []),
         plain_field("rewrites", "boolean"),
         *(plain_field(name, array_of(t)) for name, t in zip(_FILE_LISTS, data_files, strict=True)),
         *(plain_field(name, array_of(t)) for name, t in zip(_INDEX_FILE_LISTS, index_files, strict=True)),
@@ -64,6 +68,7 @@ def _schema() -> ContainerSchema:
 
 
 _MESSAGES: Final = _schema()
+_OF_VERSION: Final = {_VERSION: _MESSAGES, _BEFORE: _schema(of_this_version=False)}
 
 
 def encode_messages(messages: Sequence[CommitMessage]) -> bytes:
@@ -75,13 +80,14 @@ def decode_messages(data: bytes) -> tuple[CommitMessage, ...]:
     """Decode the result of ``encode_messages``.
 
     Raises:
-        BadEncoding: the bytes are not commit messages, or were written by another version of this library.
+        BadEncoding: the bytes are not commit messages, or are of a version that this library does not read.
         LimitExceeded: the bytes declare more than any valid messages contain.
     """
-    if data[:1] != _VERSION:
+    schema = _OF_VERSION.get(data[:1])
+    if schema is None:
         message = f"expected version {_VERSION.hex()}, found {data[:1].hex() or 'nothing'}; write with this version"
         raise BadEncoding(_PATH, message)
-    return tuple(_message(record) for record in read_container(data[1:], _MESSAGES, path=_PATH))
+    return tuple(_message(record) for record in read_container(data[1:], schema, path=_PATH))
 
 
 def _record(message: CommitMessage) -> dict[str, object]:
@@ -95,6 +101,8 @@ def _record(message: CommitMessage) -> dict[str, object]:
         "numbers_base": message.numbers_base,
         "levels_base": message.levels_base,
         "schema_id": message.schema_id,
+        "schemas": list(message.schemas),
+        "made_ms": message.made_ms,
         "rewrites": message.rewrites,
     }
     for name in _FILE_LISTS:
@@ -120,6 +128,8 @@ def _message(record: dict[str, Any]) -> CommitMessage:
         numbers_base=record["numbers_base"],
         levels_base=record["levels_base"],
         schema_id=record["schema_id"],
+        schemas=tuple(record.get("schemas", ())),
+        made_ms=record.get("made_ms"),
         rewrites=record["rewrites"],
         **members,
     )

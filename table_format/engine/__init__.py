@@ -170,7 +170,7 @@ def new_commit(table: Table, commit_user: str | None = None) -> BatchCommit:
 
 
 def serialize_messages(messages: Iterable[CommitMessage]) -> bytes:
-    """Serialize the messages of one task. ``deserialize_messages`` of the same library version reads the bytes."""
+    """Serialize the messages of one task. ``deserialize_messages`` of this and the next library version reads them."""
     return encode_messages(tuple(messages))
 
 

@@ -113,4 +113,6 @@ class BucketFiles:
             compact_after=compact_after,
             compact_changelog_files=compact_changelog,
             schema_id=self.schema.id,
+            schemas=(self.schema.identity,),
+            made_ms=self.store.runtime.clock.now_ms(),
         )

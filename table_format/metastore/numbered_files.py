@@ -56,11 +56,23 @@ class NumberedFiles(Generic[N]):
         Raises:
             CorruptionError: the content of the file does not match its name.
         """
-        path = self.path(number)
+        data = self.data(number)
+        return None if data is None else self.decoded(number, data)
+
+    def data(self, number: int) -> bytes | None:
+        """Return the bytes of the file with a number; ``None`` if it does not exist."""
         try:
-            data = read_file(self.store.io, path)
+            return read_file(self.store.io, self.path(number))
         except FileNotFoundError:
             return None
+
+    def decoded(self, number: int, data: bytes) -> N:
+        """Return what the bytes of the file with a number mean.
+
+        Raises:
+            CorruptionError: the content of the file does not match its name.
+        """
+        path = self.path(number)
         found = self.decode(data, path)
         if found.id != number:
             raise BadEncoding(path, f"expected {self.kind} {number}, found {self.kind} {found.id}")

@@ -18,7 +18,9 @@ class CommitMessage:
     """The changes of one writer in one bucket of one partition, which are not visible before they are committed.
 
     ``partition`` is a serialised BinaryRow. ``new_*`` members belong to the APPEND snapshot, ``compact_*`` members to
-    the COMPACT snapshot. ``schema_id`` is the schema of the writer. ``rewrites`` states that the new rows were computed
+    the COMPACT snapshot. ``schema_id`` is the schema of the writer, and ``schemas`` are the identities of the schemas
+    of the new files: after a fast-forward, another schema may have the id. ``made_ms`` is the epoch time when the
+    message was made, before which no snapshot has its new files. ``rewrites`` states that the new rows were computed
     from rows of the table. The other members name the state on which the changes are based. The message cannot be
     committed if that state is out of date:
 
@@ -56,6 +58,8 @@ class CommitMessage:
     numbers_base: str | None = None
     levels_base: bytes | None = None
     schema_id: int | None = None
+    schemas: tuple[str, ...] = ()
+    made_ms: int | None = None
     rewrites: bool = False
 
     @property

@@ -5,6 +5,7 @@ Format chapter 02; Java ``org.apache.paimon.schema.TableSchema``.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -13,6 +14,7 @@ from typing import Final
 import pyarrow as pa
 
 from table_format.counted import counted
+from table_format.errors import InvalidInputError
 from table_format.model import arguments
 from table_format.model.arrow_types import fields_from_arrow
 from table_format.model.column_names import no_such_column
@@ -79,6 +81,21 @@ class TableSchema:
             self.version,
         )
         return (TableSchema, members)
+
+    @property
+    def identity(self) -> str:
+        """The id, the creation time and a digest of the columns: schemas with equal ids differ in it.
+
+        Branches give the same ids to their own schemas. Options do not count, because other processes do not get the
+        secrets in them.
+
+        >>> from table_format.types import IntType
+        >>> columns = (DataField(0, "id", IntType()),)
+        >>> TableSchema(3, columns, 0, time_millis=5).identity == TableSchema(3, columns, 0, time_millis=6).identity
+        False
+        """
+        columns = ",".join(f"{f.id} {f.name} {f.type}" for f in self.fields)
+        return f"{self.id}:{self.time_millis}:{hashlib.sha256(columns.encode()).hexdigest()[:16]}"
 
     @property
     def field_names(self) -> tuple[str, ...]:
@@ -202,6 +219,22 @@ class Schema:
             options=arguments.options_by_key(options, "options"),
             comment=arguments.optional_text(comment, "comment"),
         )
+
+
+def identified(identity: str) -> tuple[int, int]:
+    """Return the id and the creation time in the identity of a schema.
+
+    >>> identified("3:5:6e0aa0f6d4b3ba3b")
+    (3, 5)
+
+    Raises:
+        InvalidInputError: the text is not the identity of a schema.
+    """
+    parts = identity.split(":")
+    if len(parts) != 3 or not all(part.isascii() and part.isdigit() for part in parts[:2]):
+        message = f"expected the identity of a schema in a commit message, found {identity!r}"
+        raise InvalidInputError(message)
+    return int(parts[0]), int(parts[1])
 
 
 def columns_text(fields: Sequence[DataField]) -> str:

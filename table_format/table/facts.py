@@ -23,6 +23,7 @@ from table_format.metastore.scan.file_filter import ALL_FILES, FileFilter
 from table_format.metastore.scan.file_plan import FilePlan, live_files
 from table_format.metastore.schema.option_columns import column_options, columns_bound_by_options
 from table_format.metastore.schema.schema_store import SchemaStore
+from table_format.metastore.schema.table_identity import require_same_schema
 from table_format.metastore.snapshot.snapshot_store import SnapshotStore
 from table_format.model.bucket_id import BucketId
 from table_format.model.commit import CommitMessage
@@ -263,6 +264,17 @@ class TableFacts:
             UnsupportedFeature: names the option and its value.
         """
         require(self.schema, self.options, operation)
+
+    def require_same_schema(self) -> None:
+        """Refuse to continue if the table was replaced, or its schema was, by that of another branch.
+
+        This reads one small file.
+
+        Raises:
+            SchemaChanged, TableNotFound, TableReplaced: load the table again.
+            OSError: the store failed.
+        """
+        require_same_schema(self.store, self.schema_store, self.schema)
 
     def require_changeable(self) -> None:
         """Refuse to change rows that only a refresh of the table may change.

@@ -140,7 +140,7 @@ primary key: id, day; partitioned by: day; dynamic options: scan.snapshot-id=1)
         """
         require_same_table(self.store)
         latest = self.facts.schema_store.latest()
-        if latest.id == self.schema.id:
+        if latest.identity == self.schema.identity:  # after a fast-forward, another schema may have the id
             return self
         try:
             check_dynamic(latest, self.dynamic_options)

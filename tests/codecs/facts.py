@@ -217,6 +217,8 @@ commit_messages = st.builds(
     key_places_base=st.none() | st.text(max_size=20),
     levels_base=st.none() | st.binary(max_size=20),
     schema_id=st.none() | st.integers(0, 2**40),
+    schemas=st.lists(st.text(max_size=20), max_size=2).map(tuple),
+    made_ms=st.none() | st.integers(0, 2**50),
     rewrites=st.booleans(),
     compact_changelog_files=st.lists(data_files, max_size=1).map(tuple),
     **dict.fromkeys(_file_lists, st.lists(data_files, max_size=2).map(tuple)),

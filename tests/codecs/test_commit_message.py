@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from table_format.codecs import commit_message
+from table_format.codecs.avro import write_container
 from table_format.codecs.commit_message import decode_messages, encode_messages
 from table_format.errors import BadEncoding, CorruptionError, UnsupportedFeature
 from table_format.model.commit import CommitMessage
@@ -30,8 +33,16 @@ def test_no_messages_and_an_empty_message_are_different():
 
 @pytest.mark.parametrize("data", [b"", b"\x00", b"\x01" + encode_messages([EMPTY])[1:], pickle.dumps([EMPTY]), b"{}"])
 def test_messages_of_another_version_are_refused(data):
-    with pytest.raises(BadEncoding, match="expected version 05, found"):
+    with pytest.raises(BadEncoding, match="expected version 06, found"):
         decode_messages(data)
+
+
+def test_messages_of_the_version_before_are_read_without_their_time_and_the_identities_of_their_schemas():
+    message = replace(EMPTY, schema_id=3, schemas=("3:5:00",), made_ms=7)
+    record = commit_message._record(message)
+    schema = commit_message._schema(of_this_version=False)
+    data = b"\x05" + write_container(schema, [record], compression="zstd")
+    assert decode_messages(data) == (replace(message, schemas=(), made_ms=None),)
 
 
 def test_damaged_messages_are_refused_or_harmless():

@@ -90,7 +90,7 @@ def _verify_with_one_look(snapshot, found, manifests, _base) -> Link:
         return Link.SOUND
     successor = found.find(snapshot.id + 1)
     if successor is not None:
-        return commit_link._built_upon(snapshot, successor, manifests)
+        return commit_link.built_upon(snapshot, successor, manifests)
     return Link.SOUND if found.highest_id() == snapshot.id else Link.FALSE
 
 

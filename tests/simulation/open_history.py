@@ -67,6 +67,7 @@ class OpenWrite:
     compactor: OnDemand | None
     prepared: list[Prepared] = field(default_factory=list)
     own: frozenset[int] = frozenset()
+    known: frozenset[int] = frozenset()
 
     @property
     def waiting(self) -> list[Prepared]:
@@ -112,6 +113,7 @@ class OpenHistory:
         self.logs: dict[str, Rows] = {snapshot_identity(None): ()}
         self.latest: dict[str, Rows] = {}
         self.made = 0
+        self.streams: list[Any] = []
         self.branches: set[str] = set()
         self.catalog.create_database("db")
         schema = Schema.from_arrow(COLUMNS, self.kind.keys, ("p",), dict(self.kind.options))

@@ -16,9 +16,10 @@ from table_format.model.schema_change import (
     SetOption,
 )
 from table_format.model.types import BigIntType, IntType
-from tests.simulation.open_history import FUTURE, NAME, Effect, OpenHistory
+from tests.simulation.open_history import FUTURE, Effect, OpenHistory
 from tests.simulation.open_tables import ID, PARTITIONS, P, Row, Rows, V, arrow_of
 from tests.simulation.world import Violation
+from tests.support.compaction import HOUR_MS
 
 
 class TableSteps(OpenHistory):
@@ -136,17 +137,28 @@ class TableSteps(OpenHistory):
             return "compacted"
         return self.append("b")
 
+    def expire_partitions(self) -> object:
+        """Drop the partitions in which nothing has changed for a while."""
+        age_ms = self.draw.choice((1, 60_000, 2 * HOUR_MS))
+        report = self.opened().expire_partitions(expiration_time_ms=age_ms, strategy="update-time")
+        gone = {partition.spec["p"] for partition in report.partitions}
+        self.look(Effect(removes=lambda row: row.values[P] in gone))
+        return sorted(map(str, gone))
+
     def fast_forward(self) -> object:
         table = self.opened()
-        # Writers must be stopped for a fast-forward to other schemas with the same ids.
-        if not table.branches() or SchemaStore(table.store).all() != SchemaStore(self.opened("b").store).all():
+        if not table.branches():
             return "nothing"
+        self.coverage["other schemas"] += SchemaStore(table.store).all() != SchemaStore(self.opened("b").store).all()
         report = table.fast_forward("b")
         self.look(None)
         return report.snapshot_ids
 
     def alter(self) -> object:
-        table = self.opened()
+        """Alter the table or its branch."""
+        branch = "b" if self.opened().branches() and self.draw.random() < 0.4 else None
+        table = self.opened(branch)
+        name = str(table.identifier)
         fields = {f.id: f for f in table.schema.fields}
         free = [f for f in fields.values() if f.id not in self.kind.kept and f.id != V] + (
             [fields[V]] if V in fields and self.kind.engine in ("append", "aggregation", "deduplicate") else []
@@ -167,11 +179,11 @@ class TableSteps(OpenHistory):
                 one, two = self.draw.sample(free, 2)
                 swap = [RenameColumn(one.name, "x"), RenameColumn(two.name, one.name), RenameColumn("x", two.name)]
                 if self.draw.random() < 0.3:
-                    self.catalog.alter_table(NAME, swap)
+                    self.catalog.alter_table(name, swap)
                     return swap
         change = self.draw.choice(changes)
-        self.catalog.alter_table(NAME, [change])
-        return change
+        self.catalog.alter_table(name, [change])
+        return f"{branch or 'main'}: {change}"
 
     def option_change(self, table: Table) -> SchemaChange:
         changes: list[SchemaChange] = [

@@ -26,7 +26,11 @@ class WriteSteps(OpenHistory):
 
     def write(self) -> object:
         one = self.draw.choice(self.writes)
-        rows = self.source.rows(self.kind, one.schema, self.seen() | one.own)
+        if not one.waiting:
+            # As long as rows wait for their commit, the write numbers later rows after these, as Apache Paimon does:
+            # what others commit meanwhile is concurrent, and either may win.
+            one.known = self.seen()
+        rows = self.source.rows(self.kind, one.schema, one.known | one.own)
         data = arrow_of(self.kind, one.schema, one.columns, rows)
         try:
             messages = one.write.write(data)

@@ -19,17 +19,22 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from typing import Final
 
 from table_format.errors import CorruptionError, TableFormatError
 from table_format.metastore.commit.key_places import snapshot_identity
 from tests.simulation.open_history import Effect, shown
+from tests.simulation.open_stream_steps import StreamSteps
 from tests.simulation.open_table_steps import TableSteps
 from tests.simulation.open_write_steps import WriteSteps
 from tests.simulation.world import Violation
 from tests.support.compaction import HOUR_MS
 
+UNSEEN: Final = frozenset(("truncate", "overwrite", "overwrite partition", "drop partition", "expire partitions"))
+"""What streams do not show: an overwrite has no changelog."""
 
-class Run(TableSteps, WriteSteps):
+
+class Run(TableSteps, WriteSteps, StreamSteps):
     """One history."""
 
     def step(self) -> None:
@@ -46,6 +51,8 @@ class Run(TableSteps, WriteSteps):
             text = f"refused: {type(error).__name__}: {str(error)[:300]}"
             self.coverage[f"{name} {type(error).__name__}"] += 1
             self.look(None)
+        if name in UNSEEN:
+            self.streams.clear()
         latest = self.opened().facts.snapshots.latest()
         self.note(f"{name}: {text} -> {snapshot_identity(latest)[:2] if latest else 0} {len(self.log())} rows")
         self.check(full=self.draw.random() < 0.3)
@@ -73,18 +80,24 @@ class Run(TableSteps, WriteSteps):
             steps["read scan"] = (1, self.read_scan)
         if not self.kind.crosses:
             steps["overwrite partition"] = (0.4, self.overwrite_partition)
+            steps["expire partitions"] = (0.4, self.expire_partitions)
         steps["drop partition"] = (0.4, self.drop_partition)
         if self.kind.engine == "append" or (self.kind.takes_deletes and self.kind.shows_all):
             steps["delete"] = (0.8, self.delete)
         if self.kind.is_fixed:
             steps["rescale"] = (0.6, lambda: self.simple(lambda t: t.rescale(self.draw.randrange(1, 4))))
+        if self.has_streams:
+            steps["open stream"] = (1 if len(self.streams) < 3 else 0, self.open_stream)
+        if self.streams:
+            steps["follow stream"] = (1.5, self.follow_stream)
         if self.writes:
             steps["write"] = (6, self.write)
             steps["abort write"] = (0.2, self.abort_write)
             steps["finish"] = (0.5, self.finish)
         if any(w.waiting for w in self.writes):
             steps["commit"] = (6, self.commit)
-            steps["commit out of order"] = (0.6, lambda: self.commit(in_order=False))
+            if not self.kind.crosses:  # there, later messages rely on earlier ones: docs/reliability.md
+                steps["commit out of order"] = (0.6, lambda: self.commit(in_order=False))
             steps["abort messages"] = (0.5, self.abort_messages)
         if any(p.committed for w in self.writes for p in w.prepared):
             steps["commit again"] = (0.7, self.commit_again)
@@ -111,6 +124,7 @@ def run(seed: int, steps: int = 40) -> Run:
         try:
             for _ in range(steps):
                 one.step()
+            one.end_streams()
             one.end()
         except Violation as error:
             raise BrokenHistory(f"seed {seed}: {error}", one.trace) from error

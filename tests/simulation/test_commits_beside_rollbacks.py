@@ -9,13 +9,23 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
-from table_format.errors import CommitOutcomeUnknown, ConflictError, MissingFile
+from table_format import Table
+from table_format.errors import CommitOutcomeUnknown, ConflictError, MissingFile, SchemaChanged
 from table_format.io.memory import MemoryFileIO
 from table_format.metastore.snapshot.snapshot_store import SnapshotStore
 from tests.simulation.test_every_call import copy_of
-from tests.simulation.test_every_call_of_history import four_snapshots, keys, long_branch, opened, row
+from tests.simulation.test_every_call_of_history import (
+    four_snapshots,
+    keys,
+    long_branch,
+    opened,
+    other_schemas,
+    row,
+    short_branch,
+)
 from tests.support.acting_io import ActingIO
 
 
@@ -27,7 +37,23 @@ def fast_forward(store: Any) -> None:
     opened(store).fast_forward("b")
 
 
-CHANGES = pytest.mark.parametrize(("prepare", "act"), [(four_snapshots, roll_back), (long_branch, fast_forward)])
+CHANGES = pytest.mark.parametrize(
+    ("prepare", "act"),
+    [
+        (four_snapshots, roll_back),
+        (long_branch, fast_forward),
+        (short_branch, fast_forward),
+        (other_schemas, fast_forward),
+    ],
+)
+
+
+def append(table: Table) -> None:
+    """Append a row with a value in each column that the table has."""
+    rows = row(99, 99)
+    for name in table.schema.field_names[rows.num_columns :]:
+        rows = rows.append_column(name, pa.array([99], pa.int32()))
+    table.append(rows)
 
 
 def before_and_after(
@@ -54,7 +80,7 @@ def test_a_commit_during_a_change_of_history_joins_it_or_reports_that_it_may_be_
         store.watch()
         caplog.clear()
         try:
-            table.append(row(99, 99))
+            append(table)
             text = caplog.text  # a compaction that follows the commit is reported in the log
         except (ConflictError, MissingFile, CommitOutcomeUnknown) as error:
             text = str(error)
@@ -64,7 +90,7 @@ def test_a_commit_during_a_change_of_history_joins_it_or_reports_that_it_may_be_
         if "roll it back again" in text:
             act(memory)
         check(memory, expected)
-    assert errors & {ConflictError, CommitOutcomeUnknown}
+    assert errors & {ConflictError, SchemaChanged, CommitOutcomeUnknown}
 
 
 @CHANGES
@@ -74,7 +100,7 @@ def test_a_change_of_history_during_which_another_writer_commits_leaves_a_whole_
     start, expected = before_and_after(prepare, act)
     for number in range(10_000):
         memory = copy_of(start)
-        store = ActingIO(memory, number, lambda memory=memory: opened(memory).append(row(99, 99)))
+        store = ActingIO(memory, number, lambda memory=memory: append(opened(memory)))
         store.watch()
         act(store)
         if store.calls <= number:

@@ -19,7 +19,7 @@ from table_format import Schema, Table, load_catalog
 from table_format.catalog.filesystem import FileSystemCatalog
 from table_format.errors import AlreadyExistsError, NotFoundError, TableFormatError
 from table_format.io.memory import MemoryFileIO
-from table_format.metastore.expiry.branch_needs import branch_names
+from table_format.metastore.references.branch_list import branch_names
 from table_format.metastore.references.snapshot_files import metadata_names, without_changelog
 from table_format.metastore.references.tag_store import TagStore
 from table_format.model.schema_change import AddColumn

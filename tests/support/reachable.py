@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from table_format import Table
 from table_format.io.file_io import FileIO
-from table_format.metastore.expiry.branch_needs import branch_names
+from table_format.metastore.references.branch_list import branch_names
 from table_format.metastore.references.tag_store import TagStore
 from table_format.metastore.snapshot.changelog_store import ChangelogStore
 from table_format.model.data_file import FileSource

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from table_format.errors import ConflictError, CorruptionError, SchemaChanged
+from table_format.errors import ConflictError, CorruptionError, MissingFile, SchemaChanged
 from table_format.lsm.keys import key_ranges
 from table_format.metastore.commit.commit_job import CommitContext, CommitJob, Proposal
 from table_format.metastore.commit.conflicts import CommitFacts, find_bucket_change, find_conflict
@@ -16,11 +16,12 @@ from table_format.metastore.commit.key_changes import find_key_change
 from table_format.metastore.commit.schema_fit import find_misfit
 from table_format.metastore.manifest.index_entries import combine_index, find_hash_index_change
 from table_format.metastore.manifest.manifest_changes import FileChanges, compact_changes
+from table_format.metastore.schema.table_identity import replaced_schema
 from table_format.model.arguments import whole_number
 from table_format.model.bucket_id import BucketId
 from table_format.model.commit import CommitMessage
 from table_format.model.manifest import FileKind, IndexManifestEntry
-from table_format.model.schema import TableSchema
+from table_format.model.schema import TableSchema, identified
 from table_format.model.snapshot import CommitKind, Snapshot
 from table_format.options.bucket_mode import is_bucketed
 
@@ -77,6 +78,7 @@ def _check_schema(c: CommitContext, job: CommitJob, changes: FileChanges, latest
         SchemaChanged: the schemas are not compatible; the message names both and their difference.
         InvalidInputError: a message has an invalid schema id.
     """
+    _check_identities(c, changes)
     rewritten = changes.rewrites or job.kind is not CommitKind.APPEND
     for schema_id in sorted(whole_number(i, "schema_id") for i in changes.schema_ids - {latest.id}):
         if schema_id > latest.id:
@@ -87,6 +89,27 @@ def _check_schema(c: CommitContext, job: CommitJob, changes: FileChanges, latest
             message = (
                 f"the table at {c.store.paths.root}: this {job.kind.value} has schema {schema_id}, and the table "
                 f"has schema {latest.id} now: {misfit}. Nothing was committed; load the table again and repeat"
+            )
+            raise SchemaChanged(message)
+
+
+def _check_identities(c: CommitContext, changes: FileChanges) -> None:
+    """Refuse files with a schema whose id another schema has now: readers would take them for files of that one.
+
+    This reads nothing: the latest schema was just read, and that of an earlier id is cached or needed anyway.
+
+    Raises:
+        SchemaChanged: names the schema, and the one that replaced it.
+    """
+    for identity in sorted(changes.schemas):
+        try:
+            found = c.schemas.load(identified(identity)[0]).identity
+        except MissingFile:
+            found = ""
+        if found != identity:
+            message = (
+                f"{replaced_schema(c.store, c.schemas, identity)}. New files have the old schema, and would be read "
+                "with the new one. Nothing was committed; load the table again and write the rows again"
             )
             raise SchemaChanged(message)
 

@@ -57,11 +57,11 @@ def verify_link(
     while True:
         successor = snapshots.find(snapshot.id + 1)
         if successor is not None:
-            return _built_upon(snapshot, successor, manifests)
+            return built_upon(snapshot, successor, manifests)
         if not snapshots.exists(snapshot.id):
             # Either it expired with its history, or it was never a part of it: only the latest state can show which.
             latest = snapshots.latest()
-            is_confirmed = latest is not None and _built_upon(snapshot, latest, manifests) is Link.SOUND
+            is_confirmed = latest is not None and built_upon(snapshot, latest, manifests) is Link.SOUND
             return Link.SOUND if is_confirmed else Link.UNKNOWN
         if higher_was_seen:
             return Link.FALSE
@@ -83,10 +83,16 @@ def _was_rolled_back(base_id: int, snapshots: SnapshotStore) -> bool:
 def _link_by_successor(snapshot: Snapshot, snapshots: SnapshotStore, manifests: ManifestStore) -> Link:
     """Return whether a snapshot is in the history although it or its base was replaced: a later commit has read it."""
     successor = snapshots.find(snapshot.id + 1)
-    return Link.FALSE if successor is None else _built_upon(snapshot, successor, manifests)
+    return Link.FALSE if successor is None else built_upon(snapshot, successor, manifests)
 
 
-def _built_upon(snapshot: Snapshot, successor: Snapshot, manifests: ManifestStore) -> Link:
+def built_upon(snapshot: Snapshot, successor: Snapshot, manifests: ManifestStore) -> Link:
+    """Return whether a snapshot with the next id has the files that ``snapshot`` added: sound, false or unknown.
+
+    Raises:
+        OSError: the store does not answer.
+        CorruptionError: one of them cannot be read.
+    """
     ours = referenced_names(manifests.delta_manifests(snapshot))
     base = manifests.read_list(successor.base_manifest_list, size=successor.base_manifest_list_size)
     if ours and ours <= referenced_names(base):

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
-from table_format.errors import BadEncoding, MissingFile
-from table_format.io.paths import branch_name_of
+from table_format.errors import MissingFile
 from table_format.io.table_store import TableStore
 from table_format.metastore.expiry.file_deletions import NeededFiles
 from table_format.metastore.manifest.manifest_store import ManifestStore
 from table_format.metastore.manifest.replay import ReplayError, live_entries, merge_entries
+from table_format.metastore.references.branch_list import all_branches
 from table_format.metastore.references.snapshot_files import (
     FileKey,
     MetadataNames,
@@ -89,7 +89,7 @@ def needs_of_other_branches(store: TableStore, manifests: ManifestStore) -> Need
             name another file.
     """
     # The own branch is left out before its history is read: a commit that expires one snapshot may retain thousands.
-    others = (branch for branch in _branches(store) if branch.paths.branch != store.paths.branch)
+    others = (branch for branch in all_branches(store) if branch.paths.branch != store.paths.branch)
     return needs_of(map(BranchHistory.of, others), manifests, strict=True)
 
 
@@ -112,7 +112,7 @@ def needs_beside_tags(
     own = store.paths.branch
     found = (
         BranchHistory.of(branch, without_tags=names if branch.paths.branch == own else frozenset())
-        for branch in _branches(store)
+        for branch in all_branches(store)
     )
     return needs_of(found, manifests, wanted=wanted, strict=True)
 
@@ -150,29 +150,7 @@ def needs_of(
 
 def histories(store: TableStore) -> Iterator[BranchHistory]:
     """Yield the histories of all branches of the table, the main branch first; raises as ``BranchHistory.of``."""
-    yield from map(BranchHistory.of, _branches(store))
-
-
-def _branches(store: TableStore) -> Iterator[TableStore]:
-    for name in (MAIN_BRANCH, *branch_names(store)):
-        yield replace(store, paths=store.paths.for_branch(name))
-
-
-def branch_names(store: TableStore) -> tuple[str, ...]:
-    """Return the names of all branches that have a directory, sorted, without the main branch.
-
-    Raises:
-        BadEncoding: a branch is a broken symbolic link, so its needs are unknown.
-    """
-    directory = store.paths.branch_directory
-    children = store.io.list(directory)
-    for child in children:
-        if child.is_broken_link and branch_name_of(child.name) is not None:
-            path = f"{directory}/{child.name}"
-            message = "the branch is a symbolic link that leads nowhere; repair it, or remove it to give up the branch"
-            raise BadEncoding(path, message)
-    names = (branch_name_of(child.name) for child in children if child.is_directory)
-    return tuple(sorted(name for name in names if name is not None))
+    yield from map(BranchHistory.of, all_branches(store))
 
 
 def _reads_deltas(branch: TableStore) -> bool:

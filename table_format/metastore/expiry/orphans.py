@@ -34,10 +34,11 @@ from table_format.io.paths import (
     tag_name_of,
 )
 from table_format.io.table_store import TableStore
-from table_format.metastore.expiry.branch_needs import BranchHistory, branch_names, histories, needs_of
+from table_format.metastore.expiry.branch_needs import BranchHistory, histories, needs_of
 from table_format.metastore.expiry.file_deletions import NeededFiles
 from table_format.metastore.manifest.manifest_store import ManifestStore
 from table_format.metastore.manifest.partitions import Partitions
+from table_format.metastore.references.branch_list import branch_names
 from table_format.metastore.references.data_paths import DataPaths, external_roots
 from table_format.metastore.schema.schema_store import SchemaStore
 from table_format.model.arguments import optional_whole_number

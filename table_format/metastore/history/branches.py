@@ -26,11 +26,11 @@ from table_format.io.file_io import ObjectStore
 from table_format.io.paths import schema_id_of
 from table_format.io.regular_files import read_file
 from table_format.io.table_store import TableStore
-from table_format.metastore.expiry.branch_needs import branch_names
 from table_format.metastore.expiry.file_deletions import FileDeletions
 from table_format.metastore.expiry.unneeded import delete_unneeded, named_files
 from table_format.metastore.history.restored import restored
 from table_format.metastore.manifest.manifest_store import ManifestStore
+from table_format.metastore.references.branch_list import branch_names
 from table_format.metastore.references.tag_store import TagStore
 from table_format.metastore.schema.schema_store import SchemaStore
 from table_format.metastore.schema.table_identity import require_same_table

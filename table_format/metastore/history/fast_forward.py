@@ -1,20 +1,21 @@
 """Fast-forward: replaces the history of a branch by that of another.
 
-From the earliest snapshot of the source on, its snapshots, tags and schemas replace those of the target. The source
-does not change. Other writers must have stopped, because ids are reused. If the catalog has a server that publishes
-snapshots, the server does all this.
+From the earliest snapshot of the source on, its snapshots and tags replace those of the target, and its schemas replace
+all that differ: its files may have schemas that are older than its earliest snapshot. The source does not change. Other
+writers must have stopped, because ids are reused. If the catalog has a server that publishes snapshots, the server does
+all this.
 
 The reference removes first and then copies; a crash in between leaves the table without its latest rows, or without
 any. Here, the latest snapshot of the source appears in one step. Order of effects: 1 a notice announces the
 replacement, and the hint LATEST is deleted, so that every reader lists; 2 snapshots of the target that are newer than
 the source, or have replaced schemas, are deleted, newest first, and so are long-lived changelogs that the source does
-not continue; 3 schemas are replaced; 4 the latest snapshot is
-written: from here on, the target has the state of the source; 5 the other snapshots are written, and, if the source
-does not continue a snapshot of the target, those before it are deleted; 6 tags are replaced; 7 the hints are written,
-and the notice is deleted; 8 files that nothing names any more are deleted. After each step, the target has the state of
-one of its snapshots, or that of the source, and a repeated call continues. While the notice exists, expiry and orphan
-cleanup read the needs of each snapshot separately, because snapshots need not follow each other. Format chapter 03,
-section 5; Java ``FileSystemBranchManager``.
+not continue; 3 schemas are replaced; 4 the latest snapshot is written: from here on, the target has the state of the
+source; 5 the other snapshots are written. If the source does not continue a snapshot of the target, those before it are
+deleted, and so are commits that others built on the old history in the meantime; 6 tags are replaced; 7 the hints are
+written, and the notice is deleted; 8 files that nothing names any more are deleted. After each step, the target has the
+state of one of its snapshots, or that of the source, and a repeated call continues. While the notice exists, expiry and
+orphan cleanup read the needs of each snapshot separately, because snapshots need not follow each other. Format chapter
+03, section 5; Java ``FileSystemBranchManager``.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Final
 
 from table_format.codecs.schema_json import decode_schema
 from table_format.codecs.snapshot_json import decode_snapshot
@@ -30,6 +32,7 @@ from table_format.errors import BranchNotFound, ConflictError, CorruptionError, 
 from table_format.io.regular_files import read_file
 from table_format.io.table_server import TableServer
 from table_format.io.table_store import TableStore
+from table_format.metastore.commit.history_link import Link, built_upon
 from table_format.metastore.expiry.file_deletions import FileDeletions
 from table_format.metastore.expiry.unneeded import delete_unneeded, named_files
 from table_format.metastore.history.branches import BranchStore
@@ -40,7 +43,10 @@ from table_format.metastore.snapshot.changelog_store import ChangelogStore
 from table_format.metastore.snapshot.snapshot_store import SnapshotStore
 from table_format.model.identifier import MAIN_BRANCH, check_name
 from table_format.model.snapshot import Snapshot
+from table_format.model.tag import Tag
 from table_format.options.table_options import TableOptions
+
+_ROUNDS: Final = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +66,8 @@ def fast_forward(
     """Fast-forward the branch of the store to ``branch``, whose latest snapshot must be ``expected``.
 
     Raises:
-        ConflictError: the latest snapshot of the branch is not the expected one; nothing was changed.
+        ConflictError: the latest snapshot of the branch is not the expected one, or a tag that stays has a schema that
+            would be replaced; nothing was changed. Or other processes continue to commit; call again.
         BranchNotFound: the branch does not exist.
         InvalidIdentifier: the branch is the main branch, or the branch of the store itself.
         SnapshotNotFound: the branch has no snapshot.
@@ -128,13 +135,16 @@ class _FastForward:
         self._unrelated = tuple(i for i in self._snapshots.listed_ids() if i < self._first.id) if self._apart else ()
         self._last_changelog = self._first.id if self._continues_changelogs() else 0
         self._new_schemas = _schema_files(source)
-        self._old_schemas = {i: d for i, d in _schema_files(target).items() if i >= self._first.schema_id}
+        self._old_schemas = _schema_files(target)
         if not self._new_schemas:
             message = f"branch '{source.paths.branch}' has no schema"
             raise BranchNotFound(message)
         self._new_tags = {n: read_file(source.io, source.paths.tag(n)) for n in TagStore(source).names()}
         _refuse_unreadable(source, self._new, self._new_schemas, self._new_tags)
-        self._old_tags = {n: t for n, t in TagStore(target).all().items() if t.snapshot.id >= self._first.id}
+        tags = TagStore(target).all()
+        self._old_tags = {n: t for n, t in tags.items() if t.snapshot.id >= self._first.id}
+        self._first_differing = self._find_first_differing()
+        self._refuse_unreadable_tags({n: t for n, t in tags.items() if n not in self._old_tags})
 
     def require_last(self, expected: Snapshot) -> None:
         """Refuse a branch whose latest snapshot is a different one. The states read here are those to be published."""
@@ -152,7 +162,7 @@ class _FastForward:
         self._replace_schemas()  # 3
         for snapshot_id in sorted(self._new, reverse=True):  # 4, 5
             self._replace(paths.snapshot(snapshot_id), self._old.get(snapshot_id), self._new[snapshot_id])
-        removed = self._remove_unrelated()
+        removed = (*self._remove_unrelated(), *self._remove_latecomers())
         self._replace_tags()  # 6
         self._snapshots.notices.withdraw_after(self._first.id)  # 7
         self._snapshots.hints.write_earliest(self._snapshots.ids_up_to(self._last)[0])
@@ -165,7 +175,7 @@ class _FastForward:
             unreadable = str(error)
         return FastForwardReport(
             snapshot_ids=tuple(self._new),
-            removed_ids=(*removed, *replaced),
+            removed_ids=tuple(sorted({*removed, *replaced})),
             tags=tuple(self._new_tags),
             deletions=deletions,
             unreadable=unreadable,
@@ -194,16 +204,60 @@ class _FastForward:
             yield from ChangelogStore(self._target).later_than(self._last_changelog)
 
     def _remove_snapshots(self) -> None:
-        """Remove snapshots that must not be visible together with the schemas and the latest snapshot of the source."""
-        differing = [i for i, data in self._old_schemas.items() if self._new_schemas.get(i) != data]
-        first_differing = min(differing, default=None)
-        for snapshot_id in sorted(self._old, reverse=True):
+        """Remove snapshots that must not be visible together with the schemas and the latest snapshot of the source.
+
+        Raises:
+            ConflictError: others continue to commit.
+        """
+        for _ in range(_ROUNDS):
+            if not self._removes_snapshots():
+                return
+        message = (
+            f"{self._target.paths.snapshot_directory}: other writers keep committing; stop them and fast-forward again"
+        )
+        raise ConflictError(message)
+
+    def _removes_snapshots(self) -> bool:
+        """Remove those that exist now. Return whether there were any: others may have committed meanwhile."""
+        first, removes = self._first_differing, False
+        for snapshot_id in sorted((*self._listed(self._first.id), *self._unrelated), reverse=True):
             snapshot = self._snapshots.find(snapshot_id)
-            stays = snapshot is not None and (first_differing is None or snapshot.schema_id < first_differing)
-            if snapshot_id <= self._last and stays:
+            if snapshot is None:
+                continue
+            if snapshot_id <= self._last and (first is None or snapshot.schema_id < first):
                 break  # earlier ones are older in both respects
             self._snapshots.delete(snapshot_id)
-            del self._old[snapshot_id]
+            self._old.pop(snapshot_id, None)
+            removes = True
+        return removes
+
+    def _find_first_differing(self) -> int | None:
+        """Return the first schema of the target that is replaced or deleted."""
+        replaced = (
+            schema_id
+            for schema_id, data in self._old_schemas.items()
+            if self._new_schemas.get(schema_id, data) != data or self._is_deleted(schema_id)
+        )
+        return min(replaced, default=None)
+
+    def _is_deleted(self, schema_id: int) -> bool:
+        return schema_id not in self._new_schemas and schema_id >= self._first.schema_id
+
+    def _refuse_unreadable_tags(self, kept: Mapping[str, Tag]) -> None:
+        """Refuse to replace the schemas of a tag that stays, because its rows could not be read any more.
+
+        Raises:
+            ConflictError: names the tag; nothing was changed.
+        """
+        first = self._first_differing
+        for name, tag in sorted(kept.items()):
+            if first is not None and tag.snapshot.schema_id >= first:
+                message = (
+                    f"the table at {self._target.paths.root}: tag '{name}' keeps snapshot {tag.snapshot.id}, whose "
+                    f"rows have schema {tag.snapshot.schema_id}. Branch '{self._source.paths.branch}' has another "
+                    f"schema {first}, with which they could not be read. Nothing was changed; delete the tag first"
+                )
+                raise ConflictError(message)
 
     def _remove_unrelated(self) -> tuple[int, ...]:
         """Remove snapshots before the first snapshot of the source that it does not follow."""
@@ -211,13 +265,26 @@ class _FastForward:
             self._snapshots.delete(snapshot_id)
         return self._unrelated
 
+    def _remove_latecomers(self) -> tuple[int, ...]:
+        """Remove commits that others built on the old history after the last look at it, while this one replaced it."""
+        manifests = ManifestStore(self._target, self._options)
+        later = [i for i in self._snapshots.listed_ids() if i > self._last]
+        first = self._snapshots.find(later[0]) if later else None
+        last = self._snapshots.find(self._last)
+        if first is None or last is None:
+            return ()
+        if first.id == last.id + 1 and built_upon(last, first, manifests) is not Link.FALSE:
+            return ()  # one that is not certainly wrong stays
+        for snapshot_id in reversed(later):
+            self._snapshots.delete(snapshot_id)
+        return tuple(later)
+
     def _replace_schemas(self) -> None:
         paths = self._target.paths
         for schema_id, data in sorted(self._new_schemas.items()):
-            if schema_id >= self._first.schema_id:
-                self._replace(paths.schema(schema_id), self._old_schemas.get(schema_id), data)
+            self._replace(paths.schema(schema_id), self._old_schemas.get(schema_id), data)
         for schema_id in sorted(self._old_schemas, reverse=True):
-            if schema_id not in self._new_schemas:
+            if self._is_deleted(schema_id):
                 self._target.io.delete(paths.schema(schema_id))
 
     def _replace_tags(self) -> None:

@@ -37,8 +37,9 @@ class ChangeBases:
 class FileChanges:
     """The changes of one snapshot: data files, changelog files and index files, each in replay order.
 
-    ``worked_under`` are the ids of the writers' schemas, as far as the messages contain them. ``rewrites`` is true if
-    new rows were computed from rows of the table.
+    ``worked_under`` are the ids of the writers' schemas, as far as the messages contain them, and ``schemas`` the
+    identities of the schemas of new files. ``made_ms`` is the epoch time when the first message was made; ``None`` if
+    it is not known of all. ``rewrites`` is true if new rows were computed from rows of the table.
     """
 
     entries: tuple[ManifestEntry, ...] = ()
@@ -46,6 +47,8 @@ class FileChanges:
     index: tuple[IndexManifestEntry, ...] = ()
     bases: ChangeBases = field(default_factory=ChangeBases)
     worked_under: frozenset[int] = frozenset()
+    schemas: frozenset[str] = frozenset()
+    made_ms: int | None = None
     rewrites: bool = False
 
     @property
@@ -113,11 +116,14 @@ def append_changes(messages: Sequence[CommitMessage]) -> FileChanges:
     index: list[IndexManifestEntry] = []
     hash_indexes: dict[bytes, bytes] = {}
     worked_under: set[int] = set()
+    schemas: set[str] = set()
     rewrites = False
     for m in messages:
         rewrites = rewrites or m.rewrites
         if m.schema_id is not None and (m.new_files or m.deleted_files or m.new_index_files or m.deleted_index_files):
             worked_under.add(m.schema_id)
+        if m.new_files or m.changelog_files:
+            schemas.update(m.schemas)
         if m.hash_index_base is not None:
             # Later messages are based on the work of earlier ones.
             hash_indexes.setdefault(m.partition, m.hash_index_base)
@@ -137,16 +143,19 @@ def append_changes(messages: Sequence[CommitMessage]) -> FileChanges:
             sequence_numbers=_given(m.numbers_base for m in messages),
         ),
         worked_under=frozenset(worked_under),
+        schemas=frozenset(schemas),
+        made_ms=_first_made(m.made_ms for m in messages if m.new_files),
         rewrites=rewrites,
     )
 
 
-def compact_changes(messages: Iterable[CommitMessage]) -> FileChanges:
+def compact_changes(messages: Sequence[CommitMessage]) -> FileChanges:
     """Return the changes of the COMPACT snapshot: inputs removed, then results added, message by message."""
     entries: list[ManifestEntry] = []
     changelog: list[ManifestEntry] = []
     index: list[IndexManifestEntry] = []
     worked_under: set[int] = set()
+    schemas: set[str] = set()
     levels: dict[BucketId, bytes] = {}
     for m in messages:
         if m.levels_base is not None:
@@ -154,6 +163,8 @@ def compact_changes(messages: Iterable[CommitMessage]) -> FileChanges:
             levels.setdefault(m.bucket_id, m.levels_base)
         if m.schema_id is not None and (m.compact_before or m.compact_after or m.compact_new_index_files):
             worked_under.add(m.schema_id)
+        if m.compact_after or m.compact_changelog_files:
+            schemas.update(m.schemas)
         entries += _entries(FileKind.DELETE, m, m.compact_before)
         entries += _entries(FileKind.ADD, m, m.compact_after)
         changelog += _entries(FileKind.ADD, m, m.compact_changelog_files)
@@ -165,6 +176,8 @@ def compact_changes(messages: Iterable[CommitMessage]) -> FileChanges:
         tuple(index),
         ChangeBases(levels=levels),
         worked_under=frozenset(worked_under),
+        schemas=frozenset(schemas),
+        made_ms=_first_made(m.made_ms for m in messages if m.compact_after),
     )
 
 
@@ -174,6 +187,15 @@ def _entries(kind: FileKind, message: CommitMessage, files: Iterable[DataFileMet
 
 def _index(kind: FileKind, message: CommitMessage, files: Iterable[IndexFileMeta]) -> Iterable[IndexManifestEntry]:
     return (IndexManifestEntry(kind, message.partition, message.bucket, file) for file in files)
+
+
+def _first_made(times: Iterable[int | None]) -> int | None:
+    known: list[int] = []
+    for time_ms in times:
+        if time_ms is None:
+            return None
+        known.append(time_ms)
+    return min(known, default=None)
 
 
 def _given(bases: Iterable[str | None]) -> frozenset[str]:

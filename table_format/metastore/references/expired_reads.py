@@ -22,15 +22,21 @@ from table_format.model.split import DataSplit, SplitContent
 
 T = TypeVar("T")
 
+READ_ANOTHER: Final = "while it was being read; read a retained one"
+WRITE_AGAIN: Final = "after this write had begun with it. Nothing was committed; write the rows again"
+
 _ROUNDS: Final = 4
 
 
 @contextmanager
-def explaining_expiry(store: TableStore, *snapshots: int | Snapshot | None, as_changes: bool = False) -> Iterator[None]:
+def explaining_expiry(
+    store: TableStore, *snapshots: int | Snapshot | None, as_changes: bool = False, advice: str = READ_ANOTHER
+) -> Iterator[None]:
     """Guard reads of snapshots: a missing file of an expired snapshot raises ``SnapshotExpired``.
 
     With a ``Snapshot`` instead of an id, another snapshot that has its id by now is noticed. ``None`` stands for the
     state of an empty table. With ``as_changes``, the block reads the changes of the snapshots, which no tag keeps.
+    ``advice`` says what was interrupted, and what to do.
 
     Raises:
         SnapshotExpired: the block found a damaged or missing file, and one of the snapshots is not retained any more.
@@ -40,7 +46,7 @@ def explaining_expiry(store: TableStore, *snapshots: int | Snapshot | None, as_c
     try:
         yield
     except CorruptionError as error:
-        explained = explain_missing(store, error, *snapshots, as_changes=as_changes)
+        explained = explain_missing(store, error, *snapshots, as_changes=as_changes, advice=advice)
         if explained is error:
             raise
         raise explained from error
@@ -60,7 +66,11 @@ def explaining_expiry_of_rows(
 
 
 def explain_missing(
-    store: TableStore, error: CorruptionError, *snapshots: int | Snapshot | None, as_changes: bool = False
+    store: TableStore,
+    error: CorruptionError,
+    *snapshots: int | Snapshot | None,
+    as_changes: bool = False,
+    advice: str = READ_ANOTHER,
 ) -> TableFormatError:
     """Return the error to raise: that the table or a snapshot is gone, or ``error`` itself if this is not known."""
     read = [snapshot for snapshot in snapshots if snapshot is not None]
@@ -70,7 +80,7 @@ def explain_missing(
         for snapshot in read:
             reason = _loss_of(store, snapshot, as_changes=as_changes)
             if reason is not None:
-                return SnapshotExpired(f"{reason} while it was being read; read a retained one ({error})")
+                return SnapshotExpired(f"{reason} {advice} ({error})")
     except (TableNotFound, TableReplaced) as dropped:
         return dropped
     except OSError:

@@ -1,12 +1,15 @@
 """The schemas of a table (format chapter 02, section 1; Java ``SchemaManager``).
 
-Schema files are numbered without gaps and never change. A schema that was read is therefore cached, and the latest is
-found by checking whether the next one exists.
+Schema files are numbered without gaps. They only change if a fast-forward replaces them by those of a branch. A schema
+that was read is therefore cached, and the latest is found by reading the last known one again and checking whether the
+next one exists. Each schema is made from the one before and holds its creation time, so if the last known schema is
+unchanged, so are all before it: one read of a small file makes sure of the whole cache.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from table_format.codecs.publishable import schema_bytes
@@ -29,6 +32,14 @@ _GIVE_UP_AFTER_MS: Final = 60_000
 _TRIES: Final = 10
 
 
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A schema that was read, and the bytes of its file."""
+
+    data: bytes
+    schema: TableSchema
+
+
 class SchemaStore:
     """Finds, loads and creates schemas of one branch."""
 
@@ -42,16 +53,15 @@ class SchemaStore:
             schema_id_of,
             lambda data, path: decode_schema(data, path=path),
         )
-        self._known: dict[int, TableSchema] = {}
+        self._known: dict[int, _Known] = {}
 
     def __reduce__(self) -> tuple[object, ...]:
         return (SchemaStore, (self._store,))
 
     def latest_id(self) -> int | None:
         """Return the id of the latest schema; ``None`` if there is no table."""
-        known = max(self._known, default=None)
-        if known is None or not self._files.exists(known):
-            self._known.clear()
+        known = self._last_unchanged()
+        if known is None:
             known = max(self.ids(), default=None)
         while known is not None and self._files.exists(known + 1):
             known += 1
@@ -86,12 +96,33 @@ class SchemaStore:
         Raises:
             CorruptionError: the schema does not exist, or its file is damaged.
         """
-        if schema_id not in self._known:
-            schema = self._files.find(schema_id)
-            if schema is None:
+        known = self._known.get(schema_id)
+        if known is None:
+            data = self._files.data(schema_id)
+            if data is None:
                 raise MissingFile(self._store.paths.schema(schema_id))
-            self._known[schema_id] = schema
-        return self._known[schema_id]
+            known = self._known[schema_id] = _Known(data, self._files.decoded(schema_id, data))
+        return known.schema
+
+    def is_current(self, schema: TableSchema) -> bool:
+        """Return whether the table has this schema under its id. After that, no outdated schema is cached.
+
+        Raises:
+            CorruptionError: the file of the schema is damaged.
+        """
+        self._last_unchanged()
+        try:
+            return self.load(schema.id).identity == schema.identity
+        except MissingFile:
+            return False
+
+    def _last_unchanged(self) -> int | None:
+        """Return the last known id, after a look at its file; ``None`` if none is known or others replaced it."""
+        last = max(self._known, default=None)
+        if last is not None and self._files.data(last) != self._known[last].data:
+            self._known.clear()
+            return None
+        return last
 
     def ids(self) -> Sequence[int]:
         """Return all ids, ascending."""
@@ -110,7 +141,7 @@ class SchemaStore:
         """
         data = schema_bytes(schema, path=self._store.paths.schema(schema.id))
         self._files.create(schema.id, data, give_up_after_ms=_GIVE_UP_AFTER_MS)
-        self._known[schema.id] = schema
+        self._known[schema.id] = _Known(data, schema)
 
     def change(
         self,

@@ -11,12 +11,13 @@ import hashlib
 from contextlib import suppress
 from dataclasses import replace
 
-from table_format.errors import TableNotFound, TableReplaced
+from table_format.errors import SchemaChanged, TableNotFound, TableReplaced
 from table_format.io.regular_files import read_file
 from table_format.io.table_store import TableStore
 from table_format.metastore.schema.schema_store import SchemaStore
 from table_format.model.identifier import MAIN_BRANCH
-from table_format.model.schema import FIRST_SCHEMA_ID
+from table_format.model.schema import FIRST_SCHEMA_ID, TableSchema, columns_text, identified
+from table_format.model.snapshot import shown_time
 
 
 def read_identity(store: TableStore) -> str | None:
@@ -61,6 +62,40 @@ def require_same_table(store: TableStore) -> None:
             f"branch '{branch}' of the table at {root} was deleted or renamed after it was opened; open another branch"
         )
         raise TableNotFound(message)
+
+
+def require_same_schema(store: TableStore, schemas: SchemaStore, schema: TableSchema) -> None:
+    """Refuse to continue if the table is no longer the loaded one, or has another schema under the id of ``schema``.
+
+    ``schemas`` are the cached schemas of the table. This reads one small file, as ``require_same_table`` does: the file
+    of the last known schema. If that is unchanged, so is the first, which identifies the table.
+
+    Raises:
+        SchemaChanged: a fast-forward has replaced the schemas of the table.
+        TableNotFound, TableReplaced, OSError: as for ``require_same_table``.
+    """
+    if store.identity is None or schemas.is_current(schema):
+        return
+    require_same_table(store)
+    message = f"{replaced_schema(store, schemas, schema.identity)}. Load the table again and repeat"
+    raise SchemaChanged(message)
+
+
+def replaced_schema(store: TableStore, schemas: SchemaStore, identity: str) -> str:
+    """Return the description of a schema that the table no longer has, by its identity."""
+    schema_id, created_ms = identified(identity)
+    root, branch, latest = store.paths.root, store.paths.branch, schemas.latest()
+    if schema_id > latest.id:
+        now = f"which does not exist any more: the latest is schema {latest.id}"
+    else:
+        found = schemas.load(schema_id)
+        created, columns = shown_time(found.time_millis), columns_text(found.fields)
+        now = f"and has another schema {schema_id} now, of {created} ({columns})"
+    recreated = "" if branch == MAIN_BRANCH else ", or it was deleted and created again"
+    return (
+        f"the table at {root} (branch '{branch}') had schema {schema_id} of {shown_time(created_ms)}, {now}. A "
+        f"fast-forward has replaced the history of the branch by that of another one{recreated}"
+    )
 
 
 def _digest(store: TableStore, schema_id: int) -> str:

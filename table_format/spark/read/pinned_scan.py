@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
-from table_format.metastore.schema.table_identity import require_same_table
 from table_format.model.condition import Filter
 from table_format.model.predicate import Predicate, columns_of, conjunction
 from table_format.model.row_order import RowLimit
@@ -89,7 +88,7 @@ class PinnedScan:
         branch = facts.options.scan.fallback_branch
         if startup_mode(facts.options.raw) is StartupMode.INCREMENTAL or branch is not None:
             return None
-        require_same_table(facts.store)
+        facts.require_same_schema()
         facts.require(Operation.READ)
         start = starting_point(facts)
         if start.snapshot is None:

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from table_format.errors import UnsupportedFeature
+from table_format.errors import TableFormatError, UnsupportedFeature
 from table_format.extras import require
 from table_format.kernels.first_rows import first_rows
 from table_format.metastore.references.expired_reads import retry_if_expired
-from table_format.metastore.schema.table_identity import require_same_table
 from table_format.model.arguments import name_or_names
 from table_format.model.arrow_types import arrow_schema
 from table_format.model.condition import Filter
@@ -33,7 +32,7 @@ from table_format.table.read.order_by import check_order
 from table_format.table.read.plan import Plan
 from table_format.table.read.split_reader import read_in_order
 from table_format.table.read.state_plan import state_plan
-from table_format.table.read.time_travel import named_snapshot, starting_point
+from table_format.table.read.time_travel import Starting, named_snapshot, starting_point
 from table_format.table.rows.arrow_rows import ArrowRows
 
 if TYPE_CHECKING:
@@ -259,22 +258,36 @@ def _make_plan(scan: Scan) -> Plan:
 
 def _whole_plan(scan: Scan) -> Plan:
     facts = scan.facts
-    require_same_table(facts.store)
     facts.require(Operation.READ)
     if startup_mode(facts.options.raw) is StartupMode.INCREMENTAL:
         if scan.levels is not None:
             feature = "changes of a read-optimized table"
             raise UnsupportedFeature(feature)
+        facts.require_same_schema()
         return incremental_plan(facts, scan.columns, scan.filter)
     # A snapshot that expires during planning is gone; the latest snapshot is not.
     return retry_if_expired(
         lambda: with_fallback(
             facts,
             lambda f: state_plan(
-                f, starting_point(f), scan.columns, scan.filter, min_level=scan.min_level, levels=scan.levels
+                f, _checked_start(f), scan.columns, scan.filter, min_level=scan.min_level, levels=scan.levels
             ),
         )
     )
+
+
+def _checked_start(facts: TableFacts) -> Starting:
+    """Return the snapshot to read, and refuse one that was written after a fast-forward to other schemas.
+
+    The table is checked after its snapshot is known: a fast-forward that comes later does not change what is read.
+    """
+    try:
+        start = starting_point(facts)
+    except TableFormatError:
+        facts.require_same_schema()  # a table that is gone has no snapshot either
+        raise
+    facts.require_same_schema()
+    return start
 
 
 def shown_schema(facts: TableFacts) -> TableSchema:

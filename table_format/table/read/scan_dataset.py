@@ -15,7 +15,6 @@ import pyarrow.dataset as ds
 
 from table_format.codecs.substrait_filter import PushedFilter, pushed_filter
 from table_format.errors import UnsupportedFeature
-from table_format.metastore.schema.table_identity import require_same_table
 from table_format.model.arrow_types import arrow_schema
 from table_format.model.condition import Filter
 from table_format.model.predicate import Predicate, conjunction
@@ -125,7 +124,7 @@ def dataset_of_state(
         InvalidFilter: the filter cannot be parsed or does not fit the columns.
         UnsupportedFeature: the table has a feature without which its rows would be wrong.
     """
-    require_same_table(facts.store)
+    facts.require_same_schema()
     facts.require(Operation.READ)
     start = starting_point(facts)
     fields = start.schema.fields if columns is None else start.schema.select(columns)

@@ -95,7 +95,7 @@ class StreamScan:
                 The position stays: load the table again, and continue at the ``checkpoint`` of this stream.
             TableNotFound, TableReplaced: the table has been dropped since it was loaded.
         """
-        require_same_table(self.facts.store)
+        self.facts.require_same_schema()
         if self.facts.options.stream.consumer_mode == _AT_LEAST_ONCE:
             self._record(self._next)  # asking for the next plan acknowledges the previous one
         if self.is_finished:
@@ -104,11 +104,14 @@ class StreamScan:
             raise self._rolled_back()
         before = self._next, self._last, self.watermark
         try:
-            return self._plan_at_position()
+            plan = self._plan_at_position()
+            if plan is not None:  # its snapshots may be those of a fast-forward that came after the first check
+                self.facts.require_same_schema()
         except BaseException:  # also after an interrupt: a plan that was not returned is planned again
             self._next, self._last, self.watermark = before
             self.is_finished = False
             raise
+        return plan
 
     def _plan_at_position(self) -> Plan | None:
         if self._next is None:

@@ -16,7 +16,6 @@ from table_format.errors import CorruptionError, InvalidOption
 from table_format.kernels.predicate import matches
 from table_format.kernels.values import array_of
 from table_format.metastore.references.expired_reads import explaining_expiry, retry_if_expired
-from table_format.metastore.schema.table_identity import require_same_table
 from table_format.model.arrow_types import arrow_schema, arrow_type
 from table_format.model.condition import Filter
 from table_format.model.schema import columns_text
@@ -97,7 +96,7 @@ class MetadataTable(SystemTable):
                 raise InvalidOption(key, f"would have no effect on '{self.name}', which reads {known}; leave it out")
 
         def rows() -> Sequence[Row]:
-            require_same_table(facts.store)
+            facts.require_same_schema()
             return _rows_of(facts, self.rows)
 
         return MetadataScan(self.columns, rows, columns_argument(columns), filter)

@@ -15,7 +15,7 @@ from table_format.indexes.deletion_vectors import index_file_path
 from table_format.indexes.hash_index import hash_entries
 from table_format.io.paths import base_name
 from table_format.lsm.keys import key_ranges
-from table_format.metastore.expiry.branch_needs import branch_names
+from table_format.metastore.references.branch_list import branch_names
 from table_format.metastore.scan.file_plan import by_bucket
 from table_format.metastore.schema.schema_store import SchemaStore
 from table_format.model.arguments import flag, mappings

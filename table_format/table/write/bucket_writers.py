@@ -12,6 +12,7 @@ from table_format.lsm.background import RunningCompaction
 from table_format.metastore.commit.key_places import snapshot_identity, snapshots_since
 from table_format.model.bucket_id import BucketId
 from table_format.model.commit import CommitMessage
+from table_format.model.data_file import DataFileMeta
 from table_format.model.manifest import FileKind
 from table_format.model.snapshot import Snapshot
 from table_format.table.facts import TableFacts
@@ -44,6 +45,7 @@ class BucketWriters(Mapping[BucketId, BucketWriter]):
         self._latest = latest
         self._numbers_follow_base = numbers_follow_base
         self._writers: dict[BucketId, BucketWriter] = {}
+        self._looked_for: set[str] = set()
 
     def __getitem__(self, bucket_id: BucketId) -> BucketWriter:
         return self._writers[bucket_id]
@@ -147,8 +149,7 @@ class BucketWriters(Mapping[BucketId, BucketWriter]):
         added = self._added_since(self.base, latest)
         if added is not None:
             oldest = next(((b, f) for b, f in self.uncommitted.waiting() if f.file_name not in added), None)
-            # A rollback may leave no trace but the files that it deletes. Writes are committed in their order.
-            if oldest is None or not is_deleted(self._facts, *oldest):
+            if oldest is None or not self._may_be_rolled_back(*oldest, added):
                 return added
         from table_format.metastore.expiry.orphans import reached_names  # imported here, because few writers need it
 
@@ -157,6 +158,19 @@ class BucketWriters(Mapping[BucketId, BucketWriter]):
         named = reached_names(self._facts.store, self._facts.options, frozenset(waiting)) if waiting else frozenset()
         deleted = {name for name, place in waiting.items() if name not in named and is_deleted(self._facts, *place)}
         return (added or set()) | named | deleted
+
+    def _may_be_rolled_back(self, bucket_id: BucketId, oldest: DataFileMeta, added: set[str]) -> bool:
+        """Return whether the oldest waiting file may have been committed and rolled back, which leaves few traces.
+
+        The rollback has deleted the file, unless a branch keeps it. Then later files are committed before it, although
+        writes are committed in their order. Such a file is looked for only once, because its caller may have given up.
+        """
+        if is_deleted(self._facts, bucket_id, oldest):
+            return True
+        if oldest.file_name in self._looked_for or not self.uncommitted.is_passed(oldest.file_name, added):
+            return False
+        self._looked_for.add(oldest.file_name)
+        return True
 
 
 class DetachedWriters(BucketWriters):

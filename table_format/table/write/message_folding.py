@@ -27,6 +27,8 @@ _NOT_JOINED: Final = (
     "numbers_base",
     "levels_base",
     "schema_id",
+    "schemas",
+    "made_ms",
     "rewrites",
 )
 
@@ -128,6 +130,8 @@ def _sum(
         # Later compactions are based on the results of the earlier ones.
         levels_base=next((m.levels_base for m in group if m.levels_base is not None), None),
         schema_id=min(schema_ids, default=None),
+        made_ms=None if any(message.made_ms is None for message in group) else min(m.made_ms or 0 for m in group),
+        schemas=tuple(sorted({identity for message in group for identity in message.schemas})),
         rewrites=any(message.rewrites for message in group),
         **joined,
     )

@@ -14,8 +14,7 @@ from typing import Final
 import pyarrow as pa
 
 from table_format.errors import CorruptionError, InvalidInputError, MissingFile
-from table_format.metastore.references.expired_reads import explaining_expiry
-from table_format.metastore.schema.table_identity import require_same_table
+from table_format.metastore.references.expired_reads import WRITE_AGAIN, explaining_expiry
 from table_format.model import arguments
 from table_format.model.commit import CommitMessage
 from table_format.options.bucket_mode import extends_buckets
@@ -98,7 +97,9 @@ class TableWrite:
         Raises:
             InvalidData: a column or a value does not fit; no file of this call is left.
             BucketCountChanged: a partition was written with another number of buckets.
-            SnapshotExpired: the snapshot on which the write is based has expired in the meantime; write the rows again.
+            SchemaChanged: a fast-forward has replaced the schema of this write; load the table again.
+            SnapshotExpired: the snapshot on which the write is based has expired, or a rollback or a fast-forward has
+                removed it, in the meantime; write the rows again.
         """
         try:
             with self._facts.blaming_old_columns():
@@ -108,7 +109,8 @@ class TableWrite:
                 messages = self._written(self._checked(reader))
         except CorruptionError:
             base = self._writers.base
-            with explaining_expiry(self._facts.store, base):
+            with explaining_expiry(self._facts.store, base, advice=WRITE_AGAIN):
+                self._facts.require_same_schema()
                 raise
         return self._finished(messages)
 
@@ -148,7 +150,7 @@ class TableWrite:
     # --- one call -----------------------------------------------------------------------------------------------------
 
     def _written(self, batches: Iterable[tuple[pa.RecordBatch, pa.Array | None]]) -> tuple[CommitMessage, ...]:
-        require_same_table(self._facts.store)
+        self._facts.require_same_schema()
         self._abort_unfinished()
         if self._is_broken:
             raise InvalidInputError(_BROKEN)

@@ -52,6 +52,11 @@ class UncommittedFiles:
         for _, bucket_id, file in sorted(places, key=itemgetter(0)):
             yield bucket_id, file
 
+    def is_passed(self, name: str, committed: Set[str]) -> bool:
+        """Return whether a waiting file is older than one of those that are committed: a later call returned that."""
+        files = {found: call for names in self._waiting.values() for found, (call, _) in names.items()}
+        return any(call > files[name] for found, call in files.items() if found in committed)
+
     def waits(self, bucket_id: BucketId) -> bool:
         """Whether a file of the bucket waits for its commit."""
         return bool(self._waiting.get(bucket_id))

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from table_format import Table
-from table_format.errors import InvalidInputError
+from table_format.decoded_files import DecodedFiles
+from table_format.errors import InvalidInputError, SnapshotExpired
+from table_format.metastore.expiry import orphans
+from table_format.model.snapshot import CommitKind
 from table_format.table.write.flush_schedule import FlushSchedule
 from table_format.table.write.hand_over import HandOver
 from tests.support.tables import Warehouse, keyed, memory_warehouse, rows_of
@@ -24,6 +30,14 @@ STEPS: dict[str, tuple[type, str]] = {
     "files are flushed": (FlushSchedule, "flush"),
     "messages are completed": (HandOver, "complete"),
 }
+
+
+_DATED = pa.schema([pa.field("id", pa.int64(), nullable=False), pa.field("dt", pa.string(), False), ("v", pa.int32())])
+_SMALL = {"bucket": "1", "write-buffer-size": "1 b"}
+
+
+def dated(rows: Sequence[tuple[int, str, int]]) -> pa.Table:
+    return pa.table([list(column) for column in zip(*rows, strict=True)], schema=_DATED)
 
 
 @pytest.fixture
@@ -102,3 +116,61 @@ def test_an_overwrite_numbers_the_rows_of_each_call_from_the_start(warehouse: Wa
     [snapshot] = table.overwrite(keyed([(7, "a", 7)]))
     [entry] = [e for e in table.facts.manifests.delta_entries(snapshot) if e.kind.name == "ADD"]
     assert (entry.file.min_sequence_number, entry.total_buckets) == (0, 1)
+
+
+@pytest.mark.parametrize(("commits_since", "what"), [(0, "removed by a rollback"), (2, "replaced by a rollback")])
+def test_rows_over_which_the_table_is_rolled_back_are_refused_with_what_happened_and_what_to_do(
+    warehouse: Warehouse, commits_since: int, what: str
+) -> None:
+    table = warehouse.table(primary_keys=["id", "dt"], partition_keys=["dt"], schema=_DATED, options=_SMALL)
+    for number in range(2):
+        table.append(dated([(number, "a", 1)]))
+    uncached = replace(table.store, runtime=replace(table.store.runtime, decoded=DecodedFiles(0)))
+    writing = Table(table.identifier, uncached, table.schema)
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        yield from dated([(8, "a", 8)]).to_batches()
+        table.rollback_to(1)
+        for number in range(commits_since):
+            table.append(dated([(number, "b", 1)]))
+        yield from dated([(9, "b", 9)]).to_batches()
+
+    before = table.scan().count() - 1
+    with pytest.raises(
+        SnapshotExpired, match=f"snapshot 2 was {what}.* after this write had .*was committed; write the rows again"
+    ):
+        writing.append(pa.RecordBatchReader.from_batches(_DATED, batches()))
+    assert table.scan().count() == before + commits_since
+    assert not table.remove_orphan_files(older_than_ms=1 << 60, nobody_else_writes=True).paths
+
+
+def test_a_writer_goes_on_from_the_table_if_a_rollback_removes_its_commit_and_a_branch_keeps_the_files(
+    warehouse: Warehouse,
+) -> None:
+    table = warehouse.table(primary_keys=["id"], options={"bucket": "1", "num-sorted-run.compaction-trigger": "3"})
+    table.append(keyed([(0, "a", 0)]))
+    write, commit = table.new_write("w"), table.new_commit("w")
+    commit.commit(write.write(keyed([(1, "a", 1)])), identifier=1)
+    table.create_tag("kept")
+    table.create_branch("b", tag="kept")
+    table.rollback_to(1)
+    kinds = [
+        [snapshot.commit_kind for snapshot in commit.commit(write.write(keyed([(n, "a", n)])), identifier=n)]
+        for n in range(2, 6)
+    ]
+    assert rows_of(table) == [(0, "a", 0), *((n, "a", n) for n in range(2, 6))]
+    assert [CommitKind.COMPACT in each for each in kinds] == [False, True, False, True]
+    assert table.verify().is_healthy
+
+
+def test_a_message_whose_caller_gave_up_is_looked_for_only_once(
+    warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = warehouse.table(primary_keys=["id"], options={"bucket": "1"})
+    write, commit = table.new_write("w"), table.new_commit("w")
+    write.write(keyed([(1, "a", 1)]))
+    searches: list[object] = []
+    monkeypatch.setattr(orphans, "reached_names", lambda *_: searches.append(None) or frozenset())
+    for number in range(2, 6):
+        commit.commit(write.write(keyed([(number, "a", number)])), identifier=number)
+    assert len(searches) == 1
