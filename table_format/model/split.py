@@ -34,6 +34,18 @@ class SplitContent(StrEnum):
     """The rows of ``before_files`` are retracted, and then those of ``files`` are added."""
 
 
+@dataclass(frozen=True, slots=True)
+class SnapshotRef:
+    """A snapshot that a reader depends on.
+
+    The name of its delta manifest list, if it is known, distinguishes it from another snapshot that has its id after a
+    rollback.
+    """
+
+    id: int
+    delta_manifest_list: str | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataSplit:
     """Files of one bucket to be read together.
@@ -42,7 +54,7 @@ class DataSplit:
     has one item (or ``None``) for each file. ``selections`` too is empty or has one item (or ``None``) for each
     file: the positions of the only rows that can match the filter of the scan. ``branch`` names the branch whose
     schemas and options are used for reading, if it is not the branch of the scan. ``oldest_snapshot_id`` is set if
-    files come from earlier snapshots, which must be retained too.
+    files come from earlier snapshots, which must be retained too. ``delta_manifest_list`` is that of the snapshot.
     """
 
     snapshot_id: int
@@ -58,16 +70,19 @@ class DataSplit:
     before_deletion_files: tuple[DeletionFile | None, ...] = ()
     branch: str | None = None
     oldest_snapshot_id: int | None = None
+    delta_manifest_list: str | None = field(default=None, repr=False, compare=False)
 
     def __repr__(self) -> str:
         size = f"{counted(len(self.files), 'file')}, {counted(self.row_count, 'stored row', thousands=True)}"
         return f"DataSplit(snapshot {self.snapshot_id}, bucket {self.bucket} of {self.total_buckets}, {size})"
 
     @property
-    def snapshot_ids(self) -> tuple[int, ...]:
+    def snapshots(self) -> tuple[SnapshotRef, ...]:
         """The snapshots that must be retained while the files are read, oldest first."""
-        oldest = self.snapshot_id if self.oldest_snapshot_id is None else self.oldest_snapshot_id
-        return (oldest,) if oldest == self.snapshot_id else (oldest, self.snapshot_id)
+        newest = SnapshotRef(self.snapshot_id, self.delta_manifest_list)
+        if self.oldest_snapshot_id is None or self.oldest_snapshot_id == self.snapshot_id:
+            return (newest,)
+        return SnapshotRef(self.oldest_snapshot_id), newest
 
     @property
     def row_count(self) -> int:

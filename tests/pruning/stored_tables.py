@@ -23,6 +23,7 @@ from table_format.model.data_file import EMPTY_ROW, EMPTY_STATS, DataFileMeta, S
 from table_format.model.manifest import FileKind, ManifestEntry
 from table_format.model.predicate import Predicate
 from table_format.model.schema import TableSchema
+from table_format.model.split import SnapshotRef
 from table_format.model.types import DataField, IntType, VarCharType
 from table_format.options.scan import ScanOptions
 from table_format.options.table_options import TableOptions
@@ -216,7 +217,7 @@ def _state(files: Sequence[StoredFile], table: StoredTable, pruning: Pruning) ->
         [file.entry for name, file in known.items() if verdicts[name].by_key],
         pruning.schema,
         ScanOptions(),
-        snapshot_id=1,
+        snapshot=SnapshotRef(1),
         pruning=pruning,
         may_match=lambda file: verdicts[file.file_name].by_row and (by_values is None or by_values(file)),
     )

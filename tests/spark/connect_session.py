@@ -53,6 +53,32 @@ def rows_of_many_to_compare(lake: Lake) -> Iterator[list[Any]]:
             yield frame.where("id >= 10").groupBy("v").count().collect()
 
 
+def lost_reads(lake: Lake) -> Iterator[str]:
+    """Yield the errors of frames whose snapshot or table is gone: of a reader of Spark, then of this library."""
+    for keys in ([], ["id"]):
+        schema = pa.schema([pa.field("id", pa.int64(), nullable=not keys), ("v", pa.string())])
+        wanted = Schema.from_arrow(schema, keys, options={"bucket": "1", "write-only": "true"} if keys else {})
+        lake.catalog.create_table("s.lost", wanted)
+        table = lake.catalog.load_table("s.lost")
+        for _ in range(3):
+            table.append(pa.table({"id": [1], "v": ["x"]}, schema=schema))
+        frame = lake.table("s.lost")
+        table.rollback_to(1)
+        table.append(pa.table({"id": [1], "v": ["y"]}, schema=schema))
+        table.append(pa.table({"id": [1], "v": ["y"]}, schema=schema))
+        yield error_of(frame)
+        frame = lake.table("s.lost")
+        lake.catalog.drop_table("s.lost")
+        yield error_of(frame)
+
+
+def error_of(frame: Any) -> str:
+    try:
+        return str(frame.collect())
+    except TableFormatError as error:
+        return type(error).__name__
+
+
 # Spark starts Python processes for each streaming query through Connect, which take longer than what they do.
 
 
@@ -170,6 +196,7 @@ def use_tables(spark: Any, warehouse: Path) -> None:
         lake.write(spark.range(3).selectExpr("id", "repeat('w', 300000) AS v"), "s.t")
     print("wide", lake.table("s.t").where("length(v) = 300000").count())
     print("absent", *absent_rows(lake))
+    print("lost", *lost_reads(lake))
     print("streamed", *streamed(lake, warehouse.parent / "checkpoint"))
     print("each", *counted_by_foreach_batch(lake, warehouse, warehouse.parent / "each"))
     print("missing", error_of_a_missing_package(spark))

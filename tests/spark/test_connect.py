@@ -32,6 +32,7 @@ storage [Row(v='storage', count=5000)]
 none [Row(v='none', count=5000)]
 wide 3
 absent 2 2 2 2 2 2
+lost SnapshotExpired TableNotFound SnapshotExpired TableNotFound
 streamed [0, 1] 6
 each [2, 3] 2
 missing PackageMissing

@@ -7,10 +7,10 @@ retained snapshot lacks a file, the table is damaged.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from typing import Final, TypeVar
+from typing import Final, TypeAlias, TypeVar
 
 from table_format.errors import CorruptionError, SnapshotExpired, TableFormatError, TableNotFound, TableReplaced
 from table_format.io.table_store import TableStore
@@ -18,11 +18,17 @@ from table_format.metastore.references.tag_store import TagStore
 from table_format.metastore.schema.table_identity import require_same_table
 from table_format.metastore.snapshot.snapshot_store import SnapshotStore
 from table_format.model.snapshot import Snapshot
-from table_format.model.split import DataSplit, SplitContent
+from table_format.model.split import DataSplit, SnapshotRef, SplitContent
 
 T = TypeVar("T")
 
-READ_ANOTHER: Final = "while it was being read; read a retained one"
+ReadSnapshot: TypeAlias = int | Snapshot | SnapshotRef
+"""A snapshot that is read. If only its id is given, another snapshot with this id is taken for it."""
+
+LOST: Final = "while it was being read"
+"""The words that every error of this module about a read of a lost snapshot or table contains."""
+
+READ_ANOTHER: Final = f"{LOST}; read a retained one"
 WRITE_AGAIN: Final = "after this write had begun with it. Nothing was committed; write the rows again"
 
 _ROUNDS: Final = 4
@@ -30,7 +36,7 @@ _ROUNDS: Final = 4
 
 @contextmanager
 def explaining_expiry(
-    store: TableStore, *snapshots: int | Snapshot | None, as_changes: bool = False, advice: str = READ_ANOTHER
+    store: TableStore, *snapshots: ReadSnapshot | None, as_changes: bool = False, advice: str = READ_ANOTHER
 ) -> Iterator[None]:
     """Guard reads of snapshots: a missing file of an expired snapshot raises ``SnapshotExpired``.
 
@@ -52,23 +58,39 @@ def explaining_expiry(
         raise explained from error
 
 
-def explaining_expiry_of_rows(
-    store: TableStore, split: DataSplit, rows: Iterable[T], planned: Snapshot | None = None
-) -> Generator[T]:
-    """Yield the rows of a split of a plan; errors are explained in the same way as by ``explaining_expiry``.
+@contextmanager
+def explaining_expiry_of_splits(store: TableStore, splits: Sequence[DataSplit]) -> Iterator[None]:
+    """Guard reads of splits of a plan; errors are explained in the same way as by ``explaining_expiry``."""
+    try:
+        yield
+    except CorruptionError as error:
+        for branch, snapshot, as_changes in snapshots_of(splits):
+            explained = explain_missing(_branch(store, branch), error, snapshot, as_changes=as_changes)
+            if explained is not error:
+                raise explained from error
+        raise
 
-    With the snapshot of the plan, another snapshot that has its id by now is noticed.
-    """
-    branch = store if split.branch is None else replace(store, paths=store.paths.for_branch(split.branch))
-    read = [planned if planned is not None and planned.id == number else number for number in split.snapshot_ids]
-    with explaining_expiry(branch, *read, as_changes=split.content is SplitContent.CHANGES):
+
+def explaining_expiry_of_rows(store: TableStore, split: DataSplit, rows: Iterable[T]) -> Generator[T]:
+    """Yield the rows of a split of a plan; errors are explained in the same way as by ``explaining_expiry``."""
+    with explaining_expiry_of_splits(store, [split]):
         yield from rows
+
+
+def snapshots_of(splits: Iterable[DataSplit]) -> list[tuple[str | None, SnapshotRef, bool]]:
+    """Return each snapshot that splits read, with its branch if it has one, and whether its changes are read."""
+    found = {(split.branch, ref, split.content is SplitContent.CHANGES) for split in splits for ref in split.snapshots}
+    return sorted(found, key=lambda each: (each[0] or "", each[1].id))
+
+
+def _branch(store: TableStore, branch: str | None) -> TableStore:
+    return store if branch is None else replace(store, paths=store.paths.for_branch(branch))
 
 
 def explain_missing(
     store: TableStore,
     error: CorruptionError,
-    *snapshots: int | Snapshot | None,
+    *snapshots: ReadSnapshot | None,
     as_changes: bool = False,
     advice: str = READ_ANOTHER,
 ) -> TableFormatError:
@@ -82,13 +104,13 @@ def explain_missing(
             if reason is not None:
                 return SnapshotExpired(f"{reason} {advice} ({error})")
     except (TableNotFound, TableReplaced) as dropped:
-        return dropped
+        return type(dropped)(f"{dropped}. This happened {LOST} ({error})") if advice == READ_ANOTHER else dropped
     except OSError:
         return error
     return error
 
 
-def _loss_of(store: TableStore, snapshot: int | Snapshot, *, as_changes: bool) -> str | None:
+def _loss_of(store: TableStore, snapshot: ReadSnapshot, *, as_changes: bool) -> str | None:
     """Return what happened to a snapshot; ``None`` if it is retained."""
     snapshots = SnapshotStore(store)
     snapshot_id = snapshot if isinstance(snapshot, int) else snapshot.id

@@ -20,6 +20,7 @@ from table_format.metastore.snapshot.expiry_notices import ExpiryNotices
 from table_format.metastore.snapshot.hints import Hints
 from table_format.metastore.snapshot.rewriting_notice import RewritingNotice
 from table_format.model.snapshot import FIRST_SNAPSHOT_ID, Snapshot, shown_time
+from table_format.model.split import SnapshotRef
 
 _T = TypeVar("_T")
 
@@ -162,7 +163,7 @@ class SnapshotStore:
         """
         return self._files.find(snapshot_id)
 
-    def has_removed(self, snapshot: Snapshot) -> bool:
+    def has_removed(self, snapshot: Snapshot | SnapshotRef) -> bool:
         """Return whether a rollback or a fast-forward has removed a snapshot. Another one may have its id by now.
 
         This is not known, and false, if the snapshot may have expired.
@@ -170,7 +171,7 @@ class SnapshotStore:
         found = self.find(snapshot.id)
         if found is None:
             return snapshot.id > (self.latest_id() or 0)
-        return found.delta_manifest_list != snapshot.delta_manifest_list
+        return snapshot.delta_manifest_list not in (None, found.delta_manifest_list)
 
     def at_or_before(self, time_ms: int) -> Snapshot:
         """Return the last snapshot whose time is at or before ``time_ms`` (epoch milliseconds).

@@ -334,8 +334,7 @@ def _carried_out(
         nonlocal noted
         target = latest_target(spark, facts, hidden)
         base = target.start.snapshot
-        read = () if base is None else (base.id,)
-        with explaining_expiry(facts.store, *read), without_reserved_names(), _Kept() as kept:
+        with explaining_expiry(facts.store, base), without_reserved_names(), _Kept() as kept:
             frames, noted = find(target, shape, kept)
             return _written(frames, shape, target, base, noted, commit_user), noted.counts
 

@@ -11,7 +11,7 @@ from pyspark.sql.types import IntegerType, StructField, StructType
 
 from table_format.kernels.values import array_of
 from table_format.lsm.hidden_rows import keeps_stored_rows
-from table_format.metastore.references.expired_reads import explaining_expiry
+from table_format.metastore.references.expired_reads import explaining_expiry_of_splits
 from table_format.model.predicate import Predicate, columns_of
 from table_format.model.split import DataSplit, SplitContent
 from table_format.model.types import AnyTimestampType, DataField
@@ -83,7 +83,7 @@ def _rows_by_partition(spark: SparkSession, facts: TableFacts, plan: Plan) -> Ma
             return None
         counts[split.partition] = counts.get(split.partition, 0) + count
     if merged:
-        with explaining_expiry(facts.store, *sorted({i for split in merged for i in split.snapshot_ids})):
+        with explaining_expiry_of_splits(facts.store, merged):
             positions = Positions(Comparison.of(facts, plan, merged).hidden(spark))
         for split in merged:
             counts[split.partition] += positions.live_rows([split])

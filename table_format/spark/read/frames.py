@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-from table_format.metastore.references.expired_reads import explaining_expiry
+from table_format.metastore.references.expired_reads import explaining_expiry_of_splits
 from table_format.model.predicate import Predicate, columns_of
 from table_format.model.split import DataSplit
 from table_format.spark.read.conditions import condition
@@ -74,7 +74,7 @@ def pruned_frame(
         CorruptionError: a deletion vector is missing or damaged, or does not match its data file.
         UnsupportedFeature: Spark does not have the type of a column.
     """
-    with explaining_expiry(facts.store, *sorted({i for split in plan.splits for i in split.snapshot_ids})):
+    with explaining_expiry_of_splits(facts.store, plan.splits):
         choice, positions = chosen_way(spark, facts, plan, is_limited=is_limited)
         division = divide(plan, facts, positions)
     planned.note(facts.store, plan)

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from table_format.formats.data_file_reader import POSITION as READ_POSITION
 from table_format.indexes.deletion_vectors import vectors_of
-from table_format.metastore.references.expired_reads import explaining_expiry, explaining_expiry_of_rows
+from table_format.metastore.references.expired_reads import explaining_expiry_of_rows, explaining_expiry_of_splits
 from table_format.model.predicate import Predicate
 from table_format.model.split import DataSplit
 from table_format.model.types import BigIntType, DataField, VarCharType
@@ -54,7 +54,7 @@ def numbered_frame(spark: SparkSession, facts: TableFacts, plan: Plan, *, tested
         CorruptionError: a deletion vector is missing or damaged, or does not match its data file.
         UnsupportedFeature: Spark does not have the type of a column.
     """
-    with explaining_expiry(facts.store, *sorted({i for split in plan.splits for i in split.snapshot_ids})):
+    with explaining_expiry_of_splits(facts.store, plan.splits):
         division = divide(plan, facts) if _are_named_plainly(plan) else Division({}, {}, tuple(plan.splits))
     planned.note(facts.store, plan)
     native = read_native(spark, division, plan, {FILE: "file_name", POSITION: "row_index"})

@@ -21,7 +21,7 @@ from table_format.indexes.file_index import FileIndex, FileIndexes, has_index
 from table_format.indexes.index_totals import index_totals
 from table_format.kernels.totals import ColumnTotals, Groups, GroupTotals, Wanted, totals_of, united
 from table_format.kernels.values import array_of
-from table_format.metastore.references.expired_reads import explaining_expiry
+from table_format.metastore.references.expired_reads import explaining_expiry_of_splits
 from table_format.model.arguments import name_or_names, shown, text
 from table_format.model.column_names import no_such_column
 from table_format.model.data_file import DataFileMeta
@@ -239,8 +239,7 @@ def known_totals(
     rest: list[DataSplit] = []
     by_row_count = by_index = 0
     sources = {id(part): _FileTotals(part.facts or facts, part, wanted) for part in _parts(plan)}
-    ids = {snapshot_id for split in splits for snapshot_id in split.snapshot_ids}
-    with explaining_expiry(facts.store, *sorted(ids)):
+    with explaining_expiry_of_splits(facts.store, splits):
         for split in splits:
             found = list(sources[id(plan.part_of(split))].of_split(split))
             known += [each.groups for each in found if each is not None]

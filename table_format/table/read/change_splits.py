@@ -26,6 +26,7 @@ def change_splits(
         for piece in [files] if together else pack(files, lambda file: file.file_size, facts.options.scan):
             yield DataSplit(
                 snapshot_id=last.id,
+                delta_manifest_list=last.delta_manifest_list,
                 partition=bucket_id.partition,
                 bucket=bucket_id.bucket,
                 total_buckets=group[0].total_buckets,
@@ -55,6 +56,7 @@ def two_sided_splits(
         was_marked, is_marked = (vectors.get(bucket_id, {}) for vectors in marked)
         yield DataSplit(
             snapshot_id=last.id,
+            delta_manifest_list=last.delta_manifest_list,
             partition=bucket_id.partition,
             bucket=bucket_id.bucket,
             total_buckets=(new or old)[0].total_buckets,

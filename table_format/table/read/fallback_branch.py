@@ -71,7 +71,7 @@ def read_planned(facts: TableFacts, plan: Plan, split: DataSplit) -> Generator[p
     part = plan.part_of(split)
     options = facts.options if part.facts is None else part.facts.options
     read = read_split(facts.store, part.schemas, part.schema, options, split, part.fields, part.pruning)
-    rows = explaining_expiry_of_rows(facts.store, split, read, part.snapshot)
+    rows = explaining_expiry_of_rows(facts.store, split, read)
     if part is plan:
         yield from rows
         return

@@ -20,7 +20,7 @@ from table_format.indexes.deletion_vectors import DeletionVectors
 from table_format.indexes.file_index import FileIndexes, has_index
 from table_format.kernels.bounds import ColumnBounds
 from table_format.kernels.row_places import reached
-from table_format.metastore.references.expired_reads import explaining_expiry
+from table_format.metastore.references.expired_reads import explaining_expiry_of_splits
 from table_format.model.data_file import DataFileMeta
 from table_format.model.predicate import Predicate, conjunction
 from table_format.model.row_order import RowLimit
@@ -56,8 +56,7 @@ def limited(facts: TableFacts, plan: Plan, limit: RowLimit) -> Plan:
         CorruptionError: a deletion vector is missing or damaged.
         SnapshotExpired: the snapshot was expired in the meantime.
     """
-    ids = {snapshot_id for split in plan.splits for snapshot_id in split.snapshot_ids}
-    with explaining_expiry(facts.store, *sorted(ids)):
+    with explaining_expiry_of_splits(facts.store, plan.splits):
         if limit.count == 0:
             return _with_kept(plan, limit, {}, _BY_ENOUGH_ROWS)
         if any(split.content is not SplitContent.STATE for split in plan.splits):

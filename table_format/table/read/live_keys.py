@@ -43,7 +43,7 @@ def splits_of(facts: TableFacts, base: Snapshot, entries: Sequence[ManifestEntry
     if not entries:
         return ()
     splits = make_splits(
-        entries, facts.schema, facts.options.scan, snapshot_id=base.id, deletion_files=facts.deletion_files(base)
+        entries, facts.schema, facts.options.scan, snapshot=base, deletion_files=facts.deletion_files(base)
     )
     ttl_ms = facts.options.bucket.index_ttl_ms
     if ttl_ms is None:

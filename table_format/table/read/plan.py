@@ -11,7 +11,7 @@ from pyroaring import FrozenBitMap
 from table_format.counted import counted
 from table_format.formats.newer_schemas import refuse_newer
 from table_format.indexes.file_index import FileIndexes
-from table_format.metastore.references.expired_reads import explaining_expiry
+from table_format.metastore.references.expired_reads import explaining_expiry, explaining_expiry_of_splits
 from table_format.metastore.scan.file_plan import PlanCounts
 from table_format.model.manifest import ManifestEntry
 from table_format.model.predicate import Predicate
@@ -159,8 +159,7 @@ class Plan:
             return RowGroupCounts()
         if self.fallback is not None:
             return RowGroupCounts.total(part.row_groups() for part in self.parts)
-        ids = {snapshot_id for split in self.splits for snapshot_id in split.snapshot_ids}
-        with explaining_expiry(self.facts.store, *sorted(ids)):
+        with explaining_expiry_of_splits(self.facts.store, self.splits):
             return row_group_counts(self.facts, self.splits, self.schemas, self.pruning)
 
     def file_notes(self) -> tuple[FileNote, ...]:

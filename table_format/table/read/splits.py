@@ -21,7 +21,8 @@ from table_format.model.bucket_id import BucketId
 from table_format.model.data_file import DataFileMeta
 from table_format.model.manifest import ManifestEntry
 from table_format.model.schema import TableSchema
-from table_format.model.split import DataSplit, DeletionFile
+from table_format.model.snapshot import Snapshot
+from table_format.model.split import DataSplit, DeletionFile, SnapshotRef
 from table_format.options.scan import ScanOptions
 from table_format.options.table_options import TableOptions
 from table_format.pruning.pruning import FileTest, Pruning
@@ -41,7 +42,7 @@ def make_splits(
     schema: TableSchema,
     options: ScanOptions,
     *,
-    snapshot_id: int,
+    snapshot: Snapshot | SnapshotRef,
     pruning: Pruning | None = None,
     may_match: FileTest = lambda _file: True,
     deletion_files: DeletionFiles | None = None,
@@ -65,7 +66,8 @@ def make_splits(
         marked = {} if deletion_files is None else deletion_files.get(bucket_id, {})
         splits.extend(
             DataSplit(
-                snapshot_id=snapshot_id,
+                snapshot_id=snapshot.id,
+                delta_manifest_list=snapshot.delta_manifest_list,
                 partition=bucket_id.partition,
                 bucket=bucket_id.bucket,
                 total_buckets=group[0].total_buckets,

@@ -90,7 +90,7 @@ def _state_plan(
         [entry for entry in entries if entry.file.file_name not in indexed.excluded_by_key],
         schema,
         facts.options.scan,
-        snapshot_id=start.snapshot.id,
+        snapshot=start.snapshot,
         pruning=pruning,
         may_match=lambda file: file.file_name not in indexed.excluded_by_row and (admits is None or admits(file)),
         deletion_files=deletion_files,

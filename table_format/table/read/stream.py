@@ -133,7 +133,7 @@ class StreamScan:
         try:
             for batch in read_changes(store, schemas, schema, options, split, fields, pruning, keep_deletes=False):
                 yield kind_texts(batch, fields)
-        except CorruptionError as error:
+        except (CorruptionError, SnapshotExpired) as error:
             if self.is_behind_rollback():
                 raise self._rolled_back() from error
             raise

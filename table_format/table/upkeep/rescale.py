@@ -208,7 +208,7 @@ def _pieces(
         entries,
         facts.schema,
         facts.options.scan,
-        snapshot_id=base.id,
+        snapshot=base,
         deletion_files=facts.deletion_files(base),
     )
     by_partition: dict[bytes, list[DataSplit]] = {}

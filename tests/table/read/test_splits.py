@@ -8,6 +8,7 @@ from table_format.codecs.binary_row import serialize_row
 from table_format.model.data_file import EMPTY_ROW, EMPTY_STATS, DataFileMeta
 from table_format.model.manifest import FileKind, ManifestEntry
 from table_format.model.schema import TableSchema
+from table_format.model.split import SnapshotRef
 from table_format.model.types import BigIntType, DataField
 from table_format.options.scan import ScanOptions
 from table_format.table.read.splits import make_splits
@@ -39,7 +40,7 @@ def entry(
 
 def names(entries: list[ManifestEntry], schema: TableSchema, **options: int) -> list[tuple[list[str], bool]]:
     given = replace(ScanOptions(split_open_file_cost=1), **options)  # type: ignore[arg-type]
-    splits = make_splits(entries, schema, given, snapshot_id=3)
+    splits = make_splits(entries, schema, given, snapshot=SnapshotRef(3))
     return [([f.file_name for f in split.files], split.raw_convertible) for split in splits]
 
 
@@ -73,6 +74,6 @@ def test_compacted_files_of_one_level_are_read_as_they_are() -> None:
 def test_a_section_without_any_file_that_may_match_is_left_out() -> None:
     entries = [entry("a", 0, 5), entry("b", 4, 9), entry("c", 10, 12), entry("d", 20, 22), entry("e", 21, 25)]
     splits = make_splits(
-        entries, KEYED, ScanOptions(), snapshot_id=1, may_match=lambda file: file.file_name in ("b", "c")
+        entries, KEYED, ScanOptions(), snapshot=SnapshotRef(1), may_match=lambda file: file.file_name in ("b", "c")
     )
     assert [f.file_name for split in splits for f in split.files] == ["a", "b", "c"]
