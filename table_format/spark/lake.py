@@ -45,10 +45,11 @@ from table_format.spark.sql.attached_tables import attach
 from table_format.spark.sql.refresh import refresh
 from table_format.spark.sql.run import run_script
 from table_format.spark.sql.session import SqlSession, SqlState
-from table_format.spark.stream.frames import OutputMode, Target, start_query, streaming_frame
-from table_format.spark.stream.planned_batches import plan_properties, refuse_other_plan
+from table_format.spark.stream.frames import OutputMode, start_query, streaming_frame
+from table_format.spark.stream.planned_batches import plan_properties, repeated
 from table_format.spark.stream.repeated import compute_repeated
 from table_format.spark.stream.streamed import streamed
+from table_format.spark.stream.targets import Target
 from table_format.spark.system import system_frame
 from table_format.spark.table_writer import TableWriter
 from table_format.spark.write.format_files import write_format_frame
@@ -331,8 +332,8 @@ class Lake:
 
         ``append`` and ``update`` upsert on a primary key table, like ``write``; ``complete`` replaces all rows.
         ``checkpoint`` is the checkpoint directory of the query. ``trigger`` holds the arguments of Spark's
-        ``trigger``. ``options`` are dynamic options. The query stops if the table is dropped, even if it is created
-        again, or rolled back to before its last micro-batch.
+        ``trigger``. ``options`` are dynamic options. The query stops, also when it starts again, if the table was
+        dropped, even if it was created again, or rolled back to before its last micro-batch.
 
         >>> lake.write_stream(
         ...     rows, "shop.totals", checkpoint="/checkpoints/totals", trigger={"availableNow": True}
@@ -352,18 +353,18 @@ class Lake:
         mode: WriteMode = "overwrite" if output_mode == "complete" else "append"
         whole = {DYNAMIC_PARTITION_OVERWRITE.key: "false"} if output_mode == "complete" else {}
         given = {**(options or {}), **whole}
-        target = Target(table.facts)
+        target = Target(table.facts, checkpoint)
 
         def write(batch: DataFrame, number: int, commit_user: str) -> None:
-            target.require_intact()
+            target.require_intact(commit_user)
             plan = plan_properties(checkpoint, number)
             made = self.write(
                 batch, name, mode, commit_user=commit_user, identifier=number, properties=plan, options=given
             )
-            if not made:
-                refuse_other_plan(table.facts, commit_user, number, checkpoint)
-            elif mode == "append":
-                target.last = made[0]  # a second one is a compaction
+            # A second snapshot is a compaction.
+            committed = made[0] if made else repeated(table.facts, commit_user, number, checkpoint)
+            if committed is not None and mode == "append":
+                target.note(committed)
 
         return start_query(
             frame,

@@ -31,12 +31,12 @@ from table_format.spark.source.targets import stream_target_of, target_of
 from table_format.spark.source.time_travel import refuse_time_travel
 from table_format.spark.source.writer import PaimonWriter
 from table_format.spark.stream.commit_users import CHECKPOINT, user_of_checkpoint
-from table_format.spark.stream.frames import TARGET, Target
 from table_format.spark.stream.marked_streams import FORMAT, is_stream
 from table_format.spark.stream.reader import PaimonStreamReader
 from table_format.spark.stream.refused import RefusedStream
 from table_format.spark.stream.shown import shown_fields, with_row_kind
 from table_format.spark.stream.streamed import streamed
+from table_format.spark.stream.targets import TARGET, Target
 from table_format.spark.stream.writer import PaimonStreamWriter
 from table_format.spark.types import spark_schema
 from table_format.table.read.scan import shown_schema
@@ -173,7 +173,8 @@ class PaimonDataSource(datasource.DataSource):
 
         Raises:
             TableNotFound: the table does not exist.
-            TableReplaced: the table was created again while a query of ``Lake.write_stream`` wrote to it.
+            TableReplaced: the table was created again after the query wrote to it.
+            SnapshotNotFound: the table was rolled back after the query wrote to it.
             UnsupportedFeature: the table cannot be written this way, or ``toTable`` names it.
             InvalidInputError: the query does not have its own checkpoint.
             InvalidData: the columns do not fit the table.
@@ -187,11 +188,11 @@ class PaimonDataSource(datasource.DataSource):
             raise UnsupportedFeature(feature, message)
         refuse_time_travel(self.options, "a write", "leave it out")
         table = stream_target_of(Place.of(self.options, self.stores), schema)
-        if TARGET in self.options:  # Spark opens the table again for each micro-batch
-            Target.of(table.facts, self.options[TARGET]).require_intact()
-        return PaimonStreamWriter(
-            table, user_of_checkpoint(self.options), self.options[CHECKPOINT], replacing=overwrite
-        )
+        commit_user = user_of_checkpoint(self.options)
+        # Spark opens the table again for each micro-batch.
+        target = Target(table.facts, self.options[CHECKPOINT]).with_identity(self.options.get(TARGET))
+        target.require_intact(commit_user)
+        return PaimonStreamWriter(table, commit_user, target, replacing=overwrite)
 
 
 def data_source(parallelism: int, stores: Stores) -> type[PaimonDataSource]:

@@ -15,8 +15,8 @@ from table_format.options.registry import BY_KEY
 from table_format.spark.source.known_stores import Stores, bucket_of
 from table_format.spark.source.time_travel import with_time_travel
 from table_format.spark.stream.commit_users import CHECKPOINT
-from table_format.spark.stream.frames import TARGET
 from table_format.spark.stream.marked_streams import IS_STREAM
+from table_format.spark.stream.targets import TARGET
 
 _OWN: Final = frozenset({"path", "table", "warehouse", "branch", CHECKPOINT.lower(), IS_STREAM, TARGET, "queryname"})
 """Keys that are not options of the table."""

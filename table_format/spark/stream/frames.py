@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from pyspark.sql.types import StructType
 
-from table_format.errors import InvalidInputError, SnapshotNotFound, TableReplaced, UnsupportedFeature
-from table_format.metastore.schema.table_identity import require_same_table
+from table_format.errors import InvalidInputError, UnsupportedFeature
 from table_format.model.arguments import name_or_names
 from table_format.model.identifier import branch_suffix
-from table_format.model.snapshot import Snapshot
 from table_format.spark.stream.commit_users import CHECKPOINT, QUERY_ID, user_of
 from table_format.spark.stream.shown import with_row_kind
+from table_format.spark.stream.targets import TARGET
 from table_format.spark.tasks.code_shipping import is_connect
 from table_format.spark.types import spark_schema
-from table_format.table.facts import TableFacts
 from table_format.table.rows.row_kinds import ROW_KIND
 from table_format.table.table import Table
 
@@ -26,11 +23,6 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
 OutputMode = Literal["append", "update", "complete"]
-
-TARGET: Final = "paimon.target"
-"""The option with the identity of the table to which the sink of ``format("paimon")`` writes on Connect."""
-
-_NEW_CHECKPOINT: Final = "start the query with a new checkpoint"
 
 WriteBatch = Callable[["DataFrame", int, str], object]
 """Writes a micro-batch, given its rows, its number and the commit user."""
@@ -97,45 +89,6 @@ def start_query(
         write(batch, number, user_of(query_id))
 
     return writer.foreachBatch(write_batch).start()
-
-
-@dataclass
-class Target:
-    """The table that a query writes to, as long as the query runs."""
-
-    facts: TableFacts
-    last: Snapshot | None = None
-    """The last snapshot with rows of the query."""
-
-    @classmethod
-    def of(cls, facts: TableFacts, identity: str) -> Target:
-        """Return the table that had this identity when the query was started."""
-        return cls(replace(facts, store=replace(facts.store, identity=identity)))
-
-    def require_intact(self) -> None:
-        """Refuse to write to a table that lacks the rows of earlier micro-batches.
-
-        Raises:
-            TableReplaced: the table was dropped and created again.
-            TableNotFound: the table was dropped.
-            SnapshotNotFound: the table was rolled back.
-        """
-        name = self.facts.name
-        try:
-            require_same_table(self.facts.store)
-        except TableReplaced as error:
-            message = (
-                f"{name}: the table was dropped and created again while a streaming query wrote to it, so it lacks "
-                f"the rows of earlier micro-batches; {_NEW_CHECKPOINT}"
-            )
-            raise TableReplaced(message) from error
-        if self.last is not None and self.facts.snapshots.has_removed(self.last):
-            message = (
-                f"{name}: the table was rolled back, or a branch has replaced its snapshots, while a streaming query "
-                f"wrote to it. Snapshot {self.last.id} is no longer in its history, so it lacks the rows of "
-                f"micro-batch {self.last.commit_identifier}; {_NEW_CHECKPOINT}"
-            )
-            raise SnapshotNotFound(message)
 
 
 def _path(table: Table) -> str:

@@ -12,6 +12,7 @@ from typing import Final
 
 from table_format.errors import InvalidInputError
 from table_format.io.regular_files import read_file
+from table_format.model.snapshot import Snapshot
 from table_format.spark.stream.commit_users import local_checkpoint
 from table_format.table.facts import TableFacts
 
@@ -34,20 +35,21 @@ def plan_properties(checkpoint: str, number: int) -> dict[str, str]:
     return {PLAN: blake2b(plan, digest_size=_DIGEST_BYTES).hexdigest()}
 
 
-def refuse_other_plan(facts: TableFacts, commit_user: str, number: int, checkpoint: str) -> None:
-    """Refuse a micro-batch whose number is committed with other rows. Call this if the number is committed.
+def repeated(facts: TableFacts, commit_user: str, number: int, checkpoint: str) -> Snapshot | None:
+    """Return the snapshot of a micro-batch that was committed before; ``None`` if there was nothing to commit. Call
+    this if a commit made no snapshot.
 
     Raises:
-        InvalidInputError: names the table, the query and the number. The rows of the micro-batch are not written.
+        InvalidInputError: the number is committed with other rows. The rows of the micro-batch are not written.
     """
     latest_id = facts.snapshots.latest_id() or 0
     committed, _ = facts.snapshots.newest(lambda snapshot: snapshot.commit_user == commit_user, up_to=latest_id)
     if committed is None or committed.commit_identifier < number:
-        return
+        return None
     stated, planned = (committed.properties or {}).get(PLAN), plan_properties(checkpoint, number).get(PLAN)
     is_repetition = stated is None or planned is None or stated == planned
     if committed.commit_identifier == number and is_repetition:
-        return
+        return committed
     message = (
         f"{facts.name}: micro-batch {number} of the query with the commit user '{commit_user}' is already committed; "
         f"the last committed one is {committed.commit_identifier}. The checkpoint {checkpoint} is an older copy or "

@@ -11,7 +11,8 @@ from table_format.model.commit import CommitMessage
 from table_format.options.bucket_mode import Fixed
 from table_format.options.commit import DYNAMIC_PARTITION_OVERWRITE
 from table_format.options.compaction import WRITE_ONLY
-from table_format.spark.stream.planned_batches import plan_properties, refuse_other_plan
+from table_format.spark.stream.planned_batches import plan_properties, repeated
+from table_format.spark.stream.targets import Target
 from table_format.spark.tasks.table_work import numbers_of_this_task, write_rows
 from table_format.spark.tasks.written import commit_results, results_of, written_by
 from table_format.spark.write.merged_schema import batch_with_all_columns
@@ -27,12 +28,13 @@ class PaimonStreamWriter(datasource.DataSourceStreamArrowWriter):
     With ``replacing``, each micro-batch replaces all rows.
     """
 
-    def __init__(self, table: Table, commit_user: str, checkpoint: str, *, replacing: bool) -> None:
+    def __init__(self, table: Table, commit_user: str, target: Target, *, replacing: bool) -> None:
         self._table = table.copy({DYNAMIC_PARTITION_OVERWRITE.key: "false"}) if replacing else table
         # Several tasks may write to the same bucket, so none of them may compact it.
         self._facts = table.copy({WRITE_ONLY.key: "true"}).facts
         self._user = commit_user
-        self._checkpoint = checkpoint
+        self._target = target
+        self._checkpoint = target.checkpoint
         self._replacing = replacing
 
     # As in DataSourceStreamArrowWriter. The base class of that class passes rows.
@@ -65,12 +67,15 @@ class PaimonStreamWriter(datasource.DataSourceStreamArrowWriter):
         commit = self._table.new_commit(self._user)
         if commit.is_committed(batchId):
             commit.abort(results.messages)
-            refuse_other_plan(self._facts, self._user, batchId, self._checkpoint)
-            return
-        properties = plan_properties(self._checkpoint, batchId)
-        commit_results(
-            self._table, commit, results, identifier=batchId, overwrite=self._replacing, properties=properties
-        )
+            committed = repeated(self._facts, self._user, batchId, self._checkpoint)
+        else:
+            properties = plan_properties(self._checkpoint, batchId)
+            made = commit_results(
+                self._table, commit, results, identifier=batchId, overwrite=self._replacing, properties=properties
+            )
+            committed = made[0] if made else None
+        if committed is not None and not self._replacing:
+            self._target.note(committed)
 
     def abort(
         self,

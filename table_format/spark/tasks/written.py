@@ -9,6 +9,7 @@ import pyarrow as pa
 from pyspark.sql import datasource
 
 from table_format.model.commit import CommitMessage
+from table_format.model.snapshot import Snapshot
 from table_format.spark.tasks.task_results import TaskResults, gather, outcome_of
 from table_format.table.table import Table
 from table_format.table.write.batch_commit import BatchCommit
@@ -50,14 +51,14 @@ def commit_results(
     identifier: int,
     overwrite: bool,
     properties: Mapping[str, str] | None = None,
-) -> None:
-    """Commit the files of all tasks, or delete them if the commit fails.
+) -> tuple[Snapshot, ...]:
+    """Commit the files of all tasks, or delete them if the commit fails. Return the new snapshots.
 
     Raises:
         TableFormatError: the commit failed.
     """
     publish = commit.overwrite if overwrite else commit.commit
-    write_and_commit(
+    return write_and_commit(
         table.store,
         commit,
         write=lambda: results.messages,

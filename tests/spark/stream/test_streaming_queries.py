@@ -294,6 +294,23 @@ def test_a_query_stops_if_its_target_was_created_again(lake: TestLake, tmp_path:
     assert lake.rows_alone("d") == []
 
 
+def test_a_query_that_starts_again_stops_if_its_target_was_rolled_back(lake: TestLake, tmp_path: Path) -> None:
+    for name in ("s", "d"):
+        lake.create(name)
+
+    def run(number: int) -> Any:
+        lake.append([(number, "a")], "s")
+        rows = lake.lake.read_stream("s.s")
+        return lake.lake.write_stream(rows, "s.d", checkpoint=str(tmp_path / "c"), trigger={"availableNow": True})
+
+    for number in (1, 2):
+        run(number).awaitTermination(120)
+    lake.table("d").rollback_to(1)
+    with pytest.raises(StreamingQueryException, match=r"s\.d: the table was rolled back.* lacks .* micro-batch 1; "):
+        run(3).awaitTermination(120)
+    assert lake.rows_alone("d") == [(1, "a")]
+
+
 @pytest.mark.parametrize("commits", [0, 1])
 def test_a_query_stops_if_its_target_was_rolled_back(lake: TestLake, tmp_path: Path, commits: int) -> None:
     for name in ("s", "d"):

@@ -15,13 +15,15 @@ from table_format.errors import (
     ConflictError,
     InvalidData,
     InvalidInputError,
+    SnapshotNotFound,
     TableNotFound,
     TableReplaced,
     UnsupportedFeature,
 )
 from table_format.spark.source.data_source import PaimonDataSource
 from table_format.spark.stream.commit_users import CHECKPOINT, user_of_checkpoint
-from table_format.spark.stream.frames import TARGET
+from table_format.spark.stream.target_notes import NOTE
+from table_format.spark.stream.targets import TARGET
 from tests.spark.stream.micro_batches import Checkpoint, Sink, in_task, unpacked
 from tests.support.tables import Warehouse, keyed, rows_of
 
@@ -149,6 +151,79 @@ def test_the_sink_of_a_query_refuses_a_table_that_replaced_its_target(
     warehouse.table(primary_keys=["id"])
     with pytest.raises(TableReplaced, match=r"db\.t: the table was dropped and created again.*new checkpoint"):
         PaimonDataSource(CaseInsensitiveDict(options)).streamWriter(COLUMNS, overwrite=False)
+
+
+def written(table: Table, checkpoint: Checkpoint, *numbers: int) -> None:
+    """Write micro-batches, each as a query that has just started."""
+    for number in numbers:
+        sink = Sink(table, checkpoint, with_kinds=False)
+        sink.writer().commit([sink.write(batches((number, "a", 1)))], number)
+
+
+@pytest.mark.parametrize("others", [0, 1])
+def test_a_query_that_starts_again_notices_that_its_target_was_rolled_back(
+    table: Table, checkpoint: Checkpoint, others: int
+) -> None:
+    written(table, checkpoint, 0, 1)
+    table.rollback_to(1)
+    for _ in range(others):
+        table.append(keyed([(9, "a", 9)]))
+    with pytest.raises(SnapshotNotFound, match=r"rolled back.* lacks the rows of micro-batch 1; .*new checkpoint"):
+        written(table, checkpoint, 2)
+
+
+def test_a_query_that_starts_again_may_write_to_a_table_that_keeps_its_rows(
+    warehouse: Warehouse, table: Table, checkpoint: Checkpoint
+) -> None:
+    written(table, checkpoint, 0, 1)
+    table.append(keyed([(9, "a", 9)]))
+    table.rollback_to(2)
+    written(table, checkpoint, 2)
+    table.expire_snapshots(retain_min=1, retain_max=1, older_than_ms=1 << 60, retain_floor_ms=0)
+    warehouse.catalog.rename_table("db.t", "db.u")
+    moved = warehouse.catalog.load_table("db.u")
+    assert isinstance(moved, Table)
+    written(moved, checkpoint, 3)
+    assert [row[0] for row in rows_of(moved)] == [0, 1, 2, 3]
+
+
+def test_a_repeated_micro_batch_counts_as_written(table: Table, checkpoint: Checkpoint) -> None:
+    written(table, checkpoint, 0)
+    (checkpoint.place / NOTE).unlink()  # the query died before it wrote the note
+    written(table, checkpoint, 0)
+    table.append(keyed([(9, "a", 9)]))
+    table.rollback_to(1)
+    written(table, checkpoint, 1)
+    table.rollback_to(1)
+    with pytest.raises(SnapshotNotFound, match="lacks the rows of micro-batch 1"):
+        written(table, checkpoint, 2)
+
+
+def test_a_query_that_starts_again_notices_that_its_target_is_another_table(
+    warehouse: Warehouse, table: Table, checkpoint: Checkpoint
+) -> None:
+    written(table, checkpoint, 0)
+    other = warehouse.table("u", primary_keys=["id"])
+    with pytest.raises(TableReplaced, match=r"db\.u: the checkpoint .* of a query into another table, .*db\.db/t"):
+        written(other, checkpoint, 1)
+    warehouse.catalog.drop_table("db.t")
+    again = warehouse.table(primary_keys=["id"], options={"write-only": "true"})
+    with pytest.raises(TableReplaced, match=r"db\.t: the table was dropped and created again.*new checkpoint"):
+        written(again, checkpoint, 1)
+    written(again, Checkpoint(checkpoint.place), 0)  # a new query, whose checkpoint is at the old place
+    assert rows_of(again) == [(0, "a", 1)]
+
+
+def test_a_note_that_cannot_be_read_or_written_stops_no_query(
+    table: Table, checkpoint: Checkpoint, caplog: pytest.LogCaptureFixture
+) -> None:
+    (checkpoint.place / NOTE).write_text("{")
+    written(table, checkpoint, 0)
+    (checkpoint.place / NOTE).unlink()
+    (checkpoint.place / NOTE).mkdir()
+    written(table, checkpoint, 1)
+    assert [row[0] for row in rows_of(table)] == [0, 1]
+    assert "a rollback of" in caplog.text
 
 
 def test_a_checkpoint_may_be_a_path_or_a_uri(checkpoint: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
