@@ -46,7 +46,8 @@ BOUNDED_WATERMARK = Option(
     "scan.bounded.watermark",
     optional(integer(0, MAX_LONG)),
     None,
-    "Watermark at which a stream ends: at the first snapshot with a higher watermark.",
+    "Watermark at which a stream in Python ends: at the first snapshot with a higher watermark. A streaming query of "
+    "Spark, which no source can end, is refused.",
 )
 CONSUMER_ID = Option(
     "consumer-id",

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from table_format.errors import InvalidInputError, InvalidOption
 from table_format.options.spark_stream import READ_CHANGELOG
+from table_format.options.stream import BOUNDED_WATERMARK
 from table_format.options.unread import Reader
 from table_format.spark.stream.admission import Limits
 from table_format.spark.stream.snapshots import check_streamable
@@ -34,6 +35,13 @@ def check_stream(table: Table) -> None:
     """Refuse a stream of a table. Raises the errors of ``streamed``."""
     check_streamable(table.facts)
     stream_mode(table.facts)
+    if table.options.stream.bounded_watermark is not None:
+        message = (
+            f"a streaming query of Spark on {table.facts.name} would wait for ever after this watermark, because a "
+            "source cannot end a query. Leave it out, also in the options of the table, and end the query with the "
+            "trigger availableNow; Table.stream in Python ends at the watermark"
+        )
+        raise InvalidOption(BOUNDED_WATERMARK.key, message)
     Limits.of(table.options.spark_stream)
     consumer = table.options.stream.consumer_id
     if consumer is not None:

@@ -118,7 +118,10 @@ class StreamScan:
             plan = self.begin()
             if plan is not None and len(plan):
                 return plan
-        return None if self._next is None else self._follow(self._next)
+            if plan is None and self._next is not None:
+                before = self.facts.snapshots.find(self._next - 1)
+                self.is_finished = before is not None and self._is_behind_end(before)
+        return None if self._next is None or self.is_finished else self._follow(self._next)
 
     def read(self, split: DataSplit) -> Generator[pa.RecordBatch]:
         """Return the rows of one split of a plan. The first column is ``rowkind`` (``+I``, ``-U``, ``+U``, ``-D``).

@@ -440,6 +440,7 @@ def test_a_schema_change_that_readers_do_not_see_stops_no_query(warehouse: Wareh
         ({"incremental-between": "1,2"}, InvalidOption, "a stream has no end"),
         ({"scan.tag-name": "x"}, InvalidOption, "a stream starts at a snapshot or a time"),
         ({"write-only": "true"}, InvalidOption, "would have no effect on a streaming query of Spark"),
+        ({"scan.bounded.watermark": "5"}, InvalidOption, r"'scan\.bounded\.watermark': .* would wait for ever"),
         ({"versionAsOf": "1"}, UnsupportedFeature, "versionAsOf of a stream is not supported; use 'scan.mode'"),
         ({"read.stream.minRowsPerTrigger": "1"}, InvalidOption, "maxTriggerDelayMs"),
         ({"consumer-id": "a/b"}, InvalidIdentifier, "consumer name 'a/b'"),

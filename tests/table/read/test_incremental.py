@@ -260,6 +260,23 @@ def test_a_stream_ends_at_the_watermark_it_is_bounded_by() -> None:
     assert unbounded.is_finished is False
 
 
+@pytest.mark.parametrize(
+    "start", [{"scan.mode": "latest"}, {"scan.mode": "latest-full"}, {"consumer-id": "c"}]
+)
+def test_a_stream_that_begins_after_the_watermark_it_is_bounded_by_has_ended(start: dict[str, str]) -> None:
+    table = memory_warehouse().table()
+    commit = table.new_commit()
+    commit.commit(table.new_write().write(keyed([(1, "a", 1)])), watermark=10)
+    if "consumer-id" in start:
+        table.reset_consumer("c", 2)
+    stream = table.stream(options={**start, "scan.bounded.watermark": "5"})
+    plan = stream.next_plan()
+    assert (plan is not None) == (start.get("scan.mode") == "latest-full")
+    assert stream.is_finished
+    table.append(keyed([(2, "a", 2)]))
+    assert stream.next_plan() is None
+
+
 def test_options_of_one_scan_leave_the_next_alone(table: Table) -> None:
     latest = rows_of(table)
     assert changes(table, "0,2") != latest
