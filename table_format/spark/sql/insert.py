@@ -22,7 +22,7 @@ from table_format.spark.sql.queries import frame_of_query
 from table_format.spark.sql.results import nothing
 from table_format.spark.sql.session import SqlSession
 from table_format.spark.sql.stored_types import stored
-from table_format.spark.sql.tables import spelled
+from table_format.spark.sql.tables import in_session_zone, spelled
 from table_format.spark.types import spark_type
 from table_format.sql.definitions import default_literal
 from table_format.sql.insert import OF_QUERY, Insert
@@ -72,7 +72,7 @@ def _insert_rows(session: SqlSession, name: str, statement: Insert) -> DataFrame
         return nothing(session.spark)
     dynamic = str(session.spark.conf.get(_OVERWRITE_MODE, "STATIC")).upper() == "DYNAMIC"
     options.setdefault(_DYNAMIC, "true" if dynamic else "false")
-    partition = given if named and given and not dynamic else None
+    partition = in_session_zone(session.spark, schema, given) if named and given and not dynamic else None
     session.tables.write(rows, name, "overwrite", partition=partition, options=options)
     return nothing(session.spark)
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
+
+from pyspark.sql import functions as F
 
 from table_format.errors import (
     AlreadyExistsError,
@@ -16,7 +19,7 @@ from table_format.errors import (
 )
 from table_format.format_table.table import no_format_table
 from table_format.model.schema import Schema, TableSchema
-from table_format.model.types import DataField
+from table_format.model.types import DataField, LocalZonedTimestampType
 from table_format.options.format_table import is_format_table
 from table_format.options.kind import TYPE, is_materialized_table, is_object_table
 from table_format.options.materialized import OF_THE_QUERY
@@ -37,11 +40,13 @@ from table_format.sql.tables import (
 from table_format.table.table import Table
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
 _PROVIDER: Final = "paimon"
 _CONNECTOR: Final = "connector"
 _COMMENT: Final = "comment"
+_MICROSECONDS: Final = 6
+"""The precision of the times of Spark."""
 
 
 def run_table_statement(session: SqlSession, statement: TableStatement) -> DataFrame:
@@ -89,12 +94,27 @@ def spelled(column: str, known: tuple[str, ...]) -> str:
 
 def table_partition(session: SqlSession, name: str, partition: Mapping[str, object]) -> dict[str, object]:
     """Return the values of partition columns, with names as the table spells them."""
-    return spelled_partition(session.data_table(name).schema, partition)
+    schema = session.data_table(name).schema
+    return in_session_zone(session.spark, schema, spelled_partition(schema, partition))
 
 
 def spelled_partition(schema: TableSchema, partition: Mapping[str, object]) -> dict[str, object]:
     """Return the values of partition columns, with names as the schema spells them."""
     return {spelled(column, schema.field_names): value for column, value in partition.items()}
+
+
+def in_session_zone(spark: SparkSession, schema: TableSchema, partition: Mapping[str, object]) -> dict[str, object]:
+    """Return the values of partition columns. A text without a time zone is an instant in that of the session, as in
+    Spark.
+    """
+    found = dict(partition)
+    for field in schema.partition_fields:
+        text, kind = found.get(field.name), field.type
+        if isinstance(text, str) and isinstance(kind, LocalZonedTimestampType) and kind.precision <= _MICROSECONDS:
+            row = spark.range(1).select(F.unix_micros(F.lit(text).try_cast("timestamp"))).first()
+            if row is not None and row[0] is not None:  # a text of another kind may be the name of null
+                found[field.name] = datetime.fromtimestamp(0, UTC) + timedelta(microseconds=row[0])
+    return found
 
 
 def _drop(session: SqlSession, name: str, *, if_exists: bool) -> None:

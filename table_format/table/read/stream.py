@@ -118,10 +118,14 @@ class StreamScan:
             plan = self.begin()
             if plan is not None and len(plan):
                 return plan
-            if plan is None and self._next is not None:
-                before = self.facts.snapshots.find(self._next - 1)
-                self.is_finished = before is not None and self._is_behind_end(before)
+            if plan is None:
+                self.is_finished = self._begins_behind_end()
         return None if self._next is None or self.is_finished else self._follow(self._next)
+
+    def _begins_behind_end(self) -> bool:
+        """Return whether the snapshot before the start position is already behind the end."""
+        before = None if self._next is None else self.facts.snapshots.find(self._next - 1)
+        return before is not None and self._is_behind_end(before)
 
     def read(self, split: DataSplit) -> Generator[pa.RecordBatch]:
         """Return the rows of one split of a plan. The first column is ``rowkind`` (``+I``, ``-U``, ``+U``, ``-D``).

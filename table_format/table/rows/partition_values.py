@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
@@ -108,12 +109,15 @@ def _partition_field(schema: TableSchema, name: str) -> DataField:
 
 
 def _array_of(field: DataField, value: object) -> pa.Array:
-    if isinstance(value, Decimal) and isinstance(field.type, FloatType | DoubleType):
-        value = str(value)  # A literal of SQL such as 0.1 is the nearest number of the type.
+    is_number = isinstance(value, Decimal | float) and math.isfinite(value)
+    if is_number and isinstance(field.type, FloatType | DoubleType):
+        value = str(value)  # A literal such as 0.1 or 1e-1 is the nearest number of the type.
     try:
         array = arrow_array([value])
         if isinstance(value, str) and not pa.types.is_string(arrow_type(field.type)):
             array = array.cast(arrow_type(field.type))
+            if is_number and not math.isfinite(array[0].as_py()):
+                raise OverflowError  # noqa: TRY301 - reported with the others
     except (pa.ArrowException, UnicodeEncodeError, OverflowError, TypeError, ValueError) as error:
         message = f"partition column '{field.name}' is {field.type}, which cannot hold {shown(value)}"
         raise InvalidData(message) from error

@@ -467,6 +467,27 @@ def test_a_decimal_literal_names_a_partition_of_floats(shop: TestLake) -> None:
     assert rows(shop, "SHOW PARTITIONS t PARTITION (f = 0.1)") == [("d=0.1/f=0.1",)]
 
 
+def test_a_literal_with_an_exponent_names_a_partition_of_floats(shop: TestLake) -> None:
+    shop.lake.sql(
+        "CREATE TABLE t (a INT, f FLOAT) PARTITIONED BY (f); INSERT INTO t VALUES (1, 0.1F), (2, 2.5F);"
+        "INSERT OVERWRITE t PARTITION (f = 1e-1) VALUES (10); ALTER TABLE t DROP PARTITION (f = 25e-1)"
+    )
+    assert rows(shop, "SELECT a FROM t") == [(10,)]
+    assert rows(shop, "SHOW PARTITIONS t PARTITION (f = 1e-1)") == [("f=0.1",)]
+
+
+def test_a_time_without_a_zone_names_a_partition_in_the_zone_of_the_session(shop: TestLake) -> None:
+    shop.lake.sql("CREATE TABLE t (a INT, at TIMESTAMP) PARTITIONED BY (at)")
+    with settings_of(shop.spark, {"spark.sql.session.timeZone": "Asia/Tokyo"}):
+        for hour in (1, 2, 3):
+            shop.lake.sql(f"INSERT INTO t PARTITION (at = '2026-01-01 0{hour}:00:00') VALUES ({hour})")
+        shop.lake.sql("INSERT OVERWRITE t PARTITION (at = '2026-01-01 01:00:00') VALUES (10)")
+        shop.lake.sql("ALTER TABLE t DROP PARTITION (at = TIMESTAMP '2026-01-01 02:00:00')")
+        shop.lake.sql("TRUNCATE TABLE t PARTITION (at = '2025-12-31 18:00:00Z')")  # with a zone
+    assert rows(shop, "SELECT a, CAST(at AS STRING) FROM t") == [(10, "2025-12-31 16:00:00")]
+    assert len(rows(shop, "SHOW PARTITIONS t PARTITION (at = '2025-12-31 16:00:00')")) == 1
+
+
 def test_replace_where_replaces_the_partitions_that_match(shop: TestLake) -> None:
     shop.lake.sql(
         "CREATE TABLE t (a INT, dt STRING) PARTITIONED BY (dt); INSERT INTO t VALUES (1, 'x'), (2, 'y'), (3, 'z');"

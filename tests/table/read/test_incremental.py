@@ -260,9 +260,7 @@ def test_a_stream_ends_at_the_watermark_it_is_bounded_by() -> None:
     assert unbounded.is_finished is False
 
 
-@pytest.mark.parametrize(
-    "start", [{"scan.mode": "latest"}, {"scan.mode": "latest-full"}, {"consumer-id": "c"}]
-)
+@pytest.mark.parametrize("start", [{"scan.mode": "latest"}, {"scan.mode": "latest-full"}, {"consumer-id": "c"}])
 def test_a_stream_that_begins_after_the_watermark_it_is_bounded_by_has_ended(start: dict[str, str]) -> None:
     table = memory_warehouse().table()
     commit = table.new_commit()

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
 
 import pyarrow as pa
 import pytest
 
 from table_format import Table
+from table_format.errors import InvalidData
 from tests.support.tables import keyed, memory_warehouse, rows_of
 
 NULL_NAMES = {
@@ -60,3 +62,16 @@ def test_rows_are_written_to_a_partition_whose_value_is_the_name_of_null() -> No
     table.overwrite(rows, partition={"dt": "__DEFAULT_PARTITION__"})
     assert sorted(map(str, rows_of(table)))[-1] == "(3, '__DEFAULT_PARTITION__', 3)"
     assert len(rows_of(table)) == 5
+
+
+def test_a_float_names_the_partition_with_the_nearest_value() -> None:
+    schema = pa.schema([("id", pa.int64()), ("f", pa.float32()), ("d", pa.float64())])
+    table = memory_warehouse().table(schema=schema, partition_keys=["f", "d"])
+    table.append(pa.table({"id": [1, 2], "f": [0.1, 2.5], "d": [0.1, 0.1]}, schema=schema))
+    table.drop_partitions([{"f": 0.1}])
+    assert [row[0] for row in rows_of(table)] == [2]
+    table.drop_partitions([{"d": Decimal("0.1")}])
+    assert rows_of(table) == []
+    for value in (1e300, Decimal("1e300")):
+        with pytest.raises(InvalidData, match="partition column 'f' is FLOAT, which cannot hold"):
+            table.drop_partitions([{"f": value}])
