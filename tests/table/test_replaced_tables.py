@@ -10,6 +10,7 @@ import pytest
 
 from table_format import Table
 from table_format.errors import BranchNotFound, ConflictError, TableNotFound, TableReplaced
+from table_format.io.local import LocalFileIO
 from table_format.io.table_store import TableStore
 from table_format.metastore.commit import attempt as commit_prepare
 from table_format.metastore.commit import commit_loop, confirmation
@@ -115,6 +116,24 @@ def test_a_writer_that_outlives_its_table_commits_nothing_into_the_next(
     write.abort()
     assert files(warehouse, new) == before
     assert new.snapshots() == snapshots
+
+
+def test_a_write_whose_directory_vanishes_with_its_table_says_so(
+    warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = warehouse.table()
+    table.append(keyed(OLD))
+    create = LocalFileIO.create
+
+    def dropped(io: LocalFileIO, path: str, data: bytes) -> None:
+        if "/manifest/" in path:
+            warehouse.catalog.drop_table("db.t")
+            raise FileNotFoundError(path)
+        create(io, path, data)
+
+    monkeypatch.setattr(LocalFileIO, "create", dropped)
+    with pytest.raises(TableNotFound, match="was dropped or renamed after it was opened"):
+        table.append(keyed(MORE))
 
 
 @pytest.mark.parametrize("gone", ["dropped", "renamed"])

@@ -8,7 +8,8 @@ digest. Commits, maintenance and readers compare it with the current file.
 from __future__ import annotations
 
 import hashlib
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 
 from table_format.errors import SchemaChanged, TableNotFound, TableReplaced
@@ -96,6 +97,20 @@ def replaced_schema(store: TableStore, schemas: SchemaStore, identity: str) -> s
         f"the table at {root} (branch '{branch}') had schema {schema_id} of {shown_time(created_ms)}, {now}. A "
         f"fast-forward has replaced the history of the branch by that of another one{recreated}"
     )
+
+
+@contextmanager
+def explaining_drop(store: TableStore) -> Iterator[None]:
+    """Guard writes below the table: if a directory is missing because the table was dropped, say so.
+
+    Raises:
+        TableNotFound, TableReplaced: the table is no longer the loaded one.
+    """
+    try:
+        yield
+    except FileNotFoundError:
+        require_same_table(store)
+        raise
 
 
 def _digest(store: TableStore, schema_id: int) -> str:

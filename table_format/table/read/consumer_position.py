@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from table_format.errors import SnapshotNotFound
 from table_format.metastore.references.consumers import consumer_progress, reset_consumer
+from table_format.metastore.schema.table_identity import explaining_drop, require_same_table
 from table_format.model.arguments import whole_number
 from table_format.model.consumer import ConsumerProgress
 from table_format.model.snapshot import FIRST_SNAPSHOT_ID, Snapshot
@@ -41,11 +42,15 @@ def record_position(facts: TableFacts, consumer: str, next_id: int, last: Snapsh
 
     Raises:
         InvalidInputError: the name or the id is not legal.
+        TableNotFound, TableReplaced: the table was dropped since it was loaded. Another table, created in its place,
+            gets no such consumer.
         OSError: the store failed.
     """
     next_id = whole_number(next_id, f"next_snapshot_id of consumer '{consumer}'", minimum=FIRST_SNAPSHOT_ID)
     before = last if last is not None and last.id == next_id - 1 else _before(facts, next_id)
-    reset_consumer(facts.store, consumer, next_id, passed=None if before is None else before.delta_manifest_list)
+    require_same_table(facts.store)
+    with explaining_drop(facts.store):
+        reset_consumer(facts.store, consumer, next_id, passed=None if before is None else before.delta_manifest_list)
 
 
 def _before(facts: TableFacts, snapshot_id: int) -> Snapshot | None:

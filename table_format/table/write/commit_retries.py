@@ -24,6 +24,7 @@ from table_format.errors import (
     SnapshotExpired,
 )
 from table_format.io.table_store import TableStore
+from table_format.metastore.schema.table_identity import explaining_drop
 from table_format.model.commit import CommitMessage
 from table_format.model.snapshot import Snapshot
 from table_format.table.rows.input import Rows
@@ -70,7 +71,7 @@ def write_and_commit(
         messages: list[CommitMessage] = []
         turn = turns.taken(alone=attempt > 1) if turns else nullcontext()
         try:
-            with aborting_on_failure(commit, messages), turn:
+            with explaining_drop(store), aborting_on_failure(commit, messages), turn:
                 messages.extend(write())
                 return publish(tuple(messages))
         except repaired as error:

@@ -480,7 +480,7 @@ def test_a_time_without_a_zone_names_a_partition_in_the_zone_of_the_session(shop
     shop.lake.sql("CREATE TABLE t (a INT, at TIMESTAMP) PARTITIONED BY (at)")
     with settings_of(shop.spark, {"spark.sql.session.timeZone": "Asia/Tokyo"}):
         for hour in (1, 2, 3):
-            shop.lake.sql(f"INSERT INTO t PARTITION (at = '2026-01-01 0{hour}:00:00') VALUES ({hour})")
+            shop.lake.sql("INSERT INTO t PARTITION (at = :at) VALUES (:a)", at=f"2026-01-01 0{hour}:00:00", a=hour)
         shop.lake.sql("INSERT OVERWRITE t PARTITION (at = '2026-01-01 01:00:00') VALUES (10)")
         shop.lake.sql("ALTER TABLE t DROP PARTITION (at = TIMESTAMP '2026-01-01 02:00:00')")
         shop.lake.sql("TRUNCATE TABLE t PARTITION (at = '2025-12-31 18:00:00Z')")  # with a zone

@@ -18,6 +18,7 @@ from table_format.errors import (
     TableReplaced,
 )
 from table_format.metastore.references.consumers import next_snapshot, reset_consumer
+from table_format.table.read import consumer_position
 from table_format.table.read.stream import StreamScan
 from tests.simulation.tracing import Instructions
 from tests.support.golden import golden_case
@@ -272,6 +273,40 @@ def test_files_of_a_dropped_table_between_plan_and_read_are_explained_by_it(tmp_
     warehouse.table().append(keyed([(2, "a", 2)]))
     with pytest.raises(TableReplaced, match="dropped after it was opened, and created again"):
         stream.to_arrow(plan)
+
+
+def test_a_stream_of_a_dropped_table_records_no_consumer_in_the_table_in_its_place(tmp_path: Path) -> None:
+    warehouse = disk_warehouse(tmp_path)
+    table = warehouse.table()
+    table.append(keyed([(1, "a", 1)]))
+    stream = table.stream(options={"consumer-id": "c"})
+    assert stream.next_plan() is not None
+    warehouse.catalog.drop_table("db.t")
+    with pytest.raises(TableNotFound, match="was dropped"):
+        stream.acknowledge()
+    assert not Path(table.store.paths.root).exists()
+    again = warehouse.table(options={"write-only": "true"})
+    with pytest.raises(TableReplaced, match="dropped after it was opened, and created again"):
+        stream.acknowledge()
+    assert again.consumers() == {}
+
+
+def test_a_consumer_that_is_recorded_while_the_table_is_dropped_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    warehouse = disk_warehouse(tmp_path)
+    table = warehouse.table()
+    table.append(keyed([(1, "a", 1)]))
+    stream = table.stream(options={"consumer-id": "c"})
+    assert stream.next_plan() is not None
+
+    def dropped(*_: object, **__: object) -> None:
+        warehouse.catalog.drop_table("db.t")
+        raise FileNotFoundError
+
+    monkeypatch.setattr(consumer_position, "reset_consumer", dropped)
+    with pytest.raises(TableNotFound, match="was dropped"):
+        stream.acknowledge()
 
 
 def test_a_file_that_is_lost_is_not_explained_away(tmp_path: Path) -> None:
