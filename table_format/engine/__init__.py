@@ -65,7 +65,7 @@ from table_format.model.manifest import DeletionVectorRange, FileKind, IndexFile
 from table_format.model.row_order import OrderedColumn, RowLimit
 from table_format.model.schema import Schema
 from table_format.model.snapshot import Snapshot
-from table_format.model.split import DataSplit, DeletionFile, SplitContent
+from table_format.model.split import DataSplit, DeletionFile, SnapshotRef, SplitContent
 from table_format.options.bucket_mode import total_buckets
 from table_format.options.table_options import TableOptions
 from table_format.options.unread import Reader
@@ -127,6 +127,7 @@ __all__ = [
     "RowGroupCounts",
     "RowLimit",
     "SimpleStats",
+    "SnapshotRef",
     "SplitContent",
     "StatementCommit",
     "StatementRunner",

@@ -77,6 +77,11 @@ class DataSplit:
         return f"DataSplit(snapshot {self.snapshot_id}, bucket {self.bucket} of {self.total_buckets}, {size})"
 
     @property
+    def snapshot_ids(self) -> tuple[int, ...]:
+        """The ids of ``snapshots``."""
+        return tuple(snapshot.id for snapshot in self.snapshots)
+
+    @property
     def snapshots(self) -> tuple[SnapshotRef, ...]:
         """The snapshots that must be retained while the files are read, oldest first."""
         newest = SnapshotRef(self.snapshot_id, self.delta_manifest_list)
