@@ -220,3 +220,14 @@ def test_a_fast_forward_does_not_replace_the_schema_of_a_tag_that_stays() -> Non
     stage.opened().delete_tag("mine")
     stage.fast_forward()
     assert stage.found() == [*AFTER, (4, "a", 4, "own 4")]
+
+
+def test_a_directory_of_another_table_is_not_a_branch_to_fast_forward_to() -> None:
+    stage = Stage.of(primary_keys=["id"])
+    first = stage.opened(BRANCH).store.paths.schema(0)
+    text = stage.warehouse.io.read(first).decode()
+    stage.warehouse.io.overwrite(first, text.replace('"timeMillis" : ', '"timeMillis" : 1').encode())
+    before = stage.warehouse.files(stage.opened())
+    with pytest.raises(ConflictError, match=r"is not a branch of the table at .*schema-0, is not .*schema-0"):
+        stage.fast_forward()
+    assert stage.warehouse.files(stage.opened()) == before

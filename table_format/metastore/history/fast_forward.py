@@ -36,6 +36,7 @@ from table_format.metastore.commit.history_link import Link, built_upon
 from table_format.metastore.expiry.file_deletions import FileDeletions
 from table_format.metastore.expiry.unneeded import delete_unneeded, named_files
 from table_format.metastore.history.branches import BranchStore
+from table_format.metastore.history.history_files import HistoryFiles
 from table_format.metastore.manifest.manifest_store import ManifestStore
 from table_format.metastore.references.tag_store import TagStore
 from table_format.metastore.schema.schema_store import SchemaStore
@@ -66,12 +67,14 @@ def fast_forward(
     """Fast-forward the branch of the store to ``branch``, whose latest snapshot must be ``expected``.
 
     Raises:
-        ConflictError: the latest snapshot of the branch is not the expected one, or a tag that stays has a schema that
-            would be replaced; nothing was changed. Or other processes continue to commit; call again.
+        ConflictError: the latest snapshot of the branch is not the expected one, a tag that stays has a schema that
+            would be replaced, or the first schema of the branch is another one; nothing was changed. Or other processes
+            continue to commit; call again.
         BranchNotFound: the branch does not exist.
         InvalidIdentifier: the branch is the main branch, or the branch of the store itself.
         SnapshotNotFound: the branch has no snapshot.
         CorruptionError: a snapshot, schema or tag of the branch cannot be read; nothing was changed.
+        TableNotFound, TableReplaced: the table was dropped, renamed or created again; nothing stays there.
         OSError: the store failed; call again.
     """
     check_name(branch, "branch")
@@ -81,10 +84,16 @@ def fast_forward(
     source = BranchStore(store).require(branch)
     if store.server is not None:
         return _forward_by_server(store, store.server, source, expected)
-    forward = _FastForward(store, source, options)
-    if expected is not None:
-        forward.require_last(expected)
-    return forward.run()
+    files = HistoryFiles(store)
+    try:
+        with files.explaining_drop():
+            forward = _FastForward(files, source, options)
+            if expected is not None:
+                forward.require_last(expected)
+            return forward.run()
+    except FileNotFoundError:
+        BranchStore(store).require(branch)
+        raise
 
 
 def _forward_by_server(
@@ -114,7 +123,9 @@ def _require_same(last: Snapshot, expected: Snapshot) -> None:
 class _FastForward:
     """The contents of source and target, read before the first effect; files by id or name, as bytes."""
 
-    def __init__(self, target: TableStore, source: TableStore, options: TableOptions) -> None:
+    def __init__(self, files: HistoryFiles, source: TableStore, options: TableOptions) -> None:
+        target = files.store
+        self._files = files
         self._target = target
         self._source = source
         self._options = options
@@ -141,6 +152,7 @@ class _FastForward:
             raise BranchNotFound(message)
         self._new_tags = {n: read_file(source.io, source.paths.tag(n)) for n in TagStore(source).names()}
         _refuse_unreadable(source, self._new, self._new_schemas, self._new_tags)
+        self._refuse_other_table()
         tags = TagStore(target).all()
         self._old_tags = {n: t for n, t in tags.items() if t.snapshot.id >= self._first.id}
         self._first_differing = self._find_first_differing()
@@ -154,18 +166,22 @@ class _FastForward:
     def run(self) -> FastForwardReport:
         named = named_files(self._replaced_states(), ManifestStore(self._target, self._options))
         paths = self._target.paths
+        self._files.require_same_table()
         self._snapshots.rewriting.create(apart=self._apart)  # 1
         self._snapshots.hints.delete_latest()
         replaced = tuple(i for i, data in self._old.items() if self._new.get(i) != data)
         self._remove_snapshots()  # 2
+        self._files.require_same_table()
         ChangelogStore(self._target).remove_after(self._last_changelog)
         self._replace_schemas()  # 3
         for snapshot_id in sorted(self._new, reverse=True):  # 4, 5
             self._replace(paths.snapshot(snapshot_id), self._old.get(snapshot_id), self._new[snapshot_id])
+        self._files.require_same_table()
         removed = (*self._remove_unrelated(), *self._remove_latecomers())
         self._replace_tags()  # 6
+        self._files.require_same_table()
         self._snapshots.notices.withdraw_after(self._first.id)  # 7
-        self._snapshots.hints.write_earliest(self._snapshots.ids_up_to(self._last)[0])
+        self._snapshots.hints.write_earliest(min(self._snapshots.ids_up_to(self._last), default=self._last))
         self._snapshots.hints.write_latest(self._last)
         self._snapshots.rewriting.delete()
         deletions, unreadable = FileDeletions(), None
@@ -226,6 +242,8 @@ class _FastForward:
                 continue
             if snapshot_id <= self._last and (first is None or snapshot.schema_id < first):
                 break  # earlier ones are older in both respects
+            if not removes:
+                self._files.require_same_table()
             self._snapshots.delete(snapshot_id)
             self._old.pop(snapshot_id, None)
             removes = True
@@ -242,6 +260,21 @@ class _FastForward:
 
     def _is_deleted(self, schema_id: int) -> bool:
         return schema_id not in self._new_schemas and schema_id >= self._first.schema_id
+
+    def _refuse_other_table(self) -> None:
+        """Refuse a branch whose first schema is another one: it identifies the table.
+
+        Raises:
+            ConflictError: names both; nothing was changed.
+        """
+        first = min(self._old_schemas, default=None)
+        if first is not None and self._new_schemas.get(first, self._old_schemas[first]) != self._old_schemas[first]:
+            message = (
+                f"branch '{self._source.paths.branch}' is not a branch of the table at {self._target.paths.root}: its "
+                f"first schema, {self._source.paths.schema(first)}, is not {self._target.paths.schema(first)}. "
+                "Nothing was changed; copy the rows of the branch instead"
+            )
+            raise ConflictError(message)
 
     def _refuse_unreadable_tags(self, kept: Mapping[str, Tag]) -> None:
         """Refuse to replace the schemas of a tag that stays, because its rows could not be read any more.
@@ -283,6 +316,7 @@ class _FastForward:
         paths = self._target.paths
         for schema_id, data in sorted(self._new_schemas.items()):
             self._replace(paths.schema(schema_id), self._old_schemas.get(schema_id), data)
+        self._files.require_same_table()
         for schema_id in sorted(self._old_schemas, reverse=True):
             if self._is_deleted(schema_id):
                 self._target.io.delete(paths.schema(schema_id))
@@ -293,11 +327,11 @@ class _FastForward:
             if name not in self._new_tags:
                 tags.remove(name)
         for name, data in self._new_tags.items():
-            self._target.io.overwrite(self._target.paths.tag(name), data)
+            self._files.write(self._target.paths.tag(name), data, is_new=name not in self._old_tags)
 
     def _replace(self, path: str, old: bytes | None, new: bytes) -> None:
         if old != new:
-            self._target.io.overwrite(path, new)
+            self._files.write(path, new, is_new=old is None)
 
 
 def _refuse_unreadable(

@@ -24,11 +24,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
+from table_format.codecs.publishable import snapshot_bytes
 from table_format.errors import AlreadyExistsError, ConflictError, CorruptionError, MissingFile
 from table_format.io.table_server import TableServer
 from table_format.io.table_store import TableStore
 from table_format.metastore.expiry.file_deletions import FileDeletions
 from table_format.metastore.expiry.unneeded import delete_unneeded, named_files
+from table_format.metastore.history.history_files import HistoryFiles
 from table_format.metastore.history.restored import restored
 from table_format.metastore.manifest.manifest_store import ManifestStore
 from table_format.metastore.references.completeness import missing_file
@@ -78,28 +80,41 @@ def rollback(store: TableStore, options: TableOptions, target: Snapshot) -> Roll
         SnapshotExpired: the target is expiring, and some of its files are deleted; nothing was changed.
         CorruptionError: files of the target are missing or damaged; nothing was changed.
         ConflictError: other processes continue to commit.
+        TableNotFound, TableReplaced: the table was dropped, renamed or created again; nothing stays there.
         OSError: the store failed; roll back again.
     """
     if store.server is not None:
         return _rollback_by_server(store, store.server, target)
+    files = HistoryFiles(store)
+    with files.explaining_drop():
+        return _rollback(files, options, target)
+
+
+def _rollback(files: HistoryFiles, options: TableOptions, target: Snapshot) -> RollbackReport:
+    store = files.store
     manifests, snapshots, tags = ManifestStore(store, options), SnapshotStore(store), TagStore(store)
     _require_complete(store, target)
     later_tags = {name: tag for name, tag in tags.all().items() if tag.snapshot.id > target.id}
     present = snapshots.find(target.id)
     replaced = present if present is not None and not present.is_same(target) else None
     named = named_files((*_later(store, target.id), *([replaced] if replaced else [])), manifests)
+    path, again = store.paths.snapshot(target.id), restored(store, target)
     if present is None:
+        files.note(path, snapshot_bytes(again, path=path))
         with suppress(AlreadyExistsError):  # another process rolls back to it
-            snapshots.create(restored(store, target))  # 1
+            snapshots.create(again)  # 1
+    files.require_same_table()
     snapshots.hints.delete_latest()  # 2
-    removed = _remove_snapshots(store, snapshots, target.id)  # 3
+    removed = _remove_snapshots(files, snapshots, target.id)  # 3
     if replaced is not None:
-        snapshots.replace(restored(store, target))
+        files.write(path, snapshot_bytes(again, path=path), is_new=False)
+    files.require_same_table()
     changelogs = ChangelogStore(store).remove_after(target.id)  # 4
     for name in later_tags:
         tags.remove(name)  # 5
+    files.require_same_table()
     snapshots.notices.withdraw_after(target.id)  # 6
-    snapshots.hints.write_earliest(snapshots.ids_up_to(target.id)[0])
+    snapshots.hints.write_earliest(min(snapshots.ids_up_to(target.id), default=target.id))
     snapshots.hints.write_latest(target.id)
     deletions, unreadable = FileDeletions(), None
     try:
@@ -154,14 +169,15 @@ def _later(store: TableStore, target_id: int) -> Iterator[Snapshot]:
         yield from ChangelogStore(store).later_than(target_id)
 
 
-def _remove_snapshots(store: TableStore, snapshots: SnapshotStore, target_id: int) -> tuple[int, ...]:
+def _remove_snapshots(files: HistoryFiles, snapshots: SnapshotStore, target_id: int) -> tuple[int, ...]:
     removed: list[int] = []
     for _ in range(_ROUNDS):
         later = [i for i in snapshots.listed_ids() if i > target_id]
         if not later:
             return tuple(sorted(set(removed)))
+        files.require_same_table()
         for snapshot_id in reversed(later):
             snapshots.delete(snapshot_id)
         removed += later
-    message = f"{store.paths.snapshot_directory}: other writers keep committing; stop them and roll back again"
+    message = f"{files.store.paths.snapshot_directory}: other writers keep committing; stop them and roll back again"
     raise ConflictError(message)
