@@ -104,9 +104,7 @@ def spelled_partition(schema: TableSchema, partition: Mapping[str, object]) -> d
 
 
 def in_session_zone(spark: SparkSession, schema: TableSchema, partition: Mapping[str, object]) -> dict[str, object]:
-    """Return the values of partition columns. A text without a time zone is an instant in that of the session, as in
-    Spark.
-    """
+    """Return the values of partition columns: a text without a time zone is a time in the zone of the session."""
     found = dict(partition)
     for field in schema.partition_fields:
         text, kind = found.get(field.name), field.type

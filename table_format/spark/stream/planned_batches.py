@@ -36,8 +36,9 @@ def plan_properties(checkpoint: str, number: int) -> dict[str, str]:
 
 
 def repeated(facts: TableFacts, commit_user: str, number: int, checkpoint: str) -> Snapshot | None:
-    """Return the snapshot of a micro-batch that was committed before; ``None`` if there was nothing to commit. Call
-    this if a commit made no snapshot.
+    """Return the snapshot of a micro-batch that was committed before; ``None`` if it had nothing to commit.
+
+    Call this if a commit made no snapshot.
 
     Raises:
         InvalidInputError: the number is committed with other rows. The rows of the micro-batch are not written.
