@@ -24,7 +24,8 @@ from table_format.model.commit import CommitMessage
 
 _VERSION: Final = b"\x06"
 _BEFORE: Final = b"\x05"
-"""The version before. Its messages do not say when and with which schemas they were made; jobs may have kept some."""
+"""The version before. Its messages do not say when and with which schemas they were made, nor which message they
+follow; jobs may have kept some."""
 
 _PATH: Final = "commit messages"
 _COMPRESSION: Final = "zstd"
@@ -59,12 +60,20 @@ def _schema(*, of_this_version: bool = True) -> ContainerSchema:
         nullable_field("numbers_base", "string"),
         nullable_field("levels_base", "bytes"),
         nullable_field("schema_id", "long"),
-        *([plain_field("schemas", array_of("string")), nullable_field("made_ms", "long")] if of_this_version else []),
+        *(_since_this_version() if of_this_version else ()),
         plain_field("rewrites", "boolean"),
         *(plain_field(name, array_of(t)) for name, t in zip(_FILE_LISTS, data_files, strict=True)),
         *(plain_field(name, array_of(t)) for name, t in zip(_INDEX_FILE_LISTS, index_files, strict=True)),
     ]
     return ContainerSchema.of({"type": "record", "name": "commit_message", "fields": fields})
+
+
+def _since_this_version() -> tuple[dict[str, object], ...]:
+    return (
+        plain_field("key_places_after", array_of("string")),
+        plain_field("schemas", array_of("string")),
+        nullable_field("made_ms", "long"),
+    )
 
 
 _MESSAGES: Final = _schema()
@@ -97,6 +106,7 @@ def _record(message: CommitMessage) -> dict[str, object]:
         "total_buckets": message.total_buckets,
         "hash_index_base": message.hash_index_base,
         "key_places_base": message.key_places_base,
+        "key_places_after": list(message.key_places_after),
         "rows_base": message.rows_base,
         "numbers_base": message.numbers_base,
         "levels_base": message.levels_base,
@@ -124,6 +134,7 @@ def _message(record: dict[str, Any]) -> CommitMessage:
         total_buckets=record["total_buckets"],
         hash_index_base=record["hash_index_base"],
         key_places_base=record["key_places_base"],
+        key_places_after=tuple(record.get("key_places_after", ())),
         rows_base=record["rows_base"],
         numbers_base=record["numbers_base"],
         levels_base=record["levels_base"],

@@ -215,6 +215,7 @@ commit_messages = st.builds(
     total_buckets=_int,
     hash_index_base=st.none() | st.binary(max_size=20),
     key_places_base=st.none() | st.text(max_size=20),
+    key_places_after=st.lists(st.text(max_size=20), max_size=2).map(tuple),
     levels_base=st.none() | st.binary(max_size=20),
     schema_id=st.none() | st.integers(0, 2**40),
     schemas=st.lists(st.text(max_size=20), max_size=2).map(tuple),

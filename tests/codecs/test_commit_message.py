@@ -37,12 +37,12 @@ def test_messages_of_another_version_are_refused(data):
         decode_messages(data)
 
 
-def test_messages_of_the_version_before_are_read_without_their_time_and_the_identities_of_their_schemas():
-    message = replace(EMPTY, schema_id=3, schemas=("3:5:00",), made_ms=7)
+def test_messages_of_the_version_before_are_read_without_their_time_their_schemas_and_the_message_before_them():
+    message = replace(EMPTY, schema_id=3, schemas=("3:5:00",), made_ms=7, key_places_after=("data-1.parquet",))
     record = commit_message._record(message)
     schema = commit_message._schema(of_this_version=False)
     data = b"\x05" + write_container(schema, [record], compression="zstd")
-    assert decode_messages(data) == (replace(message, schemas=(), made_ms=None),)
+    assert decode_messages(data) == (replace(message, schemas=(), made_ms=None, key_places_after=()),)
 
 
 def test_damaged_messages_are_refused_or_harmless():

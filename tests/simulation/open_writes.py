@@ -96,8 +96,7 @@ class Run(TableSteps, WriteSteps, StreamSteps):
             steps["finish"] = (0.5, self.finish)
         if any(w.waiting for w in self.writes):
             steps["commit"] = (6, self.commit)
-            if not self.kind.crosses:  # there, later messages rely on earlier ones: docs/reliability.md
-                steps["commit out of order"] = (0.6, lambda: self.commit(in_order=False))
+            steps["commit out of order"] = (0.6, lambda: self.commit(in_order=False))
             steps["abort messages"] = (0.5, self.abort_messages)
         if any(p.committed for w in self.writes for p in w.prepared):
             steps["commit again"] = (0.7, self.commit_again)

@@ -171,6 +171,9 @@ def find_key_change(
     """Return the conflict if other commits may have written keys after the snapshot on which the changes are based."""
     if not changes.bases.are_keys:
         return None
+    lacking = find_lacking_message(changes, latest, snapshots, manifests)
+    if lacking is not None:
+        return lacking
     spans = KeySpans(schema, changes.entries)
     kinds: tuple[tuple[Iterable[str], Callable[[str, Snapshot | None], ConflictError]], ...] = (
         (changes.bases.key_places, partial(key_places_changed, written="Rows with the same keys")),
@@ -185,6 +188,36 @@ def find_key_change(
         if meetings(spans, base, latest, snapshots, manifests, of_statements=True):
             return numbers_used(base, latest)
     return None
+
+
+def find_lacking_message(
+    changes: FileChanges, latest: Snapshot | None, snapshots: SnapshotStore, manifests: ManifestStore
+) -> ConflictError | None:
+    """Return the conflict if rows were placed by earlier rows of their write, and these are not committed.
+
+    Such rows delete their keys where the earlier rows would have put them, and not where the table has them. ``None`` if
+    the history since the rows were placed is not known: then their places are outdated anyway.
+    """
+    lacking = set(changes.bases.earlier_files)
+    for base in sorted(changes.bases.key_places) if lacking else ():
+        steps = snapshots_since(base, latest, snapshots)
+        if steps is None:
+            return None
+        for step in steps:
+            try:
+                lacking.difference_update(entry.file.file_name for entry in manifests.delta_entries(step))
+            except CorruptionError:
+                return None  # expired in the meantime; later reads detect damage
+    return _lacks_message(min(lacking)) if lacking else None
+
+
+def _lacks_message(file_name: str) -> ConflictError:
+    return ConflictError(
+        f"these rows got their partitions after rows of the same write in file '{file_name}', which the table does not "
+        "have: their message was not committed, or its commit was rolled back. A key could end up in two partitions. "
+        "Nothing was committed; commit the messages of a write together or in their order, or write the rows again "
+        "with a new write"
+    )
 
 
 def rows_changed(base: str, latest: Snapshot | None) -> RowsChanged:

@@ -18,11 +18,13 @@ class ChangeBases:
     ``hash_indexes`` are fingerprints of hash indexes by partition, and ``levels`` those of the files above level 0 by
     bucket, in which a compaction looked up keys. The others are identities of snapshots:
     ``key_places`` are those with which rows were placed, ``rows`` those in which a statement found the rows that it
-    changes, ``sequence_numbers`` those from which the sequence numbers of upserts continue.
+    changes, ``sequence_numbers`` those from which the sequence numbers of upserts continue. ``earlier_files`` are files
+    by whose rows rows were placed too; they must have been committed since ``key_places``.
     """
 
     hash_indexes: Mapping[bytes, bytes] = field(default_factory=dict)
     key_places: frozenset[str] = frozenset()
+    earlier_files: frozenset[str] = frozenset()
     rows: frozenset[str] = frozenset()
     sequence_numbers: frozenset[str] = frozenset()
     levels: Mapping[BucketId, bytes] = field(default_factory=dict)
@@ -139,6 +141,7 @@ def append_changes(messages: Sequence[CommitMessage]) -> FileChanges:
         ChangeBases(
             hash_indexes=hash_indexes,
             key_places=_given(m.key_places_base for m in messages),
+            earlier_files=_earlier_files(messages),
             rows=_given(m.rows_base for m in messages),
             sequence_numbers=_given(m.numbers_base for m in messages),
         ),
@@ -196,6 +199,12 @@ def _first_made(times: Iterable[int | None]) -> int | None:
             return None
         known.append(time_ms)
     return min(known, default=None)
+
+
+def _earlier_files(messages: Sequence[CommitMessage]) -> frozenset[str]:
+    """Return the files that have to be committed before these messages."""
+    after = {name for m in messages for name in m.key_places_after}
+    return frozenset(after.difference(file.file_name for m in messages for file in m.new_files) if after else ())
 
 
 def _given(bases: Iterable[str | None]) -> frozenset[str]:

@@ -3,6 +3,7 @@
 Java ``crosspartition.GlobalIndexAssigner``: ``deduplicate`` deletes a key in its old partition and writes the row to
 the new one, ``partial-update`` and ``aggregation`` write the row to the partition of the key, ``first-row`` drops it.
 The messages hold the identity of the snapshot of the key index, so that the commit detects other commits since then.
+Each names the one before it, whose keys are in the index too, so that the commit detects that it lacks one.
 """
 
 from __future__ import annotations
@@ -58,6 +59,7 @@ class CrossPartitionPlacement:
         self._index: GlobalKeyIndex | None = None
         self._counts = BucketCounts({}, self._rules)
         self._base: str | None = None
+        self._last_file: str | None = None
 
     def open(self) -> None:
         """Open an index for this writer alone, unless it has one.
@@ -95,18 +97,22 @@ class CrossPartitionPlacement:
             self._index = index = open_key_index(self._facts, shard=self._shard)
             follow(self._facts, index, base, shard=self._shard)
         self._counts = BucketCounts(index.counts(), self._rules)
-        self._base = snapshot_identity(base)
+        self._base, self._last_file = snapshot_identity(base), None
 
     def forget(self) -> None:
         """Close the index, and forget the keys that were placed."""
         if self._index is not None:
             self._index.close()
-        self._index, self._base = None, None
+        self._index, self._base, self._last_file = None, None, None
         self._counts = BucketCounts({}, self._rules)
 
     def complete(self, messages: Sequence[CommitMessage]) -> Iterator[CommitMessage]:
-        """See ``Placement``: the commit must know by which snapshot the keys were placed."""
-        return (replace(message, key_places_base=self._base) for message in messages)
+        """See ``Placement``: the commit must know by which snapshot, and after which message, the keys were placed."""
+        for message in messages:
+            after = () if self._last_file is None or not message.new_files else (self._last_file,)
+            yield replace(message, key_places_base=self._base, key_places_after=after)
+            if message.new_files and not self._replacing:
+                self._last_file = message.new_files[0].file_name
 
     def place(self, rows: pa.RecordBatch, given: pa.Array | None = None) -> Iterator[RoutedRows]:  # noqa: ARG002
         """Return the rows to write, by partition and bucket. Rows of one bucket keep their order.

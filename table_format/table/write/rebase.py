@@ -17,7 +17,7 @@ from table_format.errors import CorruptionError, KeyPlacesChanged, RowsChanged
 from table_format.formats.data_file_reader import DataFileReader
 from table_format.kernels.equal_numbers import with_equal_bits
 from table_format.kernels.stored_keys import stored_key
-from table_format.metastore.commit.key_changes import KeySpans, Meeting, meetings
+from table_format.metastore.commit.key_changes import KeySpans, Meeting, find_lacking_message, meetings
 from table_format.metastore.commit.key_places import snapshot_identity
 from table_format.metastore.manifest.manifest_changes import FileChanges, append_changes
 from table_format.model.commit import CommitMessage
@@ -39,9 +39,13 @@ def rebased(facts: TableFacts, messages: Sequence[CommitMessage], conflict: Outd
 
     Raises:
         KeyPlacesChanged, RowsChanged: ``conflict``, because others wrote one of the keys, or this is unknown.
+        ConflictError: the rows were placed by earlier rows of their write that are not committed.
     """
     changes = append_changes(messages)
     latest = facts.snapshots.latest()
+    lacking = find_lacking_message(changes, latest, facts.snapshots, facts.manifests)
+    if lacking is not None:  # rolled back since the commit was refused
+        raise lacking
     overlaps = _overlapping_entries(facts, changes, latest)
     if overlaps is None or not all(meeting.is_readable for meeting in overlaps):
         raise conflict
@@ -140,6 +144,7 @@ def _based_on(message: CommitMessage, identity: str) -> CommitMessage:
     return replace(
         message,
         key_places_base=None if message.key_places_base is None else identity,
+        key_places_after=(),  # they are committed, and the new base follows them
         rows_base=None if message.rows_base is None else identity,
         numbers_base=None if message.numbers_base is None else identity,
     )

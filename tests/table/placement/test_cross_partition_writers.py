@@ -109,3 +109,70 @@ def test_one_writer_goes_on_over_several_commits(warehouse: Warehouse) -> None:
     commit.commit(lone, identifier=10)
     with pytest.raises(ConflictError, match="commit the messages of several writes together"):
         commit.commit(late, identifier=11)
+
+
+def test_a_message_is_not_committed_before_the_earlier_one_of_its_write(warehouse: Warehouse) -> None:
+    table = moving(warehouse)
+    table.append(rows((1, "a", 1)))
+    write = table.new_write()
+    first = write.write(rows((1, "b", 2)))
+    second = write.write(rows((1, "c", 3)))  # deletes the key in b, although the table has it in a
+    with pytest.raises(ConflictError, match=r"which the table does not have.*together or in their order"):
+        table.new_commit().commit(second)
+    assert rows_of(table) == [(1, "a", 1)]
+    table.new_commit().commit([*first, *second])
+    assert rows_of(table) == [(1, "c", 3)]
+
+
+def test_a_part_of_the_messages_of_an_earlier_call_is_not_enough(warehouse: Warehouse) -> None:
+    table = moving(warehouse)
+    table.append(rows((1, "a", 1)))
+    write = table.new_write()
+    first = write.write(rows((1, "b", 2)))
+    assert len(first) == 2
+    second = write.write(rows((1, "c", 3)))
+    for part in first:
+        with pytest.raises(ConflictError, match="which the table does not have"):
+            table.new_commit().commit([part, *second])
+    assert rows_of(table) == [(1, "a", 1)]
+
+
+def test_messages_with_other_keys_are_committed_one_after_the_other(warehouse: Warehouse) -> None:
+    table = moving(warehouse)
+    write = table.new_write()
+    messages = [write.write(rows((k, "a", k))) for k in range(4)]
+    for one in messages[:3]:
+        table.new_commit().commit(one)
+        warehouse.reopened(table).append(rows((10, "b", 1)))  # a new base for the rest
+    table.new_commit().commit(messages[3])
+    assert sorted(rows_of(table)) == [(0, "a", 0), (1, "a", 1), (2, "a", 2), (3, "a", 3), (10, "b", 1)]
+
+
+def test_a_message_is_not_committed_after_the_earlier_one_was_rolled_back(warehouse: Warehouse) -> None:
+    table = moving(warehouse)
+    table.append(rows((1, "a", 1)))
+    write = table.new_write()
+    first, second = write.write(rows((1, "b", 2))), write.write(rows((2, "c", 3)))
+    table.new_commit().commit(first)
+    table.rollback_to(1)
+    with pytest.raises(ConflictError, match="its commit was rolled back"):
+        table.new_commit().commit(second)
+    assert rows_of(table) == [(1, "a", 1)]
+
+
+def test_rows_that_were_placed_after_a_commit_name_no_message_before_it(warehouse: Warehouse) -> None:
+    table = moving(warehouse)
+    write = table.new_write("w")
+    table.new_commit("w").commit(write.write(rows((1, "a", 1))), identifier=1)
+    [message] = write.write(rows((2, "a", 2)))
+    assert message.key_places_after == ()
+    table.expire_snapshots(retain_max=1, retain_min=1)
+    table.new_commit("w").commit([message], identifier=2)
+    assert rows_of(table) == [(1, "a", 1), (2, "a", 2)]
+
+
+def test_messages_of_an_overwrite_rely_on_no_other(warehouse: Warehouse) -> None:
+    table = moving(warehouse)
+    write = TableWrite(table.facts, replacing=True)
+    messages = [*write.write(rows((1, "a", 1))), *write.write(rows((2, "b", 2)))]
+    assert [m.key_places_after for m in messages] == [(), ()]
