@@ -31,8 +31,8 @@ class CommitMessage:
     table. ``rows_base`` is the id of the snapshot in which a DELETE, UPDATE or MERGE found the rows to change. They are
     out of date if other commits have written the same keys since.
 
-    ``key_places_after`` names a new file of the message before, by whose rows the places of the keys were found too: the
-    messages of a write to such a table form a chain. The message cannot be committed before or without that one.
+    ``key_places_after`` names a new file of the message before, by whose rows the places of the keys were found too:
+    the messages of a write to such a table form a chain. The message cannot be committed before or without that one.
 
     ``numbers_base`` is the id of the snapshot after which the sequence numbers of upserts continue. It is out of date
     if a statement has changed one of the keys since: the changed row may have a number as high, so the upsert could

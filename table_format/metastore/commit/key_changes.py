@@ -195,8 +195,8 @@ def find_lacking_message(
 ) -> ConflictError | None:
     """Return the conflict if rows were placed by earlier rows of their write, and these are not committed.
 
-    Such rows delete their keys where the earlier rows would have put them, and not where the table has them. ``None`` if
-    the history since the rows were placed is not known: then their places are outdated anyway.
+    Such rows delete their keys where the earlier rows would have put them, and not where the table has them. ``None``
+    if the history since the rows were placed is not known: then their places are outdated anyway.
     """
     lacking = set(changes.bases.earlier_files)
     for base in sorted(changes.bases.key_places) if lacking else ():

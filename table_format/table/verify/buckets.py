@@ -37,7 +37,8 @@ from table_format.options.bucket_mode import Dynamic, Fixed, Postponed
 from table_format.shown_paths import shown_paths
 from table_format.table.facts import TableFacts
 from table_format.table.verify.file_rows import FileRows, RowExpectations
-from table_format.table.verify.report import Checked, Depth, Finding, Severity
+from table_format.table.verify.key_places import are_placed_by_index
+from table_format.table.verify.report import Checked, Depth, Finding, KeyHashes, Severity
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,7 @@ def check_bucket(facts: TableFacts, work: BucketFiles, depth: Depth) -> Checked:
                 rows += file.row_count
         if not findings:
             findings += check.keys_once()
-    return Checked(tuple(findings), len(work.files), rows)
+    return Checked(tuple(findings), len(work.files), rows, check.key_hashes())
 
 
 class _BucketCheck:
@@ -84,6 +85,13 @@ class _BucketCheck:
         self._work = work
         self._text = facts.partitions.text(work.bucket_id.partition)
         self._vectors = VectorReader(facts.store.io)
+        self._key_hashes: list[npt.NDArray[np.int32]] = []
+
+    def key_hashes(self) -> KeyHashes | None:
+        """Return the hashes of the keys whose rows were checked; ``None`` if no index decides on their bucket."""
+        if not self._key_hashes:
+            return None
+        return KeyHashes(self._work.bucket_id, np.unique(np.concatenate(self._key_hashes)).tobytes())
 
     def path(self, file: DataFileMeta) -> str:
         """The path of a file, for findings."""
@@ -148,6 +156,7 @@ class _BucketCheck:
             severity = Severity.ERROR if isinstance(error, CorruptionError) else Severity.WARNING
             yield self._finding("rows", self.path(file), "rows that can be read", _reason(error), severity)
             return
+        self._key_hashes += rows.key_hashes
         for check, expected, found in rows.contradictions():
             yield self._finding(check, self.path(file), expected, found)
         yield from self._index_misses(file, schema)
@@ -225,6 +234,7 @@ class _BucketCheck:
             bucket_count=work.total_buckets if is_fixed else None,
             bucket_function=facts.options.bucket.function,
             hashes=hashes,
+            collects_hashes=are_placed_by_index(facts),
         )
 
     def _hashes(self, entry: IndexManifestEntry) -> npt.NDArray[np.int32]:

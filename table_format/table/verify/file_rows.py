@@ -38,13 +38,15 @@ Contradiction: TypeAlias = tuple[str, str, str]
 class RowExpectations:
     """The expected partition and bucket of rows. ``bucket_count`` is ``None`` if no hash determines the bucket.
 
-    ``hashes`` are those of the keys in the hash index of the bucket; ``None`` if there is no index.
+    ``hashes`` are those of the keys in the hash index of the bucket; ``None`` if there is no index. With
+    ``collects_hashes``, the hashes of the keys are kept.
     """
 
     bucket_id: BucketId
     bucket_count: int | None = None
     bucket_function: str = "default"
     hashes: npt.NDArray[np.int32] | None = None
+    collects_hashes: bool = False
 
 
 class FileRows:
@@ -62,6 +64,7 @@ class FileRows:
         self._last: list[pa.Array] | None = None
         self._first_key: Key | None = None
         self._unsorted_at: int | None = None
+        self.key_hashes: list[npt.NDArray[np.int32]] = []
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Add the next rows of the file."""
@@ -139,10 +142,14 @@ class FileRows:
             columns = [batch.column(field.name) for field in keys]
             buckets = bucket_numbers(keys, columns, expected.bucket_count, expected.bucket_function)
             self._counts["elsewhere"] += int((buckets != expected.bucket_id.bucket).sum())
+        if expected.hashes is None and not expected.collects_hashes:
+            return
+        types = [field.type for field in self._keys]
+        hashes = row_hashes(types, [batch.column(field.name) for field in self._keys])
         if expected.hashes is not None:
-            types = [field.type for field in self._keys]
-            hashes = row_hashes(types, [batch.column(field.name) for field in self._keys])
             self._counts["unindexed"] += int((~np.isin(hashes, expected.hashes)).sum())
+        if expected.collects_hashes:
+            self.key_hashes.append(np.unique(hashes))
 
     def _add_system(self, batch: pa.RecordBatch) -> None:
         numbers = pc.min_max(batch.column(SEQUENCE_NUMBER.name))

@@ -10,6 +10,7 @@ from enum import IntEnum, StrEnum
 from table_format.counted import counted
 from table_format.errors import InvalidInputError
 from table_format.model.arguments import shown
+from table_format.model.bucket_id import BucketId
 from table_format.shown_paths import shown_paths
 
 _SHOWN = 50
@@ -81,12 +82,24 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
+class KeyHashes:
+    """The hashes of the keys in the live files of a bucket, each once, as 32-bit integers of this machine."""
+
+    bucket_id: BucketId
+    hashes: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class Checked:
-    """The amount that was checked, and the findings."""
+    """The amount that was checked, and the findings.
+
+    ``key_hashes`` exist if rows were checked and an index decides on the bucket of a key.
+    """
 
     findings: tuple[Finding, ...] = ()
     files: int = 0
     rows: int = 0
+    key_hashes: KeyHashes | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,6 +32,7 @@ from table_format.table.upkeep.threads import in_threads
 from table_format.table.verify.buckets import BucketFiles, check_bucket
 from table_format.table.verify.chain import Chain, read_chain
 from table_format.table.verify.hint_files import check_hints, repair_hints
+from table_format.table.verify.key_places import find_doubled_keys
 from table_format.table.verify.report import Checked, Depth, Finding, Severity, VerifyReport, ordered
 from table_format.table.verify.structure import State, check_structure
 
@@ -86,6 +87,7 @@ def verify(
         of_files += [f for name, branch in branches.items() for f in _index_files(branch, chains[name], wanted)]
     if of_files:
         of_files = _still_reached(facts, of_files)
+    of_files += find_doubled_keys(facts, (each.key_hashes for each in checked if each.key_hashes is not None))
     repaired = tuple(path for branch in branches.values() for path in repair_hints(branch)) if repair else ()
     return VerifyReport(
         table=facts.name,
@@ -101,7 +103,9 @@ def verify(
 
 def check_work(facts: TableFacts, work: BucketWork, depth: Depth) -> Checked:
     """Check the files of a bucket of a branch; ``facts`` are those of the table that is verified."""
-    return check_bucket(branch_facts(facts, work.branch), work.files, depth)
+    checked = check_bucket(branch_facts(facts, work.branch), work.files, depth)
+    # The work of another branch lacks the files that it shares with this one.
+    return checked if work.branch == facts.store.paths.branch else replace(checked, key_hashes=None)
 
 
 def branch_facts(facts: TableFacts, branch: str) -> TableFacts:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,8 +24,11 @@ from table_format.model.manifest import FileKind, IndexManifestEntry, ManifestEn
 from table_format.model.schema_change import AddColumn
 from table_format.model.snapshot import CommitKind
 from table_format.model.types import IntType
+from table_format.runtime import Runtime
+from table_format.table.verify import key_places
 from table_format.table.verify.report import Depth, Finding, Severity, VerifyReport
 from tests.support.forged_state import Entries, forge, live_entries, with_files
+from tests.support.moving_keys import moving, with_runtime
 from tests.support.tables import Warehouse, keyed, memory_warehouse, rows_of
 
 KEYED: dict[str, Any] = {"primary_keys": ["id"], "options": {"bucket": "1"}}
@@ -674,3 +678,65 @@ def test_findings_come_worst_first_and_read_as_lines() -> None:
         "warning: hint of /t/LATEST: expected 2, found 1",
         "repaired: /t/LATEST",
     ]
+
+
+# --- a key in several buckets -----------------------------------------------------------------------------------------
+
+
+def committed_unchecked(table: Table, *batches: pa.Table) -> None:
+    """Batches of writers that do not see each other, as writers of other engines commit them."""
+    messages = [table.new_write().write(batch) for batch in batches]
+    for one in messages:
+        unchecked = [replace(m, hash_index_base=None, key_places_base=None, numbers_base=None) for m in one]
+        table.new_commit().commit(unchecked)
+
+
+def doubled(table: Table) -> list[Finding]:
+    return [finding for finding in table.verify(depth="rows").findings if finding.check == "one bucket per key"]
+
+
+def test_a_key_in_two_buckets_is_found_with_its_buckets(warehouse: Warehouse) -> None:
+    options = {"bucket": "-1", "dynamic-bucket.target-row-num": "1"}
+    table = warehouse.table(primary_keys=["id", "dt"], partition_keys=["dt"], options=options)
+    committed_unchecked(table, keyed([(1, "a", 1), (2, "a", 1), (2, "b", 1)]), keyed([(2, "a", 2)]))
+    assert rows_of(table).count((2, "a", 2)) == 1
+    assert len(rows_of(table)) == 4  # the key is read twice
+    [finding] = doubled(table)
+    assert finding.severity is Severity.ERROR
+    assert (finding.expected, finding.partition) == ("the key (id=2, dt='a') in one bucket", "dt=a")
+    assert finding.found == "it in bucket 0 of dt=a and bucket 1 of dt=a"
+
+
+def test_a_key_in_two_partitions_is_found(warehouse: Warehouse, tmp_path: Path) -> None:
+    table = moving(with_runtime(warehouse, Runtime(cache_directory=str(tmp_path))))
+    committed_unchecked(table, keyed([(1, "a", 1), (2, "a", 1)]), keyed([(2, "b", 2)]))
+    [finding] = doubled(table)
+    assert (finding.severity, finding.partition) == (Severity.ERROR, "")
+    assert finding.found == "it in bucket 0 of dt=a and bucket 0 of dt=b"
+
+
+def test_a_key_that_moved_is_in_one_partition(warehouse: Warehouse, tmp_path: Path) -> None:
+    table = moving(with_runtime(warehouse, Runtime(cache_directory=str(tmp_path))))
+    for partition in "abc":
+        table.append(keyed([(1, partition, 1), (2, "a", 1)]))
+    assert table.verify(depth="rows").findings == ()
+
+
+def test_a_key_that_has_left_the_index_by_its_age_is_a_warning(warehouse: Warehouse, tmp_path: Path) -> None:
+    options = {"cross-partition-upsert.index-ttl": "1 d"}
+    runtime = Runtime(cache_directory=str(tmp_path))
+    table = with_runtime(warehouse, runtime).table(
+        primary_keys=["id"], partition_keys=["dt"], options={"bucket": "-1", **options}
+    )
+    committed_unchecked(table, keyed([(1, "a", 1)]), keyed([(1, "b", 2)]))
+    assert [finding.severity for finding in doubled(table)] == [Severity.WARNING]
+
+
+def test_many_keys_in_two_buckets_are_counted(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(key_places, "MAX_KEYS", 2)
+    options = {"bucket": "-1", "dynamic-bucket.target-row-num": "5"}
+    table = warehouse.table(primary_keys=["id"], options=options)
+    committed_unchecked(table, keyed([(n, "a", 1) for n in range(10)]), keyed([(n, "a", 1) for n in range(9, -1, -1)]))
+    findings = doubled(table)
+    assert len(findings) == 2
+    assert all(finding.found.endswith("; 8 more keys are in several buckets") for finding in findings)
