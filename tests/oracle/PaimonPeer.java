@@ -503,6 +503,9 @@ public class PaimonPeer {
             return writeFiles(found, request);
         }
         FileStoreTable table = table(request);
+        if (request.hasNonNull("apart")) {
+            return writeApart(table, request.get("apart"));
+        }
         BatchWriteBuilder builder = table.newBatchWriteBuilder();
         try (BatchTableWrite write = builder.newWrite(); BatchTableCommit commit = builder.newCommit()) {
             write.withIOManager(SPILL);
@@ -536,6 +539,35 @@ public class PaimonPeer {
                 ((TableCommitImpl) commit).commit(committable);
             } else {
                 commit.commit(write.prepareCommit());
+            }
+        }
+        return NODES.objectNode();
+    }
+
+    /** Several jobs place and write their rows, and then commit one after the other. */
+    private static ObjectNode writeApart(FileStoreTable table, JsonNode batches) throws Exception {
+        List<List<CommitMessage>> written = new ArrayList<>();
+        for (JsonNode rows : batches) {
+            try (BatchTableWrite write = table.newBatchWriteBuilder().newWrite()) {
+                write.withIOManager(SPILL);
+                if (table.schema().crossPartitionUpdate()) {
+                    writeAcrossPartitions(table, rows, write);
+                } else {
+                    HashBucketAssigner assigner = assignerOf(table);
+                    RowKeyExtractor keys = table.createRowKeyExtractor();
+                    for (JsonNode row : rows) {
+                        GenericRow values = (GenericRow) toValue(row.get(1), table.rowType());
+                        values.setRowKind(RowKind.fromShortString(row.get(0).asText()));
+                        keys.setRecord(values);
+                        write.write(values, assigner.assign(keys.partition(), keys.trimmedPrimaryKey().hashCode()));
+                    }
+                }
+                written.add(write.prepareCommit());
+            }
+        }
+        for (List<CommitMessage> messages : written) {
+            try (BatchTableCommit commit = table.newBatchWriteBuilder().newCommit()) {
+                commit.commit(messages);
             }
         }
         return NODES.objectNode();

@@ -100,6 +100,13 @@ class PaimonPeer(JsonProcess):
         """Commit ``[[kind, [values]], ...]`` in one batch."""
         self._call("write", warehouse, table, rows=rows, options=options, watermark=watermark)
 
+    def write_apart(self, warehouse: Path | str, table: str, *batches: list[list[Any]]) -> None:
+        """Write batches as jobs that do not see each other, and then commit one after the other.
+
+        The table has dynamic buckets, or keys that move between partitions.
+        """
+        self._call("write", warehouse, table, apart=batches)
+
     def write_files(
         self, warehouse: Path | str, table: str, rows: list[list[Any]], *, overwrite: dict[str, str] | None = None
     ) -> None:

@@ -130,3 +130,38 @@ def test_no_limit_of_buckets_is_none_for_both(peers: Callable[[str], PaimonPeer]
     table = open_table(tmp_path, {"dynamic-bucket.target-row-num": "2", "dynamic-bucket.max-buckets": "0"})
     peers("1.4.2").write(tmp_path, "db.t", [["+I", [k, "a", "p", 1]] for k in range(6)])
     assert sizes(table) == [2, 2, 2]
+
+
+def test_verify_names_the_keys_that_two_jobs_of_paimon_have_doubled(paimon: PaimonPeer, tmp_path: Path) -> None:
+    """Paimon replaces the index of a bucket without a check, and documents that only one job may write."""
+    table = open_table(tmp_path, {"dynamic-bucket.target-row-num": "1"})
+    first = [["+I", [key, "a", "p", 1]] for key in (1, 2)]
+    second = [["+I", [2, "a", "p", 2]]]
+    paimon.write_apart(tmp_path, "db.t", first, second)
+    assert sorted(paimon.read(tmp_path, "db.t")["rows"]) == [[1, "a", "p", 1], [2, "a", "p", 1], [2, "a", "p", 2]]
+    [finding] = [f for f in table.verify(depth="rows").errors if f.check == "one bucket per key"]
+    assert finding.expected == "the key (k=2, name='a', pt='p') in one bucket"
+    assert finding.found == "it in bucket 0 of pt=p and bucket 1 of pt=p"
+    _repair(table)
+    assert table.verify(depth="rows").is_healthy
+    assert sorted(paimon.read(tmp_path, "db.t")["rows"]) == [[1, "a", "p", 1], [2, "a", "p", 2]]
+    paimon.write(tmp_path, "db.t", [["+U", [2, "a", "p", 3]]])
+    assert sorted(paimon.read(tmp_path, "db.t")["rows"]) == [[1, "a", "p", 1], [2, "a", "p", 3]]
+
+
+def test_verify_names_the_keys_that_two_jobs_of_paimon_have_put_in_two_partitions(
+    paimon: PaimonPeer, tmp_path: Path
+) -> None:
+    catalog = load_catalog({"warehouse": str(tmp_path), "local-cache.dir": str(tmp_path / "cache")})
+    catalog.create_database("db")
+    schema = Schema.from_arrow(SCHEMA, primary_keys=["k"], partition_keys=["pt"], options={"bucket": "-1"})
+    catalog.create_table("db.t", schema)
+    paimon.write_apart(tmp_path, "db.t", [["+I", [1, "a", "p", 1]]], [["+I", [1, "a", "q", 2]]])
+    [finding] = catalog.load_table("db.t").verify(depth="rows").errors
+    assert finding.found == "it in bucket 0 of pt=p and bucket 0 of pt=q"
+
+
+def _repair(table: Table) -> None:
+    """What docs/verification.md says: keep one row of each key, here the one with the largest value."""
+    rows = table.scan(filter="pt = 'p'").to_arrow().sort_by("v")
+    table.overwrite(rows, partition={"pt": "p"})
