@@ -80,3 +80,23 @@ def test_both_say_the_same_of_a_key_that_moves(paimon: PaimonPeer, tmp_path: Pat
         ]
     assert told[0] == told[1]
     assert [values[:3] for _, values in told[0]] == [["+I", "a", "p2"], ["+I", "b", "p1"], ["-D", "a", "p1"]]
+
+
+@pytest.mark.parametrize("kind", ["-U", "-D"])
+def test_a_retract_leaves_the_partition_here_and_makes_it_null_there_until_a_compaction(
+    paimon: PaimonPeer, tmp_path: Path, kind: str
+) -> None:
+    """A deliberate difference (docs/cross-partition.md): rows that a filter on the partition reads stay in it."""
+    options = {"merge-engine": "aggregation", "fields.v.aggregate-function": "sum", "write-only": "true"}
+    table = open_table(tmp_path, options)
+    paimon.write(tmp_path / "w", "db.t", [["+I", ["a", "p", 5]]])
+    paimon.write(tmp_path / "w", "db.t", [[kind, ["a", "p", 2]]])
+    assert table.scan(filter="pt = 'p'").to_arrow().to_pylist() == [{"k": "a", "pt": "p", "v": 3}]
+    assert paimon.read(tmp_path / "w", "db.t")["rows"] == [["a", None, 3]]
+    paimon.compact(tmp_path / "w", "db.t", {"write-only": "false"})
+    for rows in (paimon.read(tmp_path / "w", "db.t")["rows"], [list(r.values()) for r in _rows(table)]):
+        assert rows == [["a", "p", 3]]
+
+
+def _rows(table: Table) -> list[dict[str, object]]:
+    return table.scan().to_arrow().to_pylist()
