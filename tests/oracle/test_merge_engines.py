@@ -173,6 +173,22 @@ CASES |= {
     for name in ("groups with functions, retracts", "aggregation, retracts", "groups")
 }
 
+# Late rows of keys whose delete a compaction has removed, and rows with equal values of the sequence field.
+CASES |= {
+    f"{name}, {how}": with_options(CASES[name], options)
+    for how, options in {
+        "by lookup": {"changelog-producer": "lookup"},
+        "marked": {"deletion-vectors.enabled": "true"},
+        "in full": {"changelog-producer": "full-compaction"},
+    }.items()
+    for name in (
+        "deduplicate by sequence",
+        "groups, one removes",
+        "aggregation, deletes remove",
+        "aggregation by sequence, retracts",
+    )
+}
+
 
 @pytest.fixture(scope="module")
 def newest(peers: Callable[[str], PaimonPeer]) -> PaimonPeer:
@@ -289,3 +305,88 @@ def test_any_compaction_schedule_gives_the_same_rows(newest: PaimonPeer, tmp_pat
         read, theirs = trio.read(table)
         assert theirs == ours, table
         assert read == ours, table
+
+
+LATE: dict[str, tuple[dict[str, str], int | None]] = {
+    "deduplicate": ({"sequence.field": "s"}, 7),
+    "deduplicate, deletes ignored": ({"sequence.field": "s", "ignore-delete": "true"}, 7),
+    "partial-update": (
+        {
+            "merge-engine": "partial-update",
+            "sequence.field": "s",
+            "partial-update.remove-record-on-delete": "true",
+        },
+        7,
+    ),
+    "groups": ({"merge-engine": "partial-update", "fields.s.sequence-group": "v"}, None),
+    "groups, one removes": (
+        {
+            "merge-engine": "partial-update",
+            "fields.s.sequence-group": "v",
+            "partial-update.remove-record-on-sequence-group": "s",
+        },
+        7,
+    ),
+    "aggregation": (
+        {
+            "merge-engine": "aggregation",
+            "sequence.field": "s",
+            "fields.v.aggregate-function": "sum",
+            "aggregation.remove-record-on-delete": "true",
+        },
+        7,
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    "how", [{}, {"changelog-producer": "lookup"}, {"deletion-vectors.enabled": "true"}], ids=["", "lookup", "marked"]
+)
+@pytest.mark.parametrize("name", LATE)
+def test_a_row_that_is_older_than_a_removed_delete_returns_in_both(
+    newest: PaimonPeer, tmp_path: Path, name: str, how: dict[str, str]
+) -> None:
+    """5 is written, deleted with 9 and compacted; then 7 arrives. A group keeps the number of the delete."""
+    options, expected = LATE[name]
+    schema = pa.schema([pa.field("k", pa.int32(), nullable=False), ("s", pa.int32()), ("v", pa.int32())])
+    steps = [("+I", 5), ("-D", 9), None, ("+I", 7), None]
+    catalog = load_catalog({"warehouse": str(tmp_path)})
+    catalog.create_database("db")
+    told = {}
+    for writer in ("ours", "theirs"):
+        given = {"bucket": "1", "write-only": "true", **options, **how}
+        table = catalog.create_table(f"db.{writer}", Schema.from_arrow(schema, primary_keys=["k"], options=given))
+        trio = Trio(newest, tmp_path, Case(options))
+        for step in steps:
+            if step is None:
+                trio.compact(writer, by_us=writer == "ours")
+                continue
+            kind, number = step
+            trio.write(writer, [kind], pa.table([[1], [number], [number]], schema=schema), by_us=writer == "ours")
+        read, theirs = trio.read(writer)
+        assert read == theirs
+        told[writer] = [row[2] for row in read]
+        assert table.verify(depth="rows").is_healthy
+    assert told == {"ours": [expected], "theirs": [expected]}
+
+
+@pytest.mark.parametrize("first", ["one", "other"])
+def test_of_equal_sequence_numbers_the_file_decides_here_and_the_key_before_there(
+    paimon: PaimonPeer, tmp_path: Path, first: str
+) -> None:
+    """Writers that do not see each other give two rows of a key one number (docs/merge-engines.md).
+
+    Paimon's tree of readers lets the reader win that has moved last: that of the file with the key before. Here, of two
+    files with the same largest number and level, the one whose keys begin later wins. Commits are in no order.
+    """
+    catalog = load_catalog({"warehouse": str(tmp_path)})
+    catalog.create_database("db")
+    schema = pa.schema([pa.field("k", pa.int32(), nullable=False), ("v", pa.string())])
+    options = {"bucket": "1", "write-only": "true"}
+    table = catalog.create_table("db.t", Schema.from_arrow(schema, primary_keys=["k"], options=options))
+    batches = {name: pa.table([[k, 2], [name] * 2], schema=schema) for name, k in (("one", 1), ("other", 5))}
+    messages = {name: table.new_write().write(batch) for name, batch in batches.items()}
+    for name in sorted(messages, key=lambda name: name != first):
+        table.new_commit().commit(messages[name])
+    assert [row["v"] for row in table.scan().to_arrow().to_pylist() if row["k"] == 2] == ["other"]
+    assert dict(paimon.read(tmp_path, "db.t")["rows"])[2] == "one"
