@@ -5,7 +5,7 @@ Format chapter 06, section 3; Java ``FileFormat.validateDataFields``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 from table_format.errors import InvalidOption, UnsupportedFeature
@@ -19,6 +19,7 @@ from table_format.model.types import (
 from table_format.options import changelog as changelog_options
 from table_format.options import manifest as manifest_options
 from table_format.options.bucket import BUCKET, POSTPONED
+from table_format.options.changelog import COMPRESSION as CHANGELOG_COMPRESSION
 from table_format.options.changelog import PREFIX
 from table_format.options.file_formats import AVRO, FILE_FORMATS, FileFormatFacts
 from table_format.options.files import (
@@ -31,6 +32,7 @@ from table_format.options.files import (
     FORMAT,
     FORMAT_PER_LEVEL,
     ORC_COMPRESSION,
+    FileOptions,
 )
 from table_format.options.stored_text import uncompressed_word
 from table_format.options.stream import CHANGELOG_PRODUCER, ChangelogProducer
@@ -107,17 +109,39 @@ def _postpones_in_avro(schema: TableSchema, options: TableOptions) -> bool:
 
 def _check_word_for_no_compression(schema: TableSchema, options: TableOptions) -> None:
     """Each format has its own word for it, and the engines in Java know no other."""
-    files = options.files
-    formats = {files.format, *(name.lower() for _, name in files.format_per_level)}
+    files, changelog = options.files, options.changelog
+    of_data = {files.format, *(name.lower() for _, name in files.format_per_level)}
+    of_changelogs = of_data if changelog.format is None else {changelog.format}
+    has_changelogs = options.stream.changelog_producer is not ChangelogProducer.NONE
+    if has_changelogs and changelog.compression == "none":
+        stored = changelog.format or files.format
+        _require_one_word(CHANGELOG_COMPRESSION.key, files, stored, of_changelogs, "'orc.compress' or 'avro.codec'")
+    if files.compression != "none":
+        return
     if _postpones_in_avro(schema, options):
-        formats.add(AVRO.name)
+        of_data = of_data | {AVRO.name}
+    instead = f"'{COMPRESSION_PER_LEVEL.key}', 'orc.compress' or 'avro.codec'"
+    _require_one_word(COMPRESSION.key, files, files.format, of_data, instead)
+    if has_changelogs and changelog.compression is None:
+        both = of_data | of_changelogs
+        _require_one_word(COMPRESSION.key, files, files.format, both, f"'{CHANGELOG_COMPRESSION.key}'")
+
+
+def _require_one_word(key: str, files: FileOptions, stored: str, formats: Collection[str], instead: str) -> None:
+    """Refuse an option that stands for no compression in files of several formats, unless all know the ``stored`` word,
+    which is that of one format.
+
+    Raises:
+        InvalidOption: names the formats, their words, and what to set ``instead``.
+    """
     words = {name: uncompressed_word(name) for name in sorted(formats) if files.own_codec_of(name) is None}
-    if files.compression == "none" and len(words) > 1:
+    word = uncompressed_word(stored)
+    if any(own != word and not (word == "none" and FILE_FORMATS[name].knows_none) for name, own in words.items()):
         message = (
             f"files of {' and '.join(words)} have different words for no compression ({', '.join(words.values())}), so "
-            f"one value cannot stand for both; set '{COMPRESSION_PER_LEVEL.key}', 'orc.compress' or 'avro.codec'"
+            f"one value cannot stand for both; set {instead}"
         )
-        raise InvalidOption(COMPRESSION.key, message)
+        raise InvalidOption(key, message)
 
 
 def check_columns(schema: TableSchema, facts: FileFormatFacts) -> None:

@@ -26,6 +26,8 @@ class FileFormatFacts:
     """The values of ``file.compression`` that files can be written with."""
     uncompressed: str = "none"
     """What its engines call "no compression"."""
+    knows_none: bool = False
+    """Whether its engines also take ``none`` for it."""
     time_precision: int = _NANOSECONDS
     timestamp_precision: int = _NANOSECONDS
     char_length: int = MAX_LENGTH
@@ -33,7 +35,7 @@ class FileFormatFacts:
 
 
 PARQUET: Final = FileFormatFacts(
-    "parquet", "Parquet", ("zstd", "snappy", "gzip", "lz4", "none"), uncompressed="uncompressed"
+    "parquet", "Parquet", ("zstd", "snappy", "gzip", "lz4", "none"), uncompressed="uncompressed", knows_none=True
 )
 ORC: Final = FileFormatFacts("orc", "ORC", ("zstd", "snappy", "zlib", "lz4", "none"), char_length=1 << 20)
 AVRO: Final = FileFormatFacts(

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import pytest
 
 from table_format.errors import InvalidOption
 from table_format.model.schema import TableSchema
 from table_format.model.types import DataField, IntType
 from table_format.options.check import check_creatable
+from table_format.options.check_files import check_files
 from table_format.options.stored_text import stored_options
+from table_format.options.table_options import TableOptions
 
 _FIELDS = (DataField(0, "k", IntType(nullable=False)), DataField(1, "v", IntType()))
 
@@ -71,3 +75,34 @@ def test_levels_of_two_formats_have_no_word_for_no_compression_in_common() -> No
         check_creatable(TableSchema(0, _FIELDS, 1, primary_keys=("k",), options=options))
     levels = {"file.compression.per.level": "0:none", "file.format.per.level": "0:avro", "bucket": "1"}
     assert stored_options(levels)["file.compression.per.level"] == "0:null"
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"changelog-file.format": "orc"}, r"orc and parquet .*set 'changelog-file.compression'"),
+        (
+            {"changelog-file.format": "parquet", "file.format": "avro"},
+            r"avro and parquet .*'changelog-file.compression'",
+        ),
+        ({"changelog-file.format": "orc", "changelog-producer": "none"}, None),
+        ({"changelog-file.format": "orc", "changelog-file.compression": "none"}, None),
+        ({"changelog-file.format": "parquet", "file.format": "orc"}, None),  # Parquet knows the word of ORC
+        (
+            {
+                "file.format.per.level": "0:avro",
+                "file.compression": "zstd",
+                "file.compression.per.level": "0:none",
+                "changelog-file.compression": "none",
+            },
+            r"'changelog-file.compression': files of avro and parquet",
+        ),
+    ],
+)
+def test_changelogs_and_data_of_two_formats_need_one_word_for_no_compression(
+    options: dict[str, str], reason: str | None
+) -> None:
+    given = {"bucket": "1", "changelog-producer": "input", "file.compression": "none", **options}
+    schema = TableSchema(0, _FIELDS, 1, primary_keys=("k",), options=stored_options(given))
+    with nullcontext() if reason is None else pytest.raises(InvalidOption, match=reason):
+        check_files(schema, TableOptions.parse(schema.options))
