@@ -21,6 +21,7 @@ from table_format.options.values import (
     optional,
     ratio,
     size,
+    size_in_bytes,
     stats_levels,
     stats_mode,
     text,
@@ -167,13 +168,13 @@ PARQUET_DICTIONARY = Option(
 )
 ORC_STRIPE_SIZE = Option(
     "orc.stripe.size",
-    size(1),
+    size_in_bytes(1),
     64 * MIB,
     "Size of an ORC stripe before compression. 'file.block-size' takes precedence.",
 )
 ORC_COMPRESSION_BLOCK_SIZE = Option(
     "orc.compress.size",
-    size(KIB),
+    size_in_bytes(KIB),
     256 * KIB,
     "Size of a compression chunk in ORC files: below 8 mb, and rounded up to the next 64 kb.",
     honoured=range(KIB, 8 * MIB - 64 * KIB + 1),

@@ -14,6 +14,7 @@ from table_format.options.values import (
     optional,
     probability,
     ratio,
+    share,
     size,
     text,
 )
@@ -103,7 +104,7 @@ HINTS: tuple[Option[Any], ...] = (
     hint("lookup.cache-max-disk-size", optional(size()), None, _LOOKUP),
     hint("lookup.cache-spill-compression", choice("zstd", "lz4", "lzo", "none"), "zstd", _LOOKUP),
     hint("lookup.cache-max-memory-size", size(), 256 << 20, _LOOKUP),
-    hint("lookup.cache.high-priority-pool-ratio", ratio(0, 1), 0.25, _LOOKUP),
+    hint("lookup.cache.high-priority-pool-ratio", share(), 0.25, _LOOKUP),
     LOOKUP_BLOOM_FILTER,
     LOOKUP_BLOOM_FILTER_FPP,
     hint("lookup.hash-load-factor", ratio(0, 1), 0.75, _JAVA),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final, Generic, TypeVar
 
@@ -81,6 +81,18 @@ def ratio(minimum: float, maximum: float) -> Parser[float]:
         return number
 
     return Parser(f"a number from {minimum:g} to {maximum:g}", parse, edges=(f"{minimum:g}", f"{maximum:g}"))
+
+
+def share() -> Parser[float]:
+    """Decimal numbers from 0 to below 1."""
+
+    def parse(value: str) -> float:
+        number = float(value)
+        if not 0 <= number < 1:
+            raise ValueError(value)
+        return number
+
+    return Parser("a number from 0 to below 1", parse, edges=("0", "0.999"))
 
 
 def _parse_probability(value: str) -> float:
@@ -252,6 +264,15 @@ def size(minimum: int = 0) -> Parser[int]:
     at_least = f", at least {_show_size(minimum)}" if minimum else ""
     edges = (f"{minimum} b", "1 kb", "9223372036854775807 b")
     return Parser(f"a size such as '128 mb' or '500 b'{at_least}", parse, _show_size, edges=edges)
+
+
+def size_in_bytes(minimum: int = 0) -> Parser[int]:
+    """Amounts of bytes that are stored as numbers: readers in Java pass them on to a library that knows no units.
+
+    >>> size_in_bytes().stored("32 mb")
+    '33554432'
+    """
+    return replace(size(minimum), stored=lambda value: str(_parse_size(value)))
 
 
 def one_of(values: type[E]) -> Parser[E]:

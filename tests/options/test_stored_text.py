@@ -29,6 +29,8 @@ _FIELDS = (DataField(0, "k", IntType(nullable=False)), DataField(1, "v", IntType
         ("snapshot.time-retained", "PT1H", "1 h"),
         ("snapshot.time-retained", " 90 s ", "90 s"),
         ("target-file-size", "128mb", "128mb"),
+        ("orc.stripe.size", "32 mb", "33554432"),
+        ("orc.compress.size", "64kb", "65536"),
         ("sequence.field", "a, b", "a,b"),
         ("fields.t.list-agg-delimiter", " ", " "),
         ("file.format.per.level", "0: avro , 5:parquet", "0:avro,5:parquet"),
