@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pyarrow as pa
 import pytest
 
 from tests.spark.lakes import DATED, TestLake, jobs_of
@@ -26,3 +29,15 @@ def test_verification_in_tasks_has_the_findings_of_a_single_process(lake: TestLa
     [finding] = report.errors
     assert (finding.check, finding.partition) == ("data file", "dt=b")
     assert lake.lake.verify("s.t", partitions=[{"dt": "a"}]).is_healthy
+
+
+def test_tasks_find_a_key_in_two_buckets(lake: TestLake) -> None:
+    schema = pa.schema([pa.field("id", pa.int64(), nullable=False), ("v", pa.string())])
+    table = lake.create(schema=schema, **{"bucket": "-1", "dynamic-bucket.target-row-num": "1"})
+    batches = [pa.table([ids, ["v"] * len(ids)], schema=schema) for ids in ([1, 2], [2])]
+    written = [table.new_write().write(batch) for batch in batches]
+    for messages in written:  # as a writer commits them that does not see others
+        table.new_commit().commit([replace(m, hash_index_base=None, numbers_base=None) for m in messages])
+    report = lake.lake.verify("s.t", depth="rows")
+    assert report == lake.table().verify(depth="rows")
+    assert "one bucket per key" in {finding.check for finding in report.errors}
