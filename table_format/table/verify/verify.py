@@ -87,7 +87,7 @@ def verify(
         of_files += [f for name, branch in branches.items() for f in _index_files(branch, chains[name], wanted)]
     if of_files:
         of_files = _still_reached(facts, of_files)
-    of_files += find_doubled_keys(facts, (each.key_hashes for each in checked if each.key_hashes is not None))
+    of_files += _doubled_keys(facts, checked, is_damaged=bool(findings or of_files))
     repaired = tuple(path for branch in branches.values() for path in repair_hints(branch)) if repair else ()
     return VerifyReport(
         table=facts.name,
@@ -99,6 +99,20 @@ def verify(
         rows=sum(each.rows for each in checked),
         repaired=repaired,
     )
+
+
+def _doubled_keys(facts: TableFacts, checked: Sequence[Checked], *, is_damaged: bool) -> list[Finding]:
+    """Return findings about keys in several buckets; none if their rows cannot be read, which is a finding already.
+
+    Raises:
+        CorruptionError: the rows cannot be read, although no file is damaged, also at a second attempt.
+    """
+    hashes = [each.key_hashes for each in checked if each.key_hashes is not None]
+    try:
+        return list(find_doubled_keys(facts, hashes))
+    except CorruptionError:
+        # An expiry may have removed the snapshot during the read.
+        return [] if is_damaged else list(find_doubled_keys(replace(facts), hashes))
 
 
 def check_work(facts: TableFacts, work: BucketWork, depth: Depth) -> Checked:

@@ -740,3 +740,13 @@ def test_many_keys_in_two_buckets_are_counted(warehouse: Warehouse, monkeypatch:
     findings = doubled(table)
     assert len(findings) == 2
     assert all(finding.found.endswith("; 8 more keys are in several buckets") for finding in findings)
+
+
+def test_a_missing_file_is_a_finding_also_where_keys_have_moved(warehouse: Warehouse, tmp_path: Path) -> None:
+    table = moving(with_runtime(warehouse, Runtime(cache_directory=str(tmp_path))))
+    for partition in "ab":
+        table.append(keyed([(1, partition, 1)]))
+    first = next(entry for entry in live_entries(table) if entry.file.delete_row_count == 0)
+    table.store.io.delete(path_of(table, first))
+    assert only(table, "data file", "files").path == path_of(table, first)
+    assert list(found(table)) == ["data file"]
