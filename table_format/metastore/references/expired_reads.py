@@ -114,7 +114,7 @@ def _loss_of(store: TableStore, snapshot: ReadSnapshot, *, as_changes: bool) -> 
     """Return what happened to a snapshot; ``None`` if it is retained."""
     snapshots = SnapshotStore(store)
     snapshot_id = snapshot if isinstance(snapshot, int) else snapshot.id
-    if not is_retained(store, snapshot_id, as_changes=as_changes):
+    if not is_retained(store, snapshot, as_changes=as_changes):
         is_rolled_back = snapshot_id > (snapshots.latest_id() or 0)
         return f"snapshot {snapshot_id} was {'removed by a rollback' if is_rolled_back else 'expired'}"
     if isinstance(snapshot, int) or not snapshots.has_removed(snapshot):
@@ -122,8 +122,9 @@ def _loss_of(store: TableStore, snapshot: ReadSnapshot, *, as_changes: bool) -> 
     return f"snapshot {snapshot_id} was replaced by a rollback or a fast-forward"
 
 
-def is_retained(store: TableStore, snapshot_id: int, *, as_changes: bool = False) -> bool:
+def is_retained(store: TableStore, snapshot: ReadSnapshot, *, as_changes: bool = False) -> bool:
     """Return whether the snapshot is listed and not expiring, or kept by a tag. Raises ``OSError``."""
+    snapshot_id = snapshot if isinstance(snapshot, int) else snapshot.id
     if not SnapshotStore(store).is_expiring(snapshot_id):
         return True
     if as_changes:
@@ -133,9 +134,16 @@ def is_retained(store: TableStore, snapshot_id: int, *, as_changes: bool = False
         is_being_deleted = tags.is_being_deleted(name)  # read first: its notice is deleted after the tag
         with suppress(CorruptionError):  # a damaged tag does not keep anything readable
             tag = tags.find(name)
-            if tag is not None and tag.snapshot.id == snapshot_id and not is_being_deleted:
+            if tag is not None and _is_read(tag.snapshot, snapshot) and not is_being_deleted:
                 return True
     return False
+
+
+def _is_read(kept: Snapshot, read: ReadSnapshot) -> bool:
+    """Return whether a kept snapshot is the one that is read. After a rollback, another one may have its id."""
+    if isinstance(read, int):
+        return kept.id == read
+    return kept.id == read.id and read.delta_manifest_list in (None, kept.delta_manifest_list)
 
 
 def retry_if_expired(work: Callable[[], T]) -> T:

@@ -349,6 +349,21 @@ def test_a_reader_is_told_that_its_snapshot_was_replaced() -> None:
         [list(scan.read(split)) for split in splits]
 
 
+def test_a_tag_of_the_snapshot_that_replaced_that_of_a_reader_does_not_keep_the_files_of_the_reader() -> None:
+    table = memory_warehouse().table(primary_keys=["k"], schema=SCHEMA, options={"bucket": "1"})
+    for number in (1, 2):
+        table.append(rows({number: number}))
+    scan = table.scan()
+    splits = scan.plan().splits
+    table.rollback_to(1)
+    table.append(rows({4: 4}))
+    table.create_tag("other")
+    table.append(rows({5: 5}))
+    table.expire_snapshots(retain_min=1, retain_max=1, older_than_ms=1 << 60, retain_floor_ms=0)
+    with pytest.raises(SnapshotExpired, match="snapshot 2 was expired"):
+        [list(scan.read(split)) for split in splits]
+
+
 def test_what_a_retained_snapshot_lacks_is_damage() -> None:
     start = make({}, keyed=True)
     for part in ("/manifest/", "/bucket-0/"):
