@@ -295,9 +295,7 @@ def keep_history(place: Place, sender: Connection) -> None:
         count += 1
         tags = sorted(table.tags())
         with suppress(NotFoundError, AlreadyExistsError):
-            match rng.choice(
-                ("tag", "tag", "untag", "retag", "rename", "branch", "unbranch", "expire", "expire", "clean")
-            ):
+            match rng.choice(HISTORY_STEPS):
                 case "tag":
                     table.create_tag(f"t{place.seed}-{count}", **_some_retained_id(table, rng))
                 case "untag" if tags:

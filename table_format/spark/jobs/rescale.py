@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from table_format.model.commit import CommitMessage
 from table_format.model.snapshot import Snapshot
+from table_format.spark.jobs.compact import compact_on_spark
 from table_format.spark.tasks.bucket_jobs import in_tasks
 from table_format.table.facts import TableFacts
 from table_format.table.table import Table
@@ -35,6 +36,7 @@ def rescale_on_spark(
         def perform(pieces: Sequence[PartitionRescale]) -> Iterator[CommitMessage]:
             return in_tasks(spark, pieces, partial(rescale_work, facts))
 
-        return rescale(facts, bucket, partitions=partitions, perform=perform, shares=MAX_READERS)
+        compaction = partial(compact_on_spark, spark, table, full=True, partitions=partitions)
+        return rescale(facts, bucket, partitions=partitions, compaction=compaction, perform=perform, shares=MAX_READERS)
 
     return rescale_with_option(table, bucket, partitions, once)

@@ -2,7 +2,8 @@
 
 All rows of a partition are read at one snapshot, merged, and written to the new buckets. One OVERWRITE snapshot
 replaces the old files. The commit fails if the partition has changed in the meantime, so no rows of others are lost.
-Postponed rows have no bucket and stay unchanged.
+Postponed rows have no bucket and stay unchanged. Streams pass over the snapshot, because the rows stay the same.
+Changes that only a compaction shows them are therefore compacted before.
 
 A row with hash h is in bucket |h| mod n. With g = gcd(n, m), it moves from bucket b of n only to buckets of m with
 the same remainder mod g. Each remainder is a separate piece of work, and no row is read twice.
@@ -12,13 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import gcd
-from typing import TypeAlias, assert_never
+from typing import Final, TypeAlias, assert_never
 
 import numpy as np
 import pyarrow as pa
 
-from table_format.errors import InvalidInputError, UnsupportedFeature
+from table_format.errors import ConflictError, InvalidInputError, UnsupportedFeature
 from table_format.limits import MAX_BUCKETS
 from table_format.metastore.references.expired_reads import on_latest
 from table_format.metastore.schema.table_identity import require_same_table
@@ -34,10 +36,13 @@ from table_format.options.bucket import BUCKET, DYNAMIC_OR_UNAWARE, POSTPONED
 from table_format.options.bucket_mode import CrossPartition, Dynamic, Fixed, Postponed, Unaware
 from table_format.options.check import check_alterable
 from table_format.options.declare import Operation
+from table_format.options.stream import ChangelogProducer
 from table_format.table.facts import HasFacts, TableFacts
 from table_format.table.read.split_reader import read_split
 from table_format.table.read.splits import make_splits
 from table_format.table.rows.partition_values import partition_filter
+from table_format.table.upkeep.bucket_compaction import compact
+from table_format.table.upkeep.compaction_report import CompactionReport
 from table_format.table.upkeep.redistribution import BucketChoice, as_written, cut, distribute, with_buckets
 from table_format.table.upkeep.threads import in_threads
 from table_format.table.write.batch_commit import aborting_on_failure, expire_after_commit, fresh_user
@@ -57,6 +62,11 @@ class PartitionRescale:
 
 Performer: TypeAlias = Callable[[Sequence[PartitionRescale]], Iterable[CommitMessage]]
 """Does the work, in any process and order. On failure, it deletes the files that it has created."""
+
+Compaction: TypeAlias = Callable[[], CompactionReport]
+"""Compacts the partitions in full."""
+
+_ROUNDS: Final = 3
 
 
 def rescale_table(
@@ -115,19 +125,40 @@ def rescale(
     bucket: int | None,
     *,
     partitions: Sequence[Mapping[str, object]] | None = None,
+    compaction: Compaction | None = None,
     perform: Performer | None = None,
     shares: int = 1,
 ) -> tuple[Snapshot, ...]:
     """Rewrite partitions for ``rescale_table``. ``perform`` does the work; by default this process does, in parallel.
 
-    The new buckets for the rows of one bucket are divided into ``shares``; each share reads the bucket.
+    The new buckets for the rows of one bucket are divided into ``shares``; each share reads the bucket. ``compaction``
+    is called if streams would not see some changes otherwise; by default, it runs in this process.
+
+    Raises:
+        ConflictError: others keep writing such changes, or changed one of the partitions in the meantime.
     """
     facts.require(Operation.READ)
     facts.require(Operation.WRITE)
     count = _bucket_count(facts, bucket)
-    base, entries, pieces = on_latest(facts.snapshots, lambda base: _planned(facts, base, count, partitions, shares))
+    if compaction is None:
+        compaction = partial(compact, facts, fresh_user(facts), full=True, partitions=partitions)
+    compacted: list[Snapshot] = []
+    for _ in range(_ROUNDS):
+        base, entries, pieces = on_latest(
+            facts.snapshots, lambda base: _planned(facts, base, count, partitions, shares)
+        )
+        report = compaction() if _has_unseen_changes(facts, entries) else CompactionReport()
+        compacted += report.snapshots
+        if not report.snapshots and not report.dropped:
+            break  # there are none; files that a full compaction leaves alone have their changelog
+    else:
+        message = (
+            f"{facts.name}: other writers keep writing rows that no compaction has shown to streams; stop them, or "
+            "their compactions, and rescale again"
+        )
+        raise ConflictError(message)
     if base is None or not entries:
-        return ()
+        return tuple(compacted)
     committer = facts.committer(fresh_user(facts))
     messages: list[CommitMessage] = []
     with aborting_on_failure(committer, messages):
@@ -135,7 +166,19 @@ def rescale(
         messages.extend((perform or _in_this_process(facts))(pieces))
         snapshot = committer.rewrite(_committable(messages), base, frozenset(entry.partition for entry in entries))
     expire_after_commit(facts)
-    return (snapshot,)
+    return (*compacted, snapshot)
+
+
+def _has_unseen_changes(facts: TableFacts, entries: Sequence[ManifestEntry]) -> bool:
+    """Return whether a compaction has yet to write the changelog of some of these files."""
+    match facts.options.stream.changelog_producer:
+        case ChangelogProducer.LOOKUP:
+            return any(entry.file.level == 0 for entry in entries)
+        case ChangelogProducer.FULL_COMPACTION:
+            top = facts.options.compaction.num_levels - 1
+            return any(entry.file.level < top for entry in entries)
+        case ChangelogProducer.NONE | ChangelogProducer.INPUT:
+            return False
 
 
 def _planned(

@@ -102,6 +102,8 @@ class UpkeepMethods(HasFacts, Protocol):
     ) -> tuple[Snapshot, ...]:
         """Change the number of buckets of all or some partitions, in an OVERWRITE snapshot.
 
+        Streams pass over it. If a compaction has yet to write the changelog of some rows, these are compacted before.
+
         The default of ``bucket`` is the option of the table: after an ALTER of ``bucket``, this makes existing
         partitions writable again. Partitions that already have the number stay unchanged.
 
@@ -115,7 +117,8 @@ class UpkeepMethods(HasFacts, Protocol):
 
         Raises:
             InvalidInputError: the table has no fixed buckets, or it has postponed buckets and no number is given.
-            ConflictError: another commit changed one of the partitions in the meantime; nothing was committed.
+            ConflictError: another commit changed one of the partitions in the meantime, or others keep writing rows
+                that need a compaction before. The partitions have their old buckets.
         """
         return rescale_table(self, bucket, partitions=partitions)
 

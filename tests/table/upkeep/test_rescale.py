@@ -23,6 +23,7 @@ from table_format.model.commit import CommitMessage
 from table_format.model.schema_change import SetOption
 from table_format.model.snapshot import CommitKind, Snapshot
 from table_format.table.facts import TableFacts
+from table_format.table.upkeep.compaction_report import CompactionReport
 from table_format.table.upkeep.rescale import PartitionRescale, rescale, rescale_with_option, rescale_work
 from tests.support.tables import Warehouse, keyed, memory_warehouse, rows_of
 
@@ -459,3 +460,46 @@ def test_rescaling_changes_no_row(history: list[tuple[Any, ...]], engine: dict[s
     assert rows_of(tables["rescaled"]) == rows_of(tables["plain"])
     for key in range(10):
         assert rows_of(tables["rescaled"], filter=f"id = {key}") == rows_of(tables["plain"], filter=f"id = {key}")
+
+
+@pytest.mark.parametrize("is_altered", [False, True], ids=["number given", "option altered"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"changelog-producer": "lookup"},
+        {"changelog-producer": "lookup", "merge-engine": "first-row"},
+        {"changelog-producer": "lookup", "deletion-vectors.enabled": "true"},
+        {"changelog-producer": "full-compaction"},
+    ],
+    ids=lambda options: ", ".join(options.values()),
+)
+def test_changes_that_no_compaction_has_shown_to_streams_are_shown_before(
+    warehouse: Warehouse, options: dict[str, str], is_altered: bool
+) -> None:
+    table = warehouse.table(primary_keys=["id"], options={"bucket": "2", "write-only": "true", **options})
+    table.append(keyed([(i, "a", i) for i in range(5)]))
+    table.compact(full=True)
+    stream = table.stream()
+    rows = list(stream.to_arrow(stream.next_plan())["id"])
+    table.append(keyed([(i, "b", i) for i in range(5, 9)]))
+    made = altered(warehouse, 3).rescale() if is_altered else table.rescale(3)
+    assert [snapshot.commit_kind for snapshot in made[:2]] == [CommitKind.COMPACT, CommitKind.OVERWRITE]
+    while (plan := stream.next_plan()) is not None:
+        rows += list(stream.to_arrow(plan)["id"])
+    assert sorted(row.as_py() for row in rows) == list(range(9))
+    assert len(rows_of(warehouse.reopened(table))) == 9
+
+
+def test_a_rescale_beside_rows_that_keep_coming_before_each_compaction_is_a_conflict(warehouse: Warehouse) -> None:
+    options = {"bucket": "2", "write-only": "true", "changelog-producer": "lookup"}
+    table = warehouse.table(primary_keys=["id"], options=options)
+    table.append(keyed([(1, "a", 1)]))
+
+    def compaction() -> CompactionReport:
+        done = table.run_compaction(full=True)
+        table.append(keyed([(1, "b", 1)]))
+        return done
+
+    with pytest.raises(ConflictError, match=r"db\.t: other writers keep writing rows that no compaction has shown"):
+        rescale(table.facts, 3, compaction=compaction)
+    assert rows_of(table) == [(1, "b", 1)]
