@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -28,6 +28,7 @@ from table_format.model.bucket_id import BucketId
 _VERSION: Final = 1
 _BUCKET_BITS: Final = 16
 _ROWS_AT_ONCE: Final = 200_000
+_INTERRUPTED: Final = "Query interrupted"  # a RuntimeError of DuckDB for Ctrl-C, which Python does not raise any more
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -363,11 +364,12 @@ class GlobalKeyIndex:
             self._con.begin()
             try:
                 yield
+                self._con.commit()
             except BaseException:
                 self.position = None
-                self._con.rollback()
+                with suppress(duckdb.Error):  # a commit that fails has ended the transaction
+                    self._con.rollback()
                 raise
-            self._con.commit()
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
@@ -376,6 +378,10 @@ class GlobalKeyIndex:
         except duckdb.Error as error:
             message = f"{self._store.path}: the local index of keys failed: {error}"
             raise LocalStoreError(message) from error
+        except RuntimeError as error:
+            if str(error) != _INTERRUPTED:
+                raise
+            raise KeyboardInterrupt from error
 
 
 def _constant(value: int, count: int) -> pa.Array:

@@ -1,4 +1,4 @@
-"""Indexes of keys that nobody closes."""
+"""Indexes of keys that nobody closes, and that are interrupted."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import threading
 from pathlib import Path
 
 import pyarrow as pa
+import pytest
 
 from table_format.indexes.key_index import GlobalKeyIndex
 
@@ -56,3 +57,34 @@ def test_a_forgotten_index_is_closed_while_another_is_opened(tmp_path):
     assert {index._store.path.name for index in opened} == {"keys-0.duckdb", "keys-1.duckdb"}
     for index in opened:
         index.close()
+
+
+class Interrupted:
+    """A connection in which Ctrl-C strikes a call, as DuckDB reports it."""
+
+    def __init__(self, connection, call):
+        self._connection = connection
+        self._call = call
+
+    def __getattr__(self, name):
+        return self._strike if name == self._call else getattr(self._connection, name)
+
+    def _strike(self, *_):
+        message = "Query interrupted"
+        raise RuntimeError(message)
+
+
+@pytest.mark.parametrize("call", ["execute", "commit"])
+def test_an_interrupt_that_duckdb_takes_is_a_keyboard_interrupt_and_changes_nothing(tmp_path, call):
+    index = open_index(tmp_path)
+    index.rebuild([], "before")
+    connection = index._con
+    index._con = Interrupted(connection, call)
+    with pytest.raises(KeyboardInterrupt):
+        index.rebuild([], "after")
+    assert index.position is None
+    index._con = connection
+    index.close()
+    index = open_index(tmp_path)
+    assert index.position == "before"
+    index.close()
