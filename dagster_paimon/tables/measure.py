@@ -153,16 +153,20 @@ def moment_of(field: DataField, value: InternalValue) -> date | datetime | None:
         return None
     with suppress(ValueError, OverflowError):  # outside the years that Python supports
         if isinstance(field.type, DateType):
-            return date.fromordinal(_EPOCH.toordinal() + value)
+            return _day(value)
         if isinstance(field.type, AnyTimestampType):
             found = _EPOCH_TIME + timedelta(microseconds=value // 1000)
             return found if isinstance(field.type, LocalZonedTimestampType) else found.replace(tzinfo=None)
     return None
 
 
+def _day(value: int) -> date:
+    return date.fromordinal(_EPOCH.toordinal() + value)
+
+
 def _time_text(data_type: DataType, value: int) -> str:
     if isinstance(data_type, DateType):
-        return date.fromordinal(_EPOCH.toordinal() + value).isoformat()
+        return _day(value).isoformat()
     if isinstance(data_type, TimeType):
         return str((_EPOCH_TIME + timedelta(milliseconds=value)).time())
     if isinstance(data_type, AnyTimestampType):

@@ -128,8 +128,9 @@ def _check_word_for_no_compression(schema: TableSchema, options: TableOptions) -
 
 
 def _require_one_word(key: str, files: FileOptions, stored: str, formats: Collection[str], instead: str) -> None:
-    """Refuse an option that stands for no compression in files of several formats, unless all know the ``stored`` word,
-    which is that of one format.
+    """Refuse an option that means no compression if one of the formats does not know the word that is stored for it.
+
+    The stored word is that of the format ``stored``.
 
     Raises:
         InvalidOption: names the formats, their words, and what to set ``instead``.

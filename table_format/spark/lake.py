@@ -46,7 +46,7 @@ from table_format.spark.sql.refresh import refresh
 from table_format.spark.sql.run import run_script
 from table_format.spark.sql.session import SqlSession, SqlState
 from table_format.spark.stream.frames import OutputMode, start_query, streaming_frame
-from table_format.spark.stream.planned_batches import plan_properties, repeated
+from table_format.spark.stream.planned_batches import committed_before, plan_properties
 from table_format.spark.stream.repeated import compute_repeated
 from table_format.spark.stream.streamed import streamed
 from table_format.spark.stream.targets import Target
@@ -362,7 +362,7 @@ class Lake:
                 batch, name, mode, commit_user=commit_user, identifier=number, properties=plan, options=given
             )
             # A second snapshot is a compaction.
-            committed = made[0] if made else repeated(table.facts, commit_user, number, checkpoint)
+            committed = made[0] if made else committed_before(table.facts, commit_user, number, checkpoint)
             if committed is not None and mode == "append":
                 target.note(committed)
 

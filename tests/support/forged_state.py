@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from table_format import Table
+from table_format.codecs.publishable import snapshot_bytes
 from table_format.metastore.manifest.manifest_store import NewFiles
 from table_format.model.manifest import IndexManifestEntry, ManifestEntry
 from table_format.model.snapshot import Snapshot
@@ -57,7 +58,8 @@ def forge(
     if index is not None:
         name = facts.manifests.write_index(index(facts.manifests.index_entries(latest)), new=NewFiles())
         forged = replace(forged, index_manifest=name)
-    facts.snapshots.replace(snapshot(forged))
+    path = table.store.paths.snapshot(forged.id)
+    table.store.io.overwrite(path, snapshot_bytes(snapshot(forged), path=path))
     return replace(table)
 
 

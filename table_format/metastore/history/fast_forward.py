@@ -40,6 +40,7 @@ from table_format.metastore.history.history_files import HistoryFiles
 from table_format.metastore.manifest.manifest_store import ManifestStore
 from table_format.metastore.references.tag_store import TagStore
 from table_format.metastore.schema.schema_store import SchemaStore
+from table_format.metastore.schema.table_identity import explaining_drop
 from table_format.metastore.snapshot.changelog_store import ChangelogStore
 from table_format.metastore.snapshot.snapshot_store import SnapshotStore
 from table_format.model.identifier import MAIN_BRANCH, check_name
@@ -86,7 +87,7 @@ def fast_forward(
         return _forward_by_server(store, store.server, source, expected)
     files = HistoryFiles(store)
     try:
-        with files.explaining_drop():
+        with explaining_drop(files.require_same_table):
             forward = _FastForward(files, source, options)
             if expected is not None:
                 forward.require_last(expected)
@@ -226,28 +227,28 @@ class _FastForward:
             ConflictError: others continue to commit.
         """
         for _ in range(_ROUNDS):
-            if not self._removes_snapshots():
+            if not self._remove_present_snapshots():
                 return
         message = (
             f"{self._target.paths.snapshot_directory}: other writers keep committing; stop them and fast-forward again"
         )
         raise ConflictError(message)
 
-    def _removes_snapshots(self) -> bool:
+    def _remove_present_snapshots(self) -> bool:
         """Remove those that exist now. Return whether there were any: others may have committed meanwhile."""
-        first, removes = self._first_differing, False
+        first, has_removed = self._first_differing, False
         for snapshot_id in sorted((*self._listed(self._first.id), *self._unrelated), reverse=True):
             snapshot = self._snapshots.find(snapshot_id)
             if snapshot is None:
                 continue
             if snapshot_id <= self._last and (first is None or snapshot.schema_id < first):
                 break  # earlier ones are older in both respects
-            if not removes:
+            if not has_removed:
                 self._files.require_same_table()
             self._snapshots.delete(snapshot_id)
             self._old.pop(snapshot_id, None)
-            removes = True
-        return removes
+            has_removed = True
+        return has_removed
 
     def _find_first_differing(self) -> int | None:
         """Return the first schema of the target that is replaced or deleted."""

@@ -1,14 +1,14 @@
-"""What a change of history writes below its table: if the table is dropped meanwhile, nothing of it may stay.
+"""The files that a change of history writes below its table. If the table is dropped meanwhile, none of them may stay.
 
-A snapshot or schema that stays would bring the table back without its files, or damage the table that has the name by
-then. No store replaces a file only if its table is still the same one, so the table is compared before each effect, and
-what was written before a drop is removed. Only a drop and a new table within the same call of the store go unnoticed.
+A snapshot or schema that stays would bring the table back without its files, or damage a new table with the same name.
+No store can make an effect depend on the table being the same. The table is therefore compared before each step, and
+again at the end. If it is another one, the files written so far are removed. A drop and a new table between a
+comparison and the effects that follow it go unnoticed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from table_format.errors import TableNotFound, TableReplaced
@@ -57,13 +57,4 @@ class HistoryFiles:
                 with suppress(FileNotFoundError):
                     if read_file(self.store.io, path) == data:
                         self.store.io.delete(path)
-            raise
-
-    @contextmanager
-    def explaining_drop(self) -> Iterator[None]:
-        """Guard a change of history: if a file is missing because the table was dropped, say so."""
-        try:
-            yield
-        except FileNotFoundError:
-            self.require_same_table()
             raise

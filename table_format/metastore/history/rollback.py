@@ -36,6 +36,7 @@ from table_format.metastore.manifest.manifest_store import ManifestStore
 from table_format.metastore.references.completeness import missing_file
 from table_format.metastore.references.expired_reads import explaining_expiry
 from table_format.metastore.references.tag_store import TagStore
+from table_format.metastore.schema.table_identity import explaining_drop
 from table_format.metastore.snapshot.changelog_store import ChangelogStore
 from table_format.metastore.snapshot.snapshot_store import SnapshotStore
 from table_format.model.arguments import whole_number
@@ -86,7 +87,7 @@ def rollback(store: TableStore, options: TableOptions, target: Snapshot) -> Roll
     if store.server is not None:
         return _rollback_by_server(store, store.server, target)
     files = HistoryFiles(store)
-    with files.explaining_drop():
+    with explaining_drop(files.require_same_table):
         return _rollback(files, options, target)
 
 
@@ -98,16 +99,17 @@ def _rollback(files: HistoryFiles, options: TableOptions, target: Snapshot) -> R
     present = snapshots.find(target.id)
     replaced = present if present is not None and not present.is_same(target) else None
     named = named_files((*_later(store, target.id), *([replaced] if replaced else [])), manifests)
-    path, again = store.paths.snapshot(target.id), restored(store, target)
+    path = store.paths.snapshot(target.id)
     if present is None:
-        files.note(path, snapshot_bytes(again, path=path))
+        snapshot = restored(store, target)
+        files.note(path, snapshot_bytes(snapshot, path=path))
         with suppress(AlreadyExistsError):  # another process rolls back to it
-            snapshots.create(again)  # 1
+            snapshots.create(snapshot)  # 1
     files.require_same_table()
     snapshots.hints.delete_latest()  # 2
     removed = _remove_snapshots(files, snapshots, target.id)  # 3
     if replaced is not None:
-        files.write(path, snapshot_bytes(again, path=path), is_new=False)
+        files.write(path, snapshot_bytes(restored(store, target), path=path), is_new=False)
     files.require_same_table()
     changelogs = ChangelogStore(store).remove_after(target.id)  # 4
     for name in later_tags:

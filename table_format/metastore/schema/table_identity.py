@@ -8,7 +8,7 @@ digest. Commits, maintenance and readers compare it with the current file.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 
@@ -100,8 +100,10 @@ def replaced_schema(store: TableStore, schemas: SchemaStore, identity: str) -> s
 
 
 @contextmanager
-def explaining_drop(store: TableStore) -> Iterator[None]:
-    """Guard writes below the table: if a directory is missing because the table was dropped, say so.
+def explaining_drop(check: Callable[[], None]) -> Iterator[None]:
+    """Guard work below the table: if a file or directory is missing because the table was dropped, say so.
+
+    ``check`` requires the same table.
 
     Raises:
         TableNotFound, TableReplaced: the table is no longer the loaded one.
@@ -109,7 +111,7 @@ def explaining_drop(store: TableStore) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError:
-        require_same_table(store)
+        check()
         raise
 
 

@@ -210,11 +210,6 @@ class SnapshotStore:
         data = snapshot_bytes(snapshot, path=self._store.paths.snapshot(snapshot.id))
         self._files.create(snapshot.id, data, give_up_after_ms=_GIVE_UP_AFTER_MS)
 
-    def replace(self, snapshot: Snapshot) -> None:
-        """Replace the snapshot with the same id, in one step; only a rollback does that."""
-        path = self._store.paths.snapshot(snapshot.id)
-        self._store.io.overwrite(path, snapshot_bytes(snapshot, path=path))
-
     def delete(self, snapshot_id: int) -> None:
         """Delete the snapshot's file; do nothing if it does not exist."""
         self._files.delete(snapshot_id)

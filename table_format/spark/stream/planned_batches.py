@@ -35,7 +35,7 @@ def plan_properties(checkpoint: str, number: int) -> dict[str, str]:
     return {PLAN: blake2b(plan, digest_size=_DIGEST_BYTES).hexdigest()}
 
 
-def repeated(facts: TableFacts, commit_user: str, number: int, checkpoint: str) -> Snapshot | None:
+def committed_before(facts: TableFacts, commit_user: str, number: int, checkpoint: str) -> Snapshot | None:
     """Return the snapshot of a micro-batch that was committed before; ``None`` if it had nothing to commit.
 
     Call this if a commit made no snapshot.

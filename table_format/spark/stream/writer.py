@@ -11,7 +11,7 @@ from table_format.model.commit import CommitMessage
 from table_format.options.bucket_mode import Fixed
 from table_format.options.commit import DYNAMIC_PARTITION_OVERWRITE
 from table_format.options.compaction import WRITE_ONLY
-from table_format.spark.stream.planned_batches import plan_properties, repeated
+from table_format.spark.stream.planned_batches import committed_before, plan_properties
 from table_format.spark.stream.targets import Target
 from table_format.spark.tasks.table_work import numbers_of_this_task, write_rows
 from table_format.spark.tasks.written import commit_results, results_of, written_by
@@ -67,7 +67,7 @@ class PaimonStreamWriter(datasource.DataSourceStreamArrowWriter):
         commit = self._table.new_commit(self._user)
         if commit.is_committed(batchId):
             commit.abort(results.messages)
-            committed = repeated(self._facts, self._user, batchId, self._checkpoint)
+            committed = committed_before(self._facts, self._user, batchId, self._checkpoint)
         else:
             properties = plan_properties(self._checkpoint, batchId)
             made = commit_results(

@@ -6,6 +6,8 @@ the removed ones. The position is therefore stored with the commit before it, an
 
 from __future__ import annotations
 
+from functools import partial
+
 from table_format.errors import SnapshotNotFound
 from table_format.metastore.references.consumers import consumer_progress, reset_consumer
 from table_format.metastore.schema.table_identity import explaining_drop, require_same_table
@@ -48,8 +50,9 @@ def record_position(facts: TableFacts, consumer: str, next_id: int, last: Snapsh
     """
     next_id = whole_number(next_id, f"next_snapshot_id of consumer '{consumer}'", minimum=FIRST_SNAPSHOT_ID)
     before = last if last is not None and last.id == next_id - 1 else _before(facts, next_id)
-    require_same_table(facts.store)
-    with explaining_drop(facts.store):
+    check = partial(require_same_table, facts.store)
+    check()
+    with explaining_drop(check):
         reset_consumer(facts.store, consumer, next_id, passed=None if before is None else before.delta_manifest_list)
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import nullcontext
+from functools import partial
 from typing import Final, TypeAlias
 
 import pyarrow as pa
@@ -24,7 +25,7 @@ from table_format.errors import (
     SnapshotExpired,
 )
 from table_format.io.table_store import TableStore
-from table_format.metastore.schema.table_identity import explaining_drop
+from table_format.metastore.schema.table_identity import explaining_drop, require_same_table
 from table_format.model.commit import CommitMessage
 from table_format.model.snapshot import Snapshot
 from table_format.table.rows.input import Rows
@@ -71,7 +72,7 @@ def write_and_commit(
         messages: list[CommitMessage] = []
         turn = turns.taken(alone=attempt > 1) if turns else nullcontext()
         try:
-            with explaining_drop(store), aborting_on_failure(commit, messages), turn:
+            with explaining_drop(partial(require_same_table, store)), aborting_on_failure(commit, messages), turn:
                 messages.extend(write())
                 return publish(tuple(messages))
         except repaired as error:
