@@ -62,7 +62,7 @@ settings.load_profile("same")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Declare which of the long tests a run takes."""
-    parser.addoption("--long", default="yes", metavar="WHICH", help="the long tests: no, yes, only, or a share K/N")
+    parser.addoption("--long", default="yes", metavar="WHICH", help="the long tests: no, yes, only, K/N or K-L/N")
 
 
 @pytest.hookimpl(trylast=True)

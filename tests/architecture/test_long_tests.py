@@ -38,6 +38,10 @@ def test_each_share_takes_all_quick_tests_and_all_shares_take_each_long_test_onc
     assert taken == {item: 1 if is_long(item) else 10 for item in ITEMS}
 
 
+def test_further_shares_take_the_long_tests_that_the_first_share_leaves_out():
+    assert Counter(chosen(ITEMS, "8/10") + chosen(ITEMS, "9-13/10") + chosen(ITEMS, "4-7/10")) == Counter(ITEMS)
+
+
 def test_no_share_has_the_longest_files_of_all_rounds():
     files = [Item(f"simulation/test_{n:03}.py") for n in range(40)]
     places = [[files.index(item) for item in chosen(files, f"{share}/10")] for share in range(1, 11)]
@@ -49,7 +53,9 @@ def test_no_and_only_take_what_the_other_leaves_out():
     assert not any(is_long(item) for item in chosen(ITEMS, "no"))
 
 
-@pytest.mark.parametrize("which", ["0/10", "11/10", "1", "1/", "/2", "all", "-1/2"])
+@pytest.mark.parametrize(
+    "which", ["0/10", "11/10", "1", "1/", "/2", "all", "-1/2", "3-2/10", "3-13/10", "0-2/10", "3-/10"]
+)
 def test_another_choice_is_a_usage_error(which):
-    with pytest.raises(pytest.UsageError, match=r"it is no, yes, only or K/N"):
+    with pytest.raises(pytest.UsageError, match=r"it is no, yes, only, K/N or K-L/N"):
         chosen(ITEMS, which)

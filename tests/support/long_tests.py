@@ -1,11 +1,15 @@
-"""The long tests, and which of them a run takes: ``pytest --long no``, ``yes``, ``only`` or ``K/N``.
+"""The long tests, and which of them a run takes: ``pytest --long no``, ``yes``, ``only``, ``K/N`` or ``K-L/N``.
 
-``3/10`` takes the third of ten shares of them beside all other tests. The ten runs take each of them once.
+``3/10`` takes the third of ten shares of them beside all other tests. The ten runs take each of them once. ``4-6/10``
+takes the fourth to the sixth share without the other tests. The first share follows the last one: ``9-11/10`` takes the
+ninth, the tenth and the first.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -177,16 +181,17 @@ def chosen(items: Sequence[pytest.Item], which: str) -> list[pytest.Item]:
     """Return the tests that a run takes, in their order.
 
     Raises:
-        pytest.UsageError: ``which`` is none of ``no``, ``yes``, ``only`` and ``K/N`` with 1 <= K <= N.
+        pytest.UsageError: ``which`` is none of ``no``, ``yes``, ``only``, ``K/N`` and ``K-L/N``; or K is not between 1
+            and N, or L is not between K and K + N - 1.
     """
     if which == "yes":
         return list(items)
     if which == "only":
         return [item for item in items if is_long(item)]
-    share, shares = (0, 1) if which == "no" else _share(which)
+    shares = _Shares(frozenset({0}), 1) if which == "no" else _Shares.of(which)
     files = sorted({item.path for item in items if is_long(item)}, key=lambda path: (rank(path), path))
-    taken = {path for place, path in enumerate(files) if _turn(place, shares) == share}
-    return [item for item in items if item.path in taken or not is_long(item)]
+    taken = {path for place, path in enumerate(files) if _turn(place, shares.count) in shares.taken}
+    return [item for item in items if (item.path in taken if is_long(item) else not shares.is_alone)]
 
 
 def _turn(place: int, shares: int) -> int:
@@ -195,8 +200,21 @@ def _turn(place: int, shares: int) -> int:
     return shares - position if turn % 2 else position + 1
 
 
-def _share(which: str) -> tuple[int, int]:
-    first, _, last = which.partition("/")
-    if first.isdecimal() and last.isdecimal() and 1 <= int(first) <= int(last):
-        return int(first), int(last)
-    raise pytest.UsageError(f"--long is {which!r}; it is no, yes, only or K/N, such as 3/10")
+@dataclass(frozen=True)
+class _Shares:
+    """Some of ``count`` shares of the long tests, beside the other tests or alone."""
+
+    taken: frozenset[int]
+    count: int
+    is_alone: bool = False
+
+    @classmethod
+    def of(cls, which: str) -> _Shares:
+        """Parse ``K/N`` or ``K-L/N``."""
+        if match := re.fullmatch(r"(\d+)(?:-(\d+))?/(\d+)", which):
+            first, count = int(match[1]), int(match[3])
+            last = int(match[2] or first)
+            if 1 <= first <= count and first <= last < first + count:
+                taken = frozenset((number - 1) % count + 1 for number in range(first, last + 1))
+                return cls(taken, count, is_alone=match[2] is not None)
+        raise pytest.UsageError(f"--long is {which!r}; it is no, yes, only, K/N or K-L/N, such as 3/10 or 4-6/10")
