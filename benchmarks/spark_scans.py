@@ -13,12 +13,13 @@ import os
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from benchmarks.measure import cpu_seconds
 from benchmarks.spark_session import session
@@ -35,9 +36,15 @@ TABLES: Mapping[str, Mapping[str, str]] = {
     "merge on read": {},
     "compacted": {},
     "deletion vectors": VECTORS,
+    "few deletion vectors": VECTORS,
     "aggregation": {**AGGREGATION, "fields.n0.aggregate-function": "sum", "fields.n1.aggregate-function": "max"},
     "partial-update": {"merge-engine": "partial-update"},
 }
+FEW = frozenset({"few deletion vectors"})
+"""Tables with upserts of a hundredth of the rows instead of a tenth."""
+SENT = "sent"
+"""Finished rows in memory, which Python tasks send to Spark: what any reader that merges in Python costs at least."""
+SENT_AT_ONCE = 65_536
 APPENDS = "append, partitioned"
 PARTITION = "p"
 PARTITIONS = 50
@@ -111,7 +118,9 @@ def lines() -> Sequence[Line]:
         Line("key look-up in 60 columns, merge on read", "merge on read, 60", look_up(), 2.0),
         Line("all columns, compacted", "compacted", every, 0.9),
         Line("all columns, deletion vectors", "deletion vectors", every, 1.05),
+        Line("all columns, few deletion vectors", "few deletion vectors", every),
         Line("all columns, aggregation", "aggregation", every, 1.1),
+        Line("all columns, sent by Python tasks", SENT, every),
         Line("2 of 11 columns, aggregation", "aggregation", two_columns()),
         Line("all columns, partial-update", "partial-update", every),
         Line("one partition, append table", APPENDS, one_partition()),
@@ -218,6 +227,8 @@ class Bench:
         return f"| {line.name}{differ} | {first[0]:.2f} / {first[1]:.2f} | {' | '.join(cells)} | {bar} |"
 
     def _frame_of(self, name: str, columns: Sequence[str] | None = None, filter: str | None = None) -> DataFrame:
+        if name == SENT:
+            return self._sent_rows()
         options: dict[str, Any] = dict(self._options)
         return self.lake.table(f"b.{name}", columns=columns, filter=filter, **options)
 
@@ -237,11 +248,14 @@ class Bench:
         if kind == APPENDS:
             self._append_table(name)
             return name
+        if kind == SENT:
+            self._keep_rows_to_send()
+            return name
         groups, rows = (11, self._rows) if not kind.endswith("60") else (60, self._rows // 4)
         options = {"bucket": "4", "write-only": "true", **TABLES[kind.partition(",")[0]]}
         frames = [self._frame(groups, 0, rows, 0)]
         # Half of the keys of an upsert are known.
-        step = rows // 10
+        step = rows // (100 if kind in FEW else 10)
         starts = [rows - step // 2 + number * step // 2 for number in range(UPSERTS)]
         frames += [self._frame(groups, start, step, age) for age, start in enumerate(starts, 1)]
         fields = [pa.field(f.name, f.type, nullable=f.name != "k") for f in frames[0].limit(0).toArrow().schema]
@@ -260,6 +274,28 @@ class Bench:
         self.lake.catalog.create_table(f"b.{name}", schema)
         self.lake.write(rows.repartition(PARTITION), f"b.{name}")
         rows.repartition(PARTITION).write.partitionBy(PARTITION).parquet(str(self._scratch / f"{name}-plain"))
+
+    def _keep_rows_to_send(self) -> None:
+        """Write plain Parquet files, and the same rows as Arrow files that a task maps into memory."""
+        plain = str(self._scratch / f"{SENT}-plain")
+        self._frame(11, 0, self._rows, 0).write.parquet(plain)
+        for number, file in enumerate(sorted(Path(plain).glob("*.parquet"))):
+            rows = pq.read_table(file)
+            instants = rows.schema.get_field_index("t")
+            rows = rows.set_column(instants, "t", rows.column("t").cast(pa.timestamp("us", "UTC")))
+            with pa.ipc.new_file(str(self._scratch / f"{SENT}-{number}.arrow"), rows.schema) as kept:
+                kept.write_table(rows, max_chunksize=SENT_AT_ONCE)
+
+    def _sent_rows(self) -> DataFrame:
+        files = sorted(map(str, self._scratch.glob(f"{SENT}-*.arrow")))
+
+        def send(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            for number in (int(n) for batch in batches for n in batch.column(0).to_numpy()):
+                rows = pa.ipc.open_file(pa.memory_map(files[number]))
+                yield from map(rows.get_batch, range(rows.num_record_batches))
+
+        schema = self._frame(11, 0, 1, 0).schema
+        return self.lake.spark.range(0, len(files), 1, os.cpu_count()).mapInArrow(send, schema)
 
     def _frame(self, columns: int, start: int, count: int, age: int) -> DataFrame:
         """Return ``k`` and columns of integers, floats, strings and one time. Keys are spread over the known keys."""
