@@ -80,6 +80,13 @@ INCREMENTAL_BETWEEN_TIMESTAMP = Option(
     None,
     "Read the changes committed after one time and up to another, in milliseconds since the epoch or as local times.",
 )
+INCREMENTAL_TO_AUTO_TAG = Option(
+    "incremental-to-auto-tag",
+    optional(text),
+    None,
+    "Read the difference between the automatic tag before this one and this one, such as '2026-11-29'. Nothing if "
+    "either tag does not exist.",
+)
 INCREMENTAL_SCAN_MODE = Option(
     "incremental-between-scan-mode",
     choice("auto", "delta", "changelog", "diff"),
@@ -136,6 +143,7 @@ class ScanOptions:
     creation_time_ms: int | None = CREATION_TIME_MILLIS.field()
     incremental_between: str | None = INCREMENTAL_BETWEEN.field()
     incremental_between_timestamp: str | None = INCREMENTAL_BETWEEN_TIMESTAMP.field()
+    incremental_to_auto_tag: str | None = INCREMENTAL_TO_AUTO_TAG.field()
     incremental_scan_mode: str = INCREMENTAL_SCAN_MODE.field()
     incremental_tag_to_snapshot: bool = INCREMENTAL_TAG_TO_SNAPSHOT.field()
     fallback_branch: str | None = FALLBACK_BRANCH.field()
@@ -161,6 +169,7 @@ STARTING_POINTS: tuple[Option[int | None] | Option[str | None], ...] = (
     CREATION_TIME_MILLIS,
     INCREMENTAL_BETWEEN,
     INCREMENTAL_BETWEEN_TIMESTAMP,
+    INCREMENTAL_TO_AUTO_TAG,
 )
 """At most one of them may be given."""
 
@@ -175,7 +184,6 @@ REFUSED: tuple[AnyOption, ...] = (
             ("scan.fallback-snapshot-branch", "Branch of a chain table."),
             ("scan.fallback-delta-branch", "Branch of a chain table."),
             ("scan.primary-branch", "Read from a branch first."),
-            ("incremental-to-auto-tag", "Read the changes up to an automatic tag."),
         )
     ),
 )

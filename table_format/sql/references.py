@@ -30,12 +30,15 @@ from table_format.sql.splices import Edit
 from table_format.sql.table_queries import without_table_queries
 from table_format.sql.words import RECENT_TEXTS, Word, WordKind, fail_at, tokens_of
 
+_TO_TAG: Final = "paimon_incremental_to_auto_tag"
 INCREMENTAL_FUNCTIONS: Final = {
     "paimon_incremental_query": "incremental-between",
     "paimon_incremental_between_timestamp": "incremental-between-timestamp",
+    _TO_TAG: "incremental-to-auto-tag",
 }
+"""Functions that return changes of a table, with the option that takes their other arguments."""
+
 MAX_PARTITION: Final = "max_pt"
-_UNKNOWN_FUNCTIONS: Final = ("paimon_incremental_to_auto_tag",)
 _BEFORE_TABLE: Final = frozenset({"FROM", "JOIN", "INTO", "TABLE", "UPDATE", "USING", ",", "VIEW", "("})
 _DIALECTS: Final[tuple[type[Dialect], ...]] = (Spark, Databricks)
 """The dialect of Databricks parses syntax of Spark 4 that sqlglot's Spark dialect lacks, such as ``a:b``."""
@@ -428,8 +431,6 @@ def _functions(reader: Reader) -> Iterator[FunctionUse]:
             reader.position += 1
             if reader.sees("("):
                 yield _function(reader, name, start)
-        elif word.says(name.upper()) and name in _UNKNOWN_FUNCTIONS:
-            reader.refuse(name, "use paimon_incremental_query with two tags")
         else:
             reader.position += 1
 
@@ -438,8 +439,10 @@ def _function(reader: Reader, name: str, start: int) -> FunctionUse:
     arguments = tuple(reader.in_parentheses(reader.value))
     if name == MAX_PARTITION:
         return FunctionUse(name, arguments, start, reader.last_end)
-    if len(arguments) != 3:
-        reader.fail(f"{name} takes a table, a beginning and an end, found {counted(len(arguments), 'argument')}", start)
+    expected = ("table", "tag") if name == _TO_TAG else ("table", "beginning", "end")
+    if len(arguments) != len(expected):
+        found = counted(len(arguments), "argument")
+        reader.fail(f"{name} takes {len(expected)} arguments ({', '.join(expected)}), found {found}", start)
     has_alias = reader.sees("AS") or (reader.word is not None and _is_alias(reader))
     return FunctionUse(name, arguments, start, reader.last_end, has_alias)
 

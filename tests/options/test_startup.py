@@ -10,7 +10,7 @@ from table_format.errors import InvalidOption
 from table_format.options.scan import STARTING_POINTS
 from table_format.options.startup import StartupMode, startup_mode
 
-POINTS = {option.key: "1,2" if option.key.startswith("incremental") else "1" for option in STARTING_POINTS}
+POINTS = {option.key: "1,2" if "between" in option.key else "1" for option in STARTING_POINTS}
 
 
 @pytest.mark.parametrize(
@@ -31,6 +31,7 @@ POINTS = {option.key: "1,2" if option.key.startswith("incremental") else "1" for
         ({"scan.creation-time-millis": "1"}, StartupMode.FROM_CREATION_TIMESTAMP),
         ({"incremental-between": "1,2"}, StartupMode.INCREMENTAL),
         ({"scan.mode": "incremental", "incremental-between-timestamp": "1,2"}, StartupMode.INCREMENTAL),
+        ({"incremental-to-auto-tag": "2026-11-29"}, StartupMode.INCREMENTAL),
     ],
 )
 def test_the_mode_follows_from_the_starting_point(options: dict[str, str], mode: StartupMode) -> None:

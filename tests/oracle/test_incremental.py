@@ -111,6 +111,17 @@ def test_the_difference_between_tags_is_equal(merging_paimon: PaimonPeer, tmp_pa
         assert audit(table, tmp_path, options) == sorted_rows([values for _, values in log])
 
 
+def test_the_changes_to_an_automatic_tag_are_equal(merging_paimon: PaimonPeer, tmp_path: Path) -> None:
+    table = written_by_us(tmp_path, keyed=True, seed=5, ascending=True)
+    ids = [s.id for s in table.snapshots()]
+    for day, snapshot in {"26": ids[0], "28": ids[1], "29": ids[-2]}.items():
+        table.create_tag(f"2026-11-{day}", snapshot)
+    for day in ("26", "27", "28", "29"):
+        options = {"incremental-to-auto-tag": f"2026-11-{day}"}
+        log = merging_paimon.changes(tmp_path, "db.t$audit_log", options)
+        assert audit(table, tmp_path, options) == sorted_rows([values for _, values in log])
+
+
 def test_logs_of_every_state_are_equal(merging_paimon: PaimonPeer, tmp_path: Path) -> None:
     table = written_by_us(tmp_path, keyed=True, seed=6)
     for title in ("audit_log", "binlog"):

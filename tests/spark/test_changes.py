@@ -31,6 +31,16 @@ def test_changes_between_snapshots_are_returned_as_a_frame(changed: TestLake) ->
     assert rows_of(changed.lake.table("s.t", columns=["id"], **difference)) == [(2,), (4,)]
 
 
+def test_sql_reads_the_changes_to_an_automatic_tag(changed: TestLake) -> None:
+    table = changed.lake.catalog.load_table("s.t")
+    for day, snapshot in (("28", 1), ("29", 3)):
+        table.create_tag(f"2026-11-{day}", snapshot)
+    latest = changed.lake.sql("SELECT * FROM paimon_incremental_to_auto_tag('s.t', '2026-11-29')")
+    assert rows_of(latest) == [(2, "b"), (4, "b")]
+    first = "SELECT paimon_incremental_to_auto_tag.id FROM paimon_incremental_to_auto_tag('s.t', '2026-11-28')"
+    assert rows_of(changed.lake.sql(first)) == []
+
+
 def test_an_audit_log_is_returned_as_a_frame_with_row_kinds(changed: TestLake) -> None:
     span = {"incremental-between": "1,3"}
     log = changed.lake.table("s.t$audit_log", **span)

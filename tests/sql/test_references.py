@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from table_format.errors import InvalidSql, UnsupportedFeature
+from table_format.errors import InvalidSql
 from table_format.sql.qualifiers import Relation
 from table_format.sql.references import TableUse, names_in, tables_of
 from table_format.sql.splices import Edit, edited
@@ -177,9 +177,11 @@ def test_calls_of_paimon_incremental_query_and_max_pt_are_found() -> None:
     assert (second.function, second.arguments, second.has_alias) == ("paimon_incremental_query", ("d.t", 1, "x"), True)
 
 
-def test_a_function_that_is_not_supported_is_refused() -> None:
-    with pytest.raises(UnsupportedFeature, match="paimon_incremental_to_auto_tag is not supported"):
-        tables_of("SELECT * FROM paimon_incremental_to_auto_tag('t', 'x')")
+def test_paimon_incremental_to_auto_tag_takes_a_table_and_a_tag() -> None:
+    (use,) = tables_of("SELECT * FROM paimon_incremental_to_auto_tag('t', '2026-11-29')").functions
+    assert (use.arguments, use.has_alias) == (("t", "2026-11-29"), False)
+    with pytest.raises(InvalidSql, match=r"takes 2 arguments \(table, tag\), found 3 arguments"):
+        tables_of("SELECT * FROM paimon_incremental_to_auto_tag('t', 1, 2)")
 
 
 UNREADABLE = {

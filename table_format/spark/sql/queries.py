@@ -278,7 +278,7 @@ class _Splicing:
         name = session.table_name(SqlName(tuple(part.strip("`") for part in table.split("."))))
         if use.function == MAX_PARTITION:
             return Edit(use.start, use.end, _escaped(text_literal(max_partition(session.data_table(name)))))
-        options = {INCREMENTAL_FUNCTIONS[use.function]: f"{use.arguments[1]},{use.arguments[2]}"}
+        options = {INCREMENTAL_FUNCTIONS[use.function]: ",".join(map(str, use.arguments[1:]))}
         alias = "" if use.has_alias else f" AS {quoted(use.function)}"
         return Edit(use.start, use.end, self._place(name, options) + alias)
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from table_format.errors import InvalidOption
+from table_format.metastore.references.tag_periods import TagPeriods
 from table_format.metastore.references.tag_store import TagStore
 from table_format.model.snapshot import Snapshot
-from table_format.options.scan import INCREMENTAL_BETWEEN, INCREMENTAL_BETWEEN_TIMESTAMP
+from table_format.options.scan import INCREMENTAL_BETWEEN, INCREMENTAL_BETWEEN_TIMESTAMP, INCREMENTAL_TO_AUTO_TAG
 from table_format.table.facts import TableFacts
 from table_format.table.read.time_travel import epoch_ms
 
@@ -22,7 +23,7 @@ class SnapshotRange:
 
 
 def named_range(facts: TableFacts) -> SnapshotRange | None:
-    """The range that the options ``incremental-between`` and ``incremental-between-timestamp`` name.
+    """The range that ``incremental-between``, ``incremental-between-timestamp`` or ``incremental-to-auto-tag`` names.
 
     ``None`` if the range is empty.
 
@@ -33,6 +34,8 @@ def named_range(facts: TableFacts) -> SnapshotRange | None:
     if scan.incremental_between is not None:
         start, end = _two(INCREMENTAL_BETWEEN.key, scan.incremental_between)
         return _between(facts, start, end)
+    if scan.incremental_to_auto_tag is not None:
+        return _to_automatic_tag(facts, scan.incremental_to_auto_tag.strip())
     start, end = _two(INCREMENTAL_BETWEEN_TIMESTAMP.key, scan.incremental_between_timestamp or "")
     return _between_times(facts, _time(start), _time(end))
 
@@ -49,6 +52,21 @@ def _between(facts: TableFacts, start: str, end: str) -> SnapshotRange | None:
         raise InvalidOption(INCREMENTAL_BETWEEN.key, message)
     _check_order(INCREMENTAL_BETWEEN.key, int(start), int(end))
     return None if facts.snapshots.latest_id() is None else SnapshotRange(int(start), int(end))
+
+
+def _to_automatic_tag(facts: TableFacts, name: str) -> SnapshotRange | None:
+    """The changes of the period of a tag (Java ``IncrementalDiffStartingScanner.toEndAutoTag``)."""
+    periods, tags = TagPeriods.of(facts.options.tags), TagStore(facts.store)
+    time = periods.time_of(name)
+    if time is None:
+        message = f"'{name}' is not the name of an automatic tag, such as '{periods.name_of(0)}'; {tags.known_names()}"
+        raise InvalidOption(INCREMENTAL_TO_AUTO_TAG.key, message)
+    earlier = {start: other for other in tags.names() if (start := periods.time_of(other)) is not None and start < time}
+    last, first = tags.find(name), tags.find(earlier[max(earlier)]) if earlier else None
+    if last is None or first is None:
+        return None
+    _check_order(INCREMENTAL_TO_AUTO_TAG.key, first.snapshot.id, last.snapshot.id)
+    return SnapshotRange(first.snapshot.id, last.snapshot.id, (first.snapshot, last.snapshot))
 
 
 def _between_times(facts: TableFacts, start_ms: int, end_ms: int) -> SnapshotRange | None:

@@ -23,7 +23,7 @@ from table_format.table.read.plan import Plan
 
 
 def incremental_plan(facts: TableFacts, columns: Sequence[str] | None, filter: Filter | None) -> Plan:
-    """Plan the changes that the options ``incremental-between`` and ``incremental-between-timestamp`` name.
+    """Plan the changes that ``incremental-between``, ``incremental-between-timestamp`` or ``-to-auto-tag`` names.
 
     Raises:
         InvalidOption: the options are malformed or contradict each other.

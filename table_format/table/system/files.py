@@ -15,6 +15,7 @@ from table_format.model.bucket_id import BucketId
 from table_format.model.data_file import DataFileMeta
 from table_format.model.schema import TableSchema
 from table_format.model.types import ArrayType, BooleanType, IntType
+from table_format.options.startup import StartupMode, startup_mode
 from table_format.table.facts import TableFacts
 from table_format.table.read.incremental import incremental_plan
 from table_format.table.read.time_travel import starting_point
@@ -92,8 +93,7 @@ def index_rows(facts: TableFacts) -> Sequence[Row]:
 
 def _files(facts: TableFacts) -> tuple[TableSchema, Sequence[_File]]:
     """Return the files that a scan reads, or those of its changes, and the schema of the scan."""
-    scan = facts.options.scan
-    if scan.incremental_between is not None or scan.incremental_between_timestamp is not None:
+    if startup_mode(facts.options.raw) is StartupMode.INCREMENTAL:
         splits = incremental_plan(facts, None, None).splits
         changed = [_File(BucketId(split.partition, split.bucket), file) for split in splits for file in split.files]
         return facts.schema, sorted(changed, key=lambda each: each.bucket_id)

@@ -12,6 +12,7 @@ import pytest
 from table_format import Table, load_catalog
 from table_format.errors import InvalidOption, SnapshotExpired, SnapshotNotFound, UnsupportedFeature
 from table_format.io.local import LocalFileIO
+from table_format.table.system.audit_log import AuditLogTable
 from tests.support.golden import golden_case
 from tests.support.tables import disk_warehouse, keyed, memory_warehouse, rows_of
 
@@ -25,8 +26,6 @@ def changes(table: Table, span: str, mode: str = "auto", **arguments: Any) -> li
 
 def audited(table: Table, span: str, mode: str = "auto", **arguments: Any) -> list[tuple[Any, ...]]:
     """The changes with their kinds."""
-    from table_format.table.system.audit_log import AuditLogTable
-
     options = {"incremental-between": span, "incremental-between-scan-mode": mode}
     rows = AuditLogTable(table).scan(options=options, **arguments).to_arrow()
     return sorted(zip(*(column.to_pylist() for column in rows.columns), strict=True))
@@ -79,6 +78,42 @@ def test_a_difference_of_tags_outlives_their_snapshots(table: Table) -> None:
     table.create_tag("end", 3)
     table.expire_snapshots(retain_max=1, retain_min=1, older_than_ms=NEVER, retain_floor_ms=0)
     assert changes(table, "begin,end") == [(1, "a", 10), (3, "c", 3)]
+
+
+def to_tag(table: Table, tag: str) -> list[tuple[Any, ...]]:
+    return rows_of(table, options={"incremental-to-auto-tag": tag})
+
+
+def test_changes_to_an_automatic_tag_begin_at_the_one_before(table: Table) -> None:
+    for name, snapshot in {"2026-11-26": 1, "2026-11-28": 2, "2026-11-29": 3, "2026-12-01": 4, "today": 1}.items():
+        table.create_tag(name, snapshot)
+    assert to_tag(table, "2026-11-28") == [(1, "a", 10), (3, "c", 3)]
+    assert to_tag(table, "2026-11-26") == []  # there is no tag before it
+    assert to_tag(table, "2026-11-27") == []  # it does not exist
+    log = {"incremental-to-auto-tag": "2026-11-29"}
+    assert AuditLogTable(table).scan(options=log).to_arrow().select(["rowkind", "id"]).to_pylist() == [
+        {"rowkind": "-D", "id": 2}
+    ]
+    table.expire_snapshots(retain_max=1, retain_min=1, older_than_ms=NEVER, retain_floor_ms=0)
+    assert to_tag(table, "2026-11-28") == [(1, "a", 10), (3, "c", 3)]
+    with pytest.raises(InvalidOption, match="'today' is not the name of an automatic tag, such as '1970-01-01'"):
+        to_tag(table, "today")
+    with pytest.raises(
+        InvalidOption, match="'incremental-between-scan-mode': would have no effect: it needs 'incremental-between'"
+    ):
+        table.scan(options={**log, "incremental-between-scan-mode": "delta"})
+
+
+def test_the_period_of_automatic_tags_decides_which_tag_is_before() -> None:
+    hours = {"tag.creation-period": "hourly", "tag.period-formatter": "without_dashes"}
+    table = memory_warehouse().table(
+        primary_keys=["id"], options={"bucket": "1", "tag.automatic-creation": "watermark", **hours}
+    )
+    for number in range(1, 4):
+        table.append(keyed([(number, "a", number)]))
+    for name, snapshot in {"20261129 09": 1, "20261129 10": 3, "2026-11-29 09": 2}.items():
+        table.create_tag(name, snapshot)
+    assert to_tag(table, "20261129 10") == [(2, "a", 2), (3, "a", 3)]
 
 
 def test_columns_and_filter_are_those_of_the_changed_rows(table: Table) -> None:

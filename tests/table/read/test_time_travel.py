@@ -136,8 +136,8 @@ def test_a_scan_has_one_starting_point_and_the_nearest_wins(table: Table) -> Non
 def test_options_of_a_scan_are_checked(table: Table) -> None:
     with pytest.raises(InvalidOption, match=r"did you mean 'scan\.snapshot-id'"):
         table.scan(options={"scan.snapshot": "1"})
-    with pytest.raises(UnsupportedFeature, match="incremental-to-auto-tag"):
-        table.scan(options={"incremental-to-auto-tag": "2026-01-01"})
+    with pytest.raises(UnsupportedFeature, match=r"scan\.bucket"):
+        table.scan(options={"scan.bucket": "1"})
     with pytest.raises(InvalidOption, match="only between positive numbers"):
         table.copy({"bucket": "-1"})
 
