@@ -150,14 +150,14 @@ def described(arrow: pa.DataType) -> str:
         return f"the Arrow type {arrow}"
 
 
-def _field_from_arrow(field: pa.Field, ids: Iterator[int]) -> DataField:
+def _field_from_arrow(field: pa.Field, ids: Iterator[int], within: str = "") -> DataField:
     identifier = next(ids)
     metadata = field.metadata or {}
     description = metadata.get(b"description")
     return DataField(
         id=identifier,
         name=field.name,
-        type=_type_from_arrow(field.type, field.nullable, ids, field.name),
+        type=_type_from_arrow(field.type, field.nullable, ids, f"{within}{field.name}"),
         description=description.decode("utf-8", "replace") if description else None,
     )
 
@@ -170,17 +170,17 @@ def _type_from_arrow(arrow: pa.DataType, nullable: bool, ids: Iterator[int], whe
         return _type_from_arrow(arrow.value_type, nullable, ids, where)
     if pa.types.is_list(arrow) or pa.types.is_large_list(arrow) or pa.types.is_fixed_size_list(arrow):
         item = arrow.value_field
-        return ArrayType(element=_type_from_arrow(item.type, item.nullable, ids, where), nullable=nullable)
+        return ArrayType(element=_type_from_arrow(item.type, item.nullable, ids, f"{where}.element"), nullable=nullable)
     if pa.types.is_map(arrow):
-        key = _type_from_arrow(arrow.key_type, nullable=False, ids=ids, where=where)
-        value = _type_from_arrow(arrow.item_type, arrow.item_field.nullable, ids, where)
+        key = _type_from_arrow(arrow.key_type, nullable=False, ids=ids, where=f"{where}.key")
+        value = _type_from_arrow(arrow.item_type, arrow.item_field.nullable, ids, f"{where}.value")
         return MapType(key=key, value=value, nullable=nullable)
     if pa.types.is_struct(arrow):
-        return RowType(fields=tuple(_field_from_arrow(f, ids) for f in arrow), nullable=nullable)
+        return RowType(fields=tuple(_field_from_arrow(f, ids, f"{where}.") for f in arrow), nullable=nullable)
     problem = f"the Arrow type {arrow} has no counterpart in the table format"
     if pa.types.is_null(arrow):
         problem = "there are only nulls, so the type is unknown"
-    message = f"column '{where}': {problem}; cast the column first"
+    message = f"column '{where}': {problem}; cast the column, or give its type"
     raise InvalidSchema(message)
 
 

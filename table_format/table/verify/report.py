@@ -135,10 +135,12 @@ class VerifyReport:
 
     def __str__(self) -> str:
         counts = Counter(finding.severity for finding in self.findings)
+        checked = [counted(self.snapshots, "snapshot"), counted(self.manifests, "manifest")]
+        checked += [counted(self.files, "file")] if self.depth >= Depth.FILES else []
+        checked += [counted(self.rows, "row")] if self.depth >= Depth.ROWS else []
         lines = [
             f"{self.table}: {counted(counts[Severity.ERROR], 'error')}, {counted(counts[Severity.WARNING], 'warning')} "
-            f"in {counted(self.snapshots, 'snapshot')}, {counted(self.manifests, 'manifest')}, "
-            f"{counted(self.files, 'file')} and {counted(self.rows, 'row')} ({self.depth.name.lower()})"
+            f"in {', '.join(checked[:-1])} and {checked[-1]} (depth '{self.depth.name.lower()}')"
         ]
         lines += [str(finding) for finding in self.findings[:_SHOWN]]
         if len(self.findings) > _SHOWN:

@@ -165,6 +165,12 @@ def test_a_column_of_a_type_that_the_format_lacks_is_named(arrow: pa.DataType) -
         Schema.from_arrow(pa.schema([("c", arrow)]))
 
 
+def test_a_part_of_a_type_that_the_format_lacks_is_named_by_its_path() -> None:
+    arrow = pa.list_(pa.struct([("m", pa.map_(pa.string(), pa.null()))]))
+    with pytest.raises(InvalidSchema, match=r"column 'c\.element\.m\.value': there are only nulls"):
+        Schema.from_arrow(pa.schema([("c", arrow)]))
+
+
 ARROW_TYPES = [
     *(pa.bool_(), pa.int8(), pa.uint8(), pa.int16(), pa.uint16(), pa.int32(), pa.uint32(), pa.int64(), pa.uint64()),
     *(pa.float16(), pa.float32(), pa.float64(), pa.decimal32(3, 1), pa.decimal64(12, 2), pa.decimal256(60, 3)),

@@ -134,11 +134,10 @@ def test_a_report_counts_what_was_looked_at(warehouse: Warehouse) -> None:
         table.append(keyed([(1, dt, 1), (2, dt, 2)]))
     report = table.verify(depth="rows")
     assert (report.snapshots, report.files, report.rows, report.depth) == (2, 2, 4, Depth.ROWS)
-    assert (
-        str(report)
-        == f"db.t: 0 errors, 0 warnings in 2 snapshots, {report.manifests} manifests, 2 files and 4 rows (rows)"
-    )
-    assert table.verify(depth="metadata").files == 0
+    looked_at = f"db.t: 0 errors, 0 warnings in 2 snapshots, {report.manifests} manifests"
+    assert str(report) == f"{looked_at}, 2 files and 4 rows (depth 'rows')"
+    assert str(table.verify(depth="files")) == f"{looked_at} and 2 files (depth 'files')"
+    assert str(table.verify(depth="metadata")) == f"{looked_at.replace(', 2 m', ' and 2 m')} (depth 'metadata')"
     assert table.verify(depth="rows", partitions=[{"dt": "a"}]).rows == 2
 
 
