@@ -8,6 +8,7 @@ from table_format import Table
 from table_format.cli.arguments import table_argument
 from table_format.cli.asking import deleting_options, may_delete
 from table_format.cli.commands.metadata import show_system_table
+from table_format.cli.listing_groups import ListingGroup
 from table_format.cli.output import Target, output_options
 from table_format.cli.session import Session
 from table_format.counted import counted
@@ -16,7 +17,7 @@ from table_format.nearest_names import did_you_mean
 _COLUMNS = ("branch_name", "create_time")
 
 
-@click.group()
+@click.group(cls=ListingGroup)
 def branches() -> None:
     """List, create, delete and fast-forward branches, which are separate histories of a table."""
 

@@ -7,6 +7,7 @@ import click
 from table_format.cli.arguments import Age, table_argument
 from table_format.cli.asking import deleting_options, may_delete
 from table_format.cli.commands.metadata import show_system_table
+from table_format.cli.listing_groups import ListingGroup
 from table_format.cli.output import Target, output_options
 from table_format.cli.session import Session
 from table_format.nearest_names import did_you_mean
@@ -14,7 +15,7 @@ from table_format.nearest_names import did_you_mean
 _COLUMNS = ("tag_name", "snapshot_id", "commit_time", "record_count", "create_time", "time_retained")
 
 
-@click.group()
+@click.group(cls=ListingGroup)
 def tags() -> None:
     """List, create and delete tags, which keep snapshots from expiring."""
 

@@ -74,6 +74,16 @@ def test_a_tag_is_created_listed_and_deleted(shell: Shell, orders: Callable[...,
     assert set(shell.table("shop.orders").tags()) == set()
 
 
+@pytest.mark.parametrize("group", ["tags", "branches"])
+def test_the_word_list_may_be_left_out_before_a_table(shell: Shell, orders: Callable[..., Table], group: str) -> None:
+    orders(1).create_tag("v1")
+    shell("branches", "create", "shop.orders", "dev")
+    shown = shell(group, "shop.orders", "-f", "jsonl")
+    assert shown == shell(group, "list", "shop.orders", "-f", "jsonl")
+    assert "did you mean shop.orders?" in shell.error(group, "shop.order")
+    assert "No such command 'lst'. Did you mean 'list'?" in shell.error(group, "lst", "shop.orders", code=2)
+
+
 def test_a_branch_is_created_written_and_fast_forwarded(shell: Shell, orders: Callable[..., Table]) -> None:
     orders(2).create_tag("v1")
     shell("branches", "create", "shop.orders", "dev", "--tag", "v1")
