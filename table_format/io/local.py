@@ -183,7 +183,12 @@ class LocalFileIO:
 
     def make_directory(self, directory: str) -> None:
         """Create a directory and its parents; do nothing if it exists."""
-        _make_directories(checked_path(directory))
+        path = Path(checked_path(directory))
+        for _ in range(_ATTEMPTS):
+            _make_directories(str(path))
+            if path.is_dir():
+                return
+        raise _no_directory(directory)
 
     def _temporary(self, path: str) -> str:
         return sibling(checked_path(path), temporary_name(base_name(path), self.ids.uuid()))
@@ -291,9 +296,12 @@ def _in_directory_of(path: str, action: Callable[[], _T]) -> _T:
             return action()
         except FileNotFoundError:
             _make_directories(parent(path))
-    raise FileNotFoundError(
-        errno.ENOENT, "another process deleted the directory each time it was created", parent(path)
-    )
+    raise _no_directory(parent(path))
+
+
+def _no_directory(path: str) -> FileNotFoundError:
+    message = "the file system refuses to create the directory, or another process deleted it each time"
+    return FileNotFoundError(errno.ENOENT, message, path)
 
 
 def _make_directories(directory: str) -> None:

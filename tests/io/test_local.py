@@ -6,6 +6,7 @@ import errno
 import os
 import pickle
 import stat
+from pathlib import Path
 
 import pytest
 
@@ -189,6 +190,19 @@ def test_an_interrupt_leaves_no_temporary_file_and_takes_back_nothing_published(
     LocalFileIO().overwrite(f"{tmp_path}/f", b"2")
     assert entries(tmp_path) == ["f"]
     assert (tmp_path / "f").read_bytes() == b"2"
+
+
+def test_a_directory_that_the_file_system_does_not_create_is_an_error(tmp_path, monkeypatch):
+    """A directory of /proc or of an automounter answers so."""
+
+    def refuse(path, *_arguments, **_options):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
+
+    monkeypatch.setattr(Path, "mkdir", refuse)
+    with pytest.raises(FileNotFoundError, match=r"refuses to create the directory.*/warehouse/a\.db'"):
+        LocalFileIO().make_directory(f"{tmp_path}/warehouse/a.db")
+    with pytest.raises(FileNotFoundError, match=r"refuses to create the directory.*/warehouse'"):
+        LocalFileIO().create(f"{tmp_path}/warehouse/f", b"1")
 
 
 def test_an_interrupted_rename_of_a_directory_can_be_repeated(tmp_path, monkeypatch):
