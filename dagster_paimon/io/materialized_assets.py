@@ -16,7 +16,7 @@ from dagster_paimon.resources.retries import RetryUnlessTerminated
 from dagster_paimon.resources.spark import SparkResource
 from dagster_paimon.tables.asset_keys import TableAssets
 from dagster_paimon.tables.selection import TableNames, TableSelection
-from table_format import MaterializedTable, Refresh, Table, materialized_table, materialized_tables
+from table_format import MaterializedTable, Refresh, RefreshReport, Table, materialized_table, materialized_tables
 from table_format.engine.support import Consumed
 from table_format.errors import InvalidInputError, NotFoundError
 
@@ -92,7 +92,7 @@ def _asset(table: MaterializedTable, keys: TableAssets, arguments: Mapping[str, 
         described = report_of(found, report.snapshots, plots=True, count_keys_up_to=0)
         now = materialized_table(lakehouse.catalog(), name)
         return dg.MaterializeResult(
-            metadata={**described.metadata, **refresh_metadata(now.refresh, report.skipped)},
+            metadata={**described.metadata, **refresh_metadata(now.refresh, report.skipped), **_replaced(report)},
             data_version=described.data_version or version_of(found, now.refresh),
         )
 
@@ -120,6 +120,14 @@ def _policy(freshness: timedelta | None) -> dg.FreshnessPolicy | None:
         return None
     warn = max(freshness, _LEAST_WINDOW)
     return dg.FreshnessPolicy.time_window(fail_window=2 * warn, warn_window=warn)
+
+
+def _replaced(report: RefreshReport) -> dict[str, Any]:
+    """Return which partitions a refresh replaced, or why all rows."""
+    if report.partitions is not None:
+        specs = ("/".join(f"{key}={value}" for key, value in partition.items()) for partition in report.partitions)
+        return {"paimon/replaced": listed(specs)}
+    return {} if report.whole_because is None else {"paimon/replaced": f"all rows: {report.whole_because}"}
 
 
 def refresh_metadata(refresh: Refresh | None, skipped: str | None) -> dict[str, Any]:

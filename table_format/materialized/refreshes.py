@@ -14,6 +14,7 @@ from table_format.model.snapshot import Snapshot
 _TIME: Final = "materialized-table.refreshed-ms"
 _QUERY: Final = "materialized-table.refreshed-query"
 _PARTITION: Final = "materialized-table.refreshed-partition"
+_BASE: Final = "materialized-table.refreshed-after"
 _SCHEMA: Final = "materialized-table.refreshed-schema."
 _DIGEST_BYTES: Final = 8
 
@@ -24,8 +25,9 @@ class Refresh:
 
     ``time_ms`` is in epoch milliseconds. ``consumed`` has the snapshot that was read of each source; of a source
     without snapshots, its id is 0. ``schemas`` has the schema ids with which they were read. ``partition`` is a text
-    such as ``ds=2026-01-01``; ``None`` for the whole table. ``snapshot_id`` and ``row_count`` are those of the snapshot
-    with the new rows.
+    such as ``ds=2026-01-01``; ``None`` for the whole table. ``base`` is the snapshot of the refresh before, if this one
+    replaced only the partitions that its sources have changed since. ``snapshot_id`` and ``row_count`` are those of the
+    snapshot with the new rows.
     """
 
     time_ms: int
@@ -33,25 +35,27 @@ class Refresh:
     consumed: Mapping[str, Consumed] = field(default_factory=dict)
     schemas: Mapping[str, int] = field(default_factory=dict)
     partition: str | None = None
+    base: int | None = None
     snapshot_id: int = 0
     row_count: int = 0
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> Refresh | None:
         """Return the refresh that has committed a snapshot; ``None`` if it was another program."""
-        time, digest = snapshot.properties.get(_TIME, ""), snapshot.properties.get(_QUERY)
-        if digest is None or not (time.isascii() and time.isdigit()):
+        time, digest = _number(snapshot.properties.get(_TIME)), snapshot.properties.get(_QUERY)
+        if digest is None or time is None:
             return None
         return cls(
-            int(time),
+            time,
             digest,
             consumed_by(snapshot),
             {
-                key.removeprefix(_SCHEMA): int(text)
+                key.removeprefix(_SCHEMA): number
                 for key, text in snapshot.properties.items()
-                if key.startswith(_SCHEMA) and text.isascii() and text.isdigit()
+                if key.startswith(_SCHEMA) and (number := _number(text)) is not None
             },
             snapshot.properties.get(_PARTITION),
+            _number(snapshot.properties.get(_BASE)),
             snapshot.id,
             snapshot.total_record_count or 0,
         )
@@ -67,7 +71,12 @@ class Refresh:
         for source, state in self.consumed.items():
             found.update(state.properties(source))
         found.update({f"{_SCHEMA}{source}": str(number) for source, number in self.schemas.items()})
-        return found if self.partition is None else {**found, _PARTITION: self.partition}
+        found.update({} if self.partition is None else {_PARTITION: self.partition})
+        return found if self.base is None else {**found, _BASE: str(self.base)}
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text is not None and text.isascii() and text.isdigit() else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,19 +98,26 @@ class Refreshes:
 def refreshes_of(newest_first: Iterable[Snapshot]) -> Refreshes:
     """Return the refreshes of the rows, from the snapshots of a table.
 
-    Compactions, rescaling and statistics do not change rows. Any other commit that is no refresh does.
+    Compactions, rescaling and statistics do not change rows. Any other commit that is no refresh does. A refresh that
+    replaced some partitions kept the rows of the others, so there must be no such commit back to the refresh before.
     """
+    whole: Refresh | None = None
     partitions: list[Refresh] = []
     for snapshot in newest_first:
+        if whole is not None and snapshot.id <= (whole.base or 0):
+            break
         refresh = Refresh.of(snapshot)
         if refresh is None:
             if keeps_rows(snapshot):
                 continue
-            break
-        if refresh.partition is None:
-            return Refreshes(refresh, tuple(partitions))
-        partitions.append(refresh)
-    return Refreshes()
+            return Refreshes()
+        if whole is None and refresh.partition is None:
+            whole = refresh
+            if whole.base is None:
+                break
+        elif whole is None:
+            partitions.append(refresh)
+    return Refreshes() if whole is None else Refreshes(whole, tuple(partitions))
 
 
 def digest_of(query: str) -> str:

@@ -15,7 +15,8 @@ class RefreshReport:
 
     ``snapshots`` are its snapshots; none if it was skipped, and then ``skipped`` says why. ``sources`` has the snapshot
     that was read of each source, with id 0 for a source without snapshots. ``row_count`` is the number of rows of the
-    table, before rows of one key are merged.
+    table, before rows of one key are merged. ``partitions`` are those whose rows were replaced, such as
+    ``{"ds": "2026-01-01"}``; ``None`` for all rows, and then ``whole_because`` may say why.
 
     >>> RefreshReport("shop.totals", skipped="no source has changed").is_skipped
     True
@@ -25,6 +26,8 @@ class RefreshReport:
     snapshots: tuple[Snapshot, ...] = ()
     sources: Mapping[str, Consumed] = field(default_factory=dict)
     skipped: str | None = None
+    partitions: tuple[Mapping[str, object], ...] | None = None
+    whole_because: str | None = None
 
     @property
     def is_skipped(self) -> bool:

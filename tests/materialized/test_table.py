@@ -22,6 +22,8 @@ from table_format import materialized_tables as tables_of
 from table_format.errors import InvalidInputError
 from table_format.io.memory import MemoryFileIO
 from table_format.materialized.table import circle_through
+from table_format.table.write.batch_commit import BatchCommit
+from table_format.table.write.table_write import TableWrite
 from table_format.types import IntType
 from tests.simulation.failing_io import Crash, Mode, OneFailure
 from tests.support.materialized_tables import KEY, a_materialized_table, refreshed
@@ -145,6 +147,23 @@ def test_a_source_that_reads_a_tag_by_its_options_is_never_known_to_be_unchanged
     catalog.alter_table("s.t", SetOption("scan.tag-name", "x"))
     refreshed(catalog, "s.m", rows(1), at_ms=2_000)
     assert loaded(catalog).changed_sources == ("s.t",)
+
+
+def test_rows_of_another_program_under_a_refresh_of_some_partitions_make_a_table_stale(catalog: Catalog) -> None:
+    base = table(catalog, "m").snapshots()[-1].id
+    facts = table(catalog, "m").facts.as_refresh
+    foreign = BatchCommit(facts).commit(TableWrite(facts).write(rows(7)))[-1].id
+    refreshed(catalog, "s.m", rows(1), at_ms=2_000, base=base)
+    assert loaded(catalog).refresh is None
+    refreshed(catalog, "s.m", rows(1), at_ms=2_000)
+    last = table(catalog, "m").snapshots()[-1].id
+    assert (loaded(catalog).is_current, last) == (True, foreign + 2)
+    table(catalog, "m").compact(full=True)
+    refreshed(catalog, "s.m", rows(1), at_ms=3_000, base=last)
+    table(catalog, "m").compact(full=True)
+    found = loaded(catalog).refresh
+    assert found is not None
+    assert (found.time_ms, found.base, loaded(catalog).is_current) == (3_000, last, True)
 
 
 def test_another_query_makes_a_table_stale_at_once_and_one_that_cannot_be_read_is_a_problem(catalog: Catalog) -> None:

@@ -77,6 +77,7 @@ LONG: Final = (
     "spark/dml/test_random_statements.py",
     "table/placement/test_key_index_updates.py",
     "spark/sql/test_materialized_tables.py",
+    "spark/sql/test_partial_refreshes.py",
     "table/read/test_changelog_law.py",
     "dagster_paimon/maintenance/test_terminated_jobs.py",
     "table/test_stale_handles.py",

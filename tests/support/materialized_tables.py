@@ -37,8 +37,11 @@ def a_materialized_table(
     return catalog.create_table(name, Schema.from_arrow(columns, options={**of_flink, **(options or {})}))
 
 
-def refreshed(catalog: Catalog, name: str, rows: pa.Table, *, at_ms: int) -> Snapshot:
-    """Commit rows as a refresh that began at a time does, with the current states of the sources."""
+def refreshed(catalog: Catalog, name: str, rows: pa.Table, *, at_ms: int, base: int | None = None) -> Snapshot:
+    """Commit rows as a refresh that began at a time does, with the current states of the sources.
+
+    With ``base``, it counts as one that has replaced some partitions of the rows of that snapshot.
+    """
     table = catalog.load_table(name)
     query = table.schema.options[f"{KEY}definition-query"]
     states = source_states(catalog, sources_of(catalog, query, name.partition(".")[0]).tables)
@@ -47,6 +50,7 @@ def refreshed(catalog: Catalog, name: str, rows: pa.Table, *, at_ms: int) -> Sna
         digest_of(query),
         {source: state.consumed for source, state in states.items()},
         {source: state.schema_id for source, state in states.items()},
+        base=base,
     )
     facts = table.facts.as_refresh
     messages = TableWrite(facts, replacing=True).write(rows)

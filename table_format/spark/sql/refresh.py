@@ -1,10 +1,15 @@
-"""Refreshes a materialized table: its query reads one snapshot of each source, and one commit replaces the rows."""
+"""Refreshes a materialized table: its query reads one snapshot of each source, and one commit replaces the rows.
+
+If the commits to the sources tell which partitions they can have affected, only these are replaced.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import and_, or_
 from typing import TYPE_CHECKING, Final
 
 from pyspark.errors import AnalysisException
@@ -22,6 +27,7 @@ from table_format.model.type_changes import can_widen
 from table_format.options.commit import DYNAMIC_PARTITION_OVERWRITE
 from table_format.spark.names import column
 from table_format.spark.read.conditions import literal
+from table_format.spark.sql.affected_partitions import NotByPartitions, affected_partitions
 from table_format.spark.sql.queries import frame_of_query
 from table_format.spark.sql.session import SqlSession, SqlState
 from table_format.spark.sql.stored_types import stored
@@ -29,7 +35,7 @@ from table_format.spark.sql.tables import spelled_partition
 from table_format.spark.types import fields_of_spark, spark_type
 from table_format.spark.write.frames import write_frame
 from table_format.table.facts import TableFacts
-from table_format.table.rows.partition_values import partition_spec
+from table_format.table.rows.partition_values import partition_spec, written_partition
 from table_format.table.write.batch_commit import BatchCommit, CommitArguments
 from table_format.table.write.commit_retries import Messages, write_and_commit
 from table_format.table.write.turns import WriterTurns
@@ -37,7 +43,7 @@ from table_format.table.write.turns import WriterTurns
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
 _ATTEMPTS: Final = 5
 
@@ -65,7 +71,7 @@ def refresh(
     skipped = _why_skipped(found, now_ms, if_stale=if_stale, force=force)
     if skipped is not None:
         return RefreshReport(name, skipped=skipped)
-    return _Run(session, found, table.current_facts, now_ms, partition, given).run()
+    return _Run(session, found, table.current_facts, now_ms, partition, given, is_whole=force).run()
 
 
 def _why_skipped(found: MaterializedTable, now_ms: int, *, if_stale: bool, force: bool) -> str | None:
@@ -80,9 +86,18 @@ def _why_skipped(found: MaterializedTable, now_ms: int, *, if_stale: bool, force
     return None
 
 
+@dataclass
+class _Attempt:
+    """What an attempt has read, and which partitions it replaces: ``None`` for all rows, ``reason`` says why."""
+
+    states: Mapping[str, SourceState] = field(default_factory=dict)
+    partitions: Sequence[Mapping[str, object]] | None = None
+    reason: str | None = None
+
+
 @dataclass(frozen=True)
 class _Run:
-    """One refresh. ``facts`` are those of the table, ``now_ms`` is when it began."""
+    """One refresh. ``facts`` are those of the table, ``now_ms`` is when it began. ``is_whole`` asks for all rows."""
 
     session: SqlSession
     found: MaterializedTable
@@ -90,6 +105,7 @@ class _Run:
     now_ms: int
     partition: Mapping[str, object] | None
     properties: Mapping[str, str]
+    is_whole: bool
 
     def run(self) -> RefreshReport:
         """Run the query and commit its rows. If this fails, the table has its rows from before.
@@ -98,41 +114,60 @@ class _Run:
             NotFoundError, InvalidInputError: a source is gone, or the query no longer fits its sources or the table.
             ConflictError: another refresh of the whole table was committed in the meantime.
         """
-        schema = self.facts.schema
-        spec = None if self.partition is None else _spec(schema, self.partition)
         facts = self.facts.as_refresh
         facts = replace(facts, options=facts.options.with_options({DYNAMIC_PARTITION_OVERWRITE.key: "false"}))
         commit = BatchCommit(facts)
-        read: dict[str, SourceState] = {}
+        given = None if self.partition is None else [_spec(facts.schema, self.partition)]
+        attempt = _Attempt()
 
         def write() -> Messages:
+            nonlocal attempt
             # An attempt that is repeated, because a snapshot has expired, reads later states.
-            read.clear()
             with self._explaining():
                 states, rows = self._pinned()
-                rows = _fitting(rows, schema, self.found.sources)
-            read.update(states)
-            for key, value in (spec or {}).items():
-                rows = rows.where(column(key).eqNullSafe(literal(value, schema.field(key).type)))
+                rows = _fitting(rows, facts.schema, self.found.sources)
+                attempt = self._attempt(states)
+            specs = given or _specs(facts.schema, attempt)
+            if specs is not None:
+                rows = rows.where(_in_partitions(facts.schema, specs))
             return write_frame(rows, facts, replacing=True, commit_user=commit.commit_user)
 
         def publish(messages: Messages) -> tuple[Snapshot, ...]:
-            self._require_last()
-            properties = {**self.properties, **self._record(read).properties}
-            return commit.overwrite(messages, partition=spec, properties=properties)
+            self._require_last(is_base=attempt.partitions is not None)
+            properties = {**self.properties, **self._record(attempt).properties}
+            return commit.overwrite(messages, partition=given or _specs(facts.schema, attempt), properties=properties)
 
         snapshots = write_and_commit(
             facts.store, commit, write=write, publish=publish, is_repeatable=True, turns=WriterTurns.of(facts)
         )
-        return RefreshReport(self.found.name, snapshots, self._record(read).consumed)
+        return RefreshReport(
+            self.found.name,
+            snapshots,
+            self._record(attempt).consumed,
+            partitions=None if attempt.partitions is None else tuple(attempt.partitions),
+            whole_because=attempt.reason,
+        )
 
-    def _record(self, read: Mapping[str, SourceState]) -> Refresh:
+    def _attempt(self, states: Mapping[str, SourceState]) -> _Attempt:
+        """Decide which rows to replace."""
+        if self.partition is not None:
+            return _Attempt(states, [self.partition])
+        if self.is_whole:
+            return _Attempt(states, reason="all rows were asked for")
+        try:
+            return _Attempt(states, affected_partitions(self.session, self.found, self.facts, states))
+        except NotByPartitions as reason:
+            return _Attempt(states, reason=str(reason))
+
+    def _record(self, attempt: _Attempt) -> Refresh:
+        is_partial = self.partition is None and attempt.partitions is not None
         return Refresh(
             self.now_ms,
             digest_of(self.found.query),
-            {source: state.consumed for source, state in read.items()},
-            {source: state.schema_id for source, state in read.items()},
+            {source: state.consumed for source, state in attempt.states.items()},
+            {source: state.schema_id for source, state in attempt.states.items()},
             None if self.partition is None else "/".join(f"{key}={value}" for key, value in self.partition.items()),
+            base=self.found.refresh.snapshot_id if is_partial and self.found.refresh is not None else None,
         )
 
     def _pinned(self) -> tuple[Mapping[str, SourceState], DataFrame]:
@@ -154,10 +189,19 @@ class _Run:
         )
         raise ConflictError(message)
 
-    def _require_last(self) -> None:
-        """Refuse to replace the rows of a refresh that began later, or read later states."""
+    def _require_last(self, *, is_base: bool) -> None:
+        """Refuse to replace the rows of a refresh that began later, or read later states.
+
+        ``is_base`` tells that some rows of the refresh before stay.
+        """
         last = current_refreshes(self.facts).whole
         before = None if self.found.refresh is None else self.found.refresh.snapshot_id
+        if last is None and is_base and self.partition is None:
+            message = (
+                f"materialized table '{self.found.name}' was changed by another program in the meantime; nothing was "
+                "written. Refresh it again"
+            )
+            raise ConflictError(message)
         if last is not None and last.snapshot_id != before:
             message = (
                 f"materialized table '{self.found.name}' was refreshed by another process in the meantime, in snapshot "
@@ -208,15 +252,34 @@ def _fitting(rows: DataFrame, schema: TableSchema, sources: Sequence[str]) -> Da
             f"table has {counted(len(schema.fields), 'column')} ({', '.join(schema.field_names)}); {advice}"
         )
         raise InvalidInputError(message)
-    for field, declared in zip(found, schema.fields, strict=True):
-        is_same = spark_type(field.type).simpleString() == spark_type(declared.type).simpleString()
-        if not (is_same or can_widen(field.type, declared.type)):
+    for returned, declared in zip(found, schema.fields, strict=True):
+        is_same = spark_type(returned.type).simpleString() == spark_type(declared.type).simpleString()
+        if not (is_same or can_widen(returned.type, declared.type)):
             message = (
-                f"its query on {reads} now returns column '{field.name}' as {field.type}, but the table has "
+                f"its query on {reads} now returns column '{returned.name}' as {returned.type}, but the table has "
                 f"{declared.type}; {advice}"
             )
             raise InvalidInputError(message)
     return stored(rows, schema.fields)
+
+
+def _specs(schema: TableSchema, attempt: _Attempt) -> list[PartitionSpec] | None:
+    """Return the internal values of the partitions to replace; ``None`` for all rows."""
+    if attempt.partitions is None:
+        return None
+    return [written_partition(schema, partition) for partition in attempt.partitions]
+
+
+def _in_partitions(schema: TableSchema, specs: Sequence[PartitionSpec]) -> Column:
+    """Return the condition that a row is in one of the partitions. IN reaches the files of the sources."""
+    names = list(specs[0])
+    if len(names) > 1 or len(specs) == 1:
+        equal = [[column(k).eqNullSafe(literal(v, schema.field(k).type)) for k, v in spec.items()] for spec in specs]
+        return reduce(or_, (reduce(and_, each) for each in equal))
+    (only,) = names
+    values = [spec[only] for spec in specs if spec[only] is not None]
+    among = column(only).isin(*(literal(value, schema.field(only).type) for value in values))
+    return among if len(values) == len(specs) else among | column(only).isNull()
 
 
 def _spec(schema: TableSchema, partition: Mapping[str, object]) -> PartitionSpec:

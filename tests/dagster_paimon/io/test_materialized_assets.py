@@ -43,6 +43,7 @@ def test_a_run_refreshes_its_table_and_records_rows_and_states_of_sources(projec
         2,
     )
     assert first["dagster/row_count"] == 2
+    assert first["paimon/replaced"] == "all rows: the table has no partitions"
     assert project.rows("shop.totals") == [{"v": "a", "n": 3}, {"v": "b", "n": 5}]
     snapshot = project.table("shop.totals").latest_snapshot()
     assert snapshot is not None
