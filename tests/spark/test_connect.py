@@ -87,6 +87,7 @@ InvalidInputError
 [(20, 2)]
 TableNotFound
 TableNotFound
+({'day': 'b'},) [('a', 1), ('b', 5)]
 """
 
 

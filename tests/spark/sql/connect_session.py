@@ -87,6 +87,7 @@ def run_statements(spark: Any, warehouse: Path) -> None:
             print(type(error).__name__)
         print(sorted(tuple(row) for row in lake.table("s.c", filter="v = 'a'").collect()))
     _use_views(spark, warehouse)
+    _use_materialized_tables(lake)
 
 
 def _use_views(spark: Any, warehouse: Path) -> None:
@@ -103,3 +104,12 @@ def _use_views(spark: Any, warehouse: Path) -> None:
             lake.sql(f"TABLE {view}").collect()
         except TableFormatError as error:
             print(type(error).__name__)
+
+
+def _use_materialized_tables(lake: Lake) -> None:
+    lake.sql(
+        "CREATE TABLE sales (day STRING, n INT); INSERT INTO sales VALUES ('a', 1), ('b', 2);"
+        "CREATE MATERIALIZED TABLE totals PARTITIONED BY (day) FRESHNESS = INTERVAL '1' SECOND AS "
+        "SELECT day, sum(n) AS n FROM sales GROUP BY day; INSERT INTO sales VALUES ('b', 3)"
+    )
+    print(lake.refresh("s.totals").partitions, sorted(map(tuple, lake.sql("SELECT * FROM totals").collect())))
