@@ -4,16 +4,18 @@ A step that crashes between its commit and its materialization event runs again,
 a run that continues it (re-execution from failure, automatic retry). All of them commit under the user
 ``dagster:<first run>:<step>`` and look for a snapshot of this user before they write. An output with another name than
 ``result`` adds this name, and a dynamic output its mapping key, because two outputs of a step may have one table. A run
-that a user starts again, including "re-execute all", is new work and writes.
+that a user starts again, including "re-execute all", is new work and writes. So is an output that replaces rows: its
+step may have failed after the commit, and may have other rows now.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final, Protocol
 
+from table_format import Snapshot
 from table_format.engine.support import Consumed
 
 RUN_ID_PROPERTY: Final = "dagster.run_id"
@@ -77,16 +79,22 @@ class Runs(Protocol):
 class Committer:
     """The commit user of one step, and the properties of its snapshots.
 
-    ``since_ms`` is a time before the first commit of the user, at which a search can stop.
+    ``since_ms`` is a time before the first commit of the user, at which a search can stop. ``identifier`` is that of the
+    next commit: an attempt that replaces the rows of an earlier one takes the number after it.
     """
 
     user: str
     properties: Mapping[str, str]
     since_ms: int = 0
+    identifier: int = 1
 
     def with_properties(self, more: Mapping[str, str]) -> Committer:
         """Return the same with more properties; existing ones stay."""
         return replace(self, properties={**more, **self.properties})
+
+    def after(self, earlier: Iterable[Snapshot]) -> Committer:
+        """Return the same for the commit after these snapshots of the user."""
+        return replace(self, identifier=max([0, *(snapshot.commit_identifier for snapshot in earlier)]) + 1)
 
 
 def first_run_id(run: Run, runs: Runs) -> str:
