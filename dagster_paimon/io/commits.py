@@ -79,8 +79,8 @@ class Runs(Protocol):
 class Committer:
     """The commit user of one step, and the properties of its snapshots.
 
-    ``since_ms`` is a time before the first commit of the user, at which a search can stop. ``identifier`` is that of the
-    next commit: an attempt that replaces the rows of an earlier one takes the number after it.
+    ``since_ms`` is a time before the first commit of the user, at which a search can stop. ``identifier`` is that of
+    the next commit: an attempt that replaces the rows of an earlier one takes the number after it.
     """
 
     user: str

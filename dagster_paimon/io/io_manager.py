@@ -364,8 +364,8 @@ def _log_outcome(context: dg.OutputContext, spec: WriteSpec, written: Written) -
     ids = ", ".join(str(snapshot.id) for snapshot in written.snapshots)
     if written.repeated:
         context.log.warning(
-            "%s: an earlier attempt of this step already committed snapshot %s; nothing was written. If its rows are wrong, "
-            "start a new run: '%s' in a run that continues a failed one does not replace them",
+            "%s: an earlier attempt of this step already committed snapshot %s; nothing was written. If its rows are "
+            "wrong, start a new run: '%s' in a run that continues a failed one does not replace them",
             name,
             ids,
             spec.mode,
