@@ -20,7 +20,7 @@ import dagster as dg
 from dagster_paimon.resources.lakehouse import LakehouseCatalog, table_name
 from dagster_paimon.sensors.followed_column import Changes, PartitionColumn, changes_since
 from dagster_paimon.sensors.request_state import RequestedRun, RequestState, decode_state, encode_state
-from dagster_paimon.sensors.requested_runs import Outcome, now_ms, outcome, pause_ms
+from dagster_paimon.sensors.requested_runs import Outcome, now_ms, outcome, pause_ms, position_of
 from dagster_paimon.sensors.table_assets import TableAsset, asset_of_key
 from dagster_paimon.tables.partition_keys import in_order, keys_of_values, keys_to_come, known_keys, successive
 from table_format import CommitKind, Snapshot
@@ -148,6 +148,8 @@ def _learned(
         if changes.why_all is not None:
             keys |= context.instance.get_materialized_partitions(target.key)
             context.log.info("%s: %s, so all partitions may have changed", source.table, changes.why_all)
+        if changes.left:
+            notes.append(f"{source.table}: the next tick reads {counted(changes.left, 'more snapshot')}")
         computed = _computed_since(lakehouse, target, source, changes, keys)
         if keys:
             note = f"{source.table} changed {_listed(sorted(keys))}"
@@ -243,7 +245,7 @@ def _due_now(
         return state, []
     requests, runs = [], []
     for group in _groups(context, target, state.waiting):
-        run_key = _run_key(target, state, group)
+        run_key = _run_key(context, target, state, group)
         requests.append(RequestedRun(run_key, group, now))
         runs.append(_run(target, run_key, group))
     state = replace(state, waiting=frozenset(), requests=tuple(requests), rounds=state.rounds + 1)
@@ -273,12 +275,14 @@ def _run(target: TableAsset, run_key: str, group: tuple[str, ...]) -> dg.RunRequ
     )
 
 
-def _run_key(target: TableAsset, state: RequestState, group: tuple[str, ...]) -> str:
-    """Return a key that no other round has, even after a rollback."""
+def _run_key(
+    context: dg.SensorEvaluationContext, target: TableAsset, state: RequestState, group: tuple[str, ...]
+) -> str:
+    """Return a key that no other round has, even after a rollback. A tick that repeats another one has its keys."""
     seen = json.dumps(
         [[t, [trail[-1].snapshot.id, trail[-1].snapshot.fingerprint]] for t, trail in state.trails.items() if trail]
     )
-    digest = blake2b(f"{seen} {state.rounds} {now_ms()}".encode(), digest_size=_DIGEST_BYTES).hexdigest()
+    digest = blake2b(f"{seen} {state.rounds} {position_of(context)}".encode(), digest_size=_DIGEST_BYTES).hexdigest()
     return f"{target.key.to_user_string()} {group[0]}...{group[-1]} {digest}"
 
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from dagster_paimon import PartitionColumn, changed_partitions_sensor
-from dagster_paimon.sensors import changed_partitions, requested_runs
+from dagster_paimon.sensors import changed_partitions, followed_column, requested_runs
 from table_format import Table
 from table_format.errors import InvalidInputError
 from tests.support.dagster_project import Project
@@ -154,6 +154,30 @@ def test_partitions_that_another_run_has_computed_are_not_requested(tickets: Tab
     tickets.append(rows((1, DAYS[0], 11), (2, DAYS[1], 11)))
     report.project.run([report.asset, TICKETS], days=DAYS[0])
     assert report.tick() == [[DAYS[1]]]
+    assert report.differences(tickets) == {}
+
+
+def test_a_tick_that_repeats_one_whose_cursor_was_not_stored_has_the_same_run_keys(
+    tickets: Table, report: Report
+) -> None:
+    report.ticks.tick()
+    tickets.append(rows((1, DAYS[0], 10), (2, DAYS[4], 10)))
+    killed = [request.run_key for request in report.ticks.tick(is_killed=True).run_requests]
+    report.now += 60_000
+    assert [request.run_key for request in report.ticks.tick().run_requests] == killed
+    report.ticks.cursor = None  # an operator resets the cursor, so that all partitions are computed again
+    assert not {request.run_key for request in report.ticks.tick().run_requests} & {*killed}
+
+
+def test_a_tick_reads_a_limited_number_of_snapshots_and_the_next_ones_read_the_others(
+    tickets: Table, report: Report, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(followed_column, "SNAPSHOTS_PER_TICK", 2)
+    tickets.append(rows((0, DAYS[8], 10)))
+    report.tick()
+    for number, day in enumerate(DAYS[:5], 1):
+        tickets.append(rows((number, day, 10)))
+    assert [report.tick() for _ in range(4)] == [[DAYS[0:2]], [DAYS[2:4]], [[DAYS[4]]], []]
     assert report.differences(tickets) == {}
 
 
