@@ -150,7 +150,7 @@ def _learned(
             context.log.info("%s: %s, so all partitions may have changed", source.table, changes.why_all)
         if changes.left:
             notes.append(f"{source.table}: the next tick reads {counted(changes.left, 'more snapshot')}")
-        computed = _computed_since(lakehouse, target, source, changes, keys)
+        computed = _computed_since(context.instance, lakehouse, target, source, changes, keys)
         if keys:
             note = f"{source.table} changed {_listed(sorted(keys))}"
             notes.append(f"{note}; computed since: {_listed(sorted(computed))}" if computed else note)
@@ -160,7 +160,12 @@ def _learned(
 
 
 def _computed_since(
-    lakehouse: LakehouseCatalog, target: TableAsset, source: PartitionColumn, changes: Changes, keys: Iterable[str]
+    instance: dg.DagsterInstance,
+    lakehouse: LakehouseCatalog,
+    target: TableAsset,
+    source: PartitionColumn,
+    changes: Changes,
+    keys: Iterable[str],
 ) -> frozenset[str]:
     """Return the partitions whose last computation has already read the last change of the source.
 
@@ -178,7 +183,7 @@ def _computed_since(
     for commit in reversed(commits):
         if not open_keys or commit.time_millis < last.time_millis:
             break
-        covered = open_keys & _replaced(target, commit)
+        covered = open_keys & _replaced(instance, target, commit)
         open_keys -= covered
         # An id after the latest snapshot was rolled back.
         read = consumed_by(commit).get(source.table)
@@ -189,7 +194,7 @@ def _computed_since(
     return frozenset(done)
 
 
-def _replaced(target: TableAsset, commit: Snapshot) -> frozenset[str]:
+def _replaced(instance: dg.DagsterInstance, target: TableAsset, commit: Snapshot) -> frozenset[str]:
     """Return the Dagster partitions that a commit replaced; empty if it does not record them."""
     span = commit.properties.get("dagster.partition")
     if span is None or commit.commit_kind is CommitKind.COMPACT or target.partitions is None:
@@ -197,9 +202,12 @@ def _replaced(target: TableAsset, commit: Snapshot) -> frozenset[str]:
     first, _, last = span.partition("...")
     if not last:
         return frozenset({first})
+    if known_keys(target.partitions, {span}, instance):
+        return frozenset()  # the dots are those of a key, or those of a range
     try:
-        return frozenset(target.partitions.get_partition_keys_in_range(dg.PartitionKeyRange(first, last)))
-    except (dg.DagsterInvariantViolationError, ValueError):
+        with dg.partition_loading_context(dynamic_partitions_store=instance):
+            return frozenset(target.partitions.get_partition_keys_in_range(dg.PartitionKeyRange(first, last)))
+    except (dg.DagsterInvariantViolationError, dg.DagsterInvalidInvocationError, ValueError):
         return frozenset()
 
 

@@ -14,6 +14,7 @@ import pytest
 
 from dagster_paimon import PartitionColumn, changed_partitions_sensor
 from dagster_paimon.sensors import changed_partitions, followed_column, requested_runs
+from dagster_paimon.sensors.table_assets import TableAsset
 from table_format import Table
 from table_format.errors import InvalidInputError
 from tests.support.dagster_project import Project
@@ -191,6 +192,31 @@ def test_changes_during_a_run_are_requested_after_it(tickets: Table, report: Rep
         _job, tags={"dagster/run_key": _run_key(report)}, status=dg.DagsterRunStatus.SUCCESS
     )
     assert report.tick() == [[DAYS[3]]]
+
+
+@pytest.mark.parametrize(
+    ("recorded", "replaced"),
+    [
+        ("a", {"a"}),
+        ("a...c", {"a", "b", "c"}),
+        ("b...c", set()),  # a key, or a range of two
+        ("a...gone", set()),
+        ("gone...c", set()),
+    ],
+)
+def test_the_keys_that_a_commit_replaced_are_known_from_its_range(
+    project: Project, recorded: str, replaced: set[str]
+) -> None:
+    letters = dg.DynamicPartitionsDefinition(name="letters")
+    project.instance.add_dynamic_partitions("letters", ["a", "b", "c", "b...c"])
+
+    @dg.asset(partitions_def=letters)
+    def upper() -> None: ...
+
+    table = a_table(project.lakehouse, "crm.tickets")
+    (commit,) = table.append(rows((1, "a", 1)), properties={"dagster.partition": recorded})
+    asset = TableAsset(upper.key, partitions=letters)
+    assert changed_partitions._replaced(project.instance, asset, commit) == replaced
 
 
 @dg.job
