@@ -3,7 +3,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import dagster as dg
@@ -55,8 +55,8 @@ class _Requested:
 def _decoded(cursor: str | None) -> _Requested:
     with reading_cursor():
         members: dict[str, Any] = json.loads(cursor or "{}")
-        for field in fields(_Requested):
-            stored(members.get(field.name, field.default), type(field.default))
+        for name, default in asdict(_Requested()).items():
+            stored(members.get(name, default), type(default))
         return _Requested(**members)
 
 

@@ -80,7 +80,7 @@ def _looked(members: list[Any]) -> Looked:
     return Looked(snapshot, None if keys is None else frozenset(_keys(keys)))
 
 
-def _keys(members: list[Any]) -> tuple[str, ...]:
+def _keys(members: object) -> tuple[str, ...]:
     if not isinstance(members, list):
         message = f"expected a list of partition keys, found {members!r}"
         raise TypeError(message)

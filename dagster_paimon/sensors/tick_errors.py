@@ -45,10 +45,14 @@ def stored(value: object, kind: type[StoredT]) -> StoredT:
     >>> stored(3, int)
     3
     """
-    if type(value) is not kind or (isinstance(value, int) and not 0 <= value <= _LARGEST):
+    if (
+        not isinstance(value, kind)
+        or isinstance(value, bool)
+        or (isinstance(value, int) and not 0 <= value <= _LARGEST)
+    ):
         message = f"expected {'a text' if kind is str else 'a whole number'}, found {value!r}"
         raise TypeError(message)
-    return value  # type: ignore[return-value] - checked
+    return value
 
 
 @contextmanager

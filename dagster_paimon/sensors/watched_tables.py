@@ -3,8 +3,8 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, fields, replace
-from typing import TypeAlias
+from dataclasses import asdict, dataclass, replace
+from typing import Any, TypeAlias
 
 import dagster as dg
 
@@ -43,10 +43,10 @@ def decode_watched(cursor: str | None) -> dict[str, Watched]:
         return {name: Watched(state=one) if isinstance(one, str) else _watched(one) for name, one in tables}
 
 
-def _watched(members: Mapping[str, object]) -> Watched:
-    for field in fields(Watched):
-        stored(members.get(field.name, field.default), type(field.default))
-    return Watched(**members)  # type: ignore[arg-type] - checked
+def _watched(members: Mapping[str, Any]) -> Watched:
+    for name, default in asdict(Watched()).items():
+        stored(members.get(name, default), type(default))
+    return Watched(**members)
 
 
 def encode_watched(watched: Mapping[str, Watched]) -> str:
