@@ -251,7 +251,7 @@ def _partition_rows(
     others: list[str] = []
     for values, rows in change.rows.items():
         keys = {name: keys_of[name].get(values[at]) for name, (_, at) in columns.items()}
-        placed = {name: key for name, key in keys.items() if key is not None}
+        placed = {name: key for name, key in keys.items() if key is not None and not _is_divided(asset, key)}
         if len(placed) == len(keys):
             found[_joined(asset, placed)] += rows
         else:
@@ -261,6 +261,11 @@ def _partition_rows(
         shown = f"{'; '.join(others[:_SHOWN])}{' ...' if len(others) > _SHOWN else ''}"
         context.log.info("%s: not partitions: %s", asset.key.to_user_string(), shown)
     return dict(found)
+
+
+def _is_divided(asset: TableAsset, key: str) -> bool:
+    """Return whether Dagster would take a key for those of two dimensions."""
+    return isinstance(asset.partitions, dg.MultiPartitionsDefinition) and "|" in key
 
 
 def _joined(asset: TableAsset, keys: Mapping[str, str]) -> str:

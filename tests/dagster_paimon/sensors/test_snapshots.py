@@ -114,6 +114,17 @@ def test_a_new_value_is_added_to_the_dynamic_dimension_of_partitions(tmp_path: P
     }
 
 
+def test_a_value_that_would_divide_a_key_is_not_a_partition_of_several_dimensions(project: Project) -> None:
+    partitions = dg.MultiPartitionsDefinition(
+        {"day": dg.DynamicPartitionsDefinition(name="days"), "amount": dg.StaticPartitionsDefinition(["1", "2"])}
+    )
+    table = a_table(project.lakehouse, "foreign.visits", partitions=["day", "amount"])
+    sensor = ticks(project, dg.AssetSpec(["foreign", "visits"], partitions_def=partitions))
+    table.append(rows((1, "mon", 1), (2, "mon|2", 1)))
+    assert [event.partition for event in sensor.tick().asset_events] == ["mon|1"]
+    assert project.instance.get_dynamic_partitions("days") == ["mon"]
+
+
 def test_a_commit_by_others_to_a_managed_table_is_an_observation(project: Project) -> None:
     table = a_table(project.lakehouse, "foreign.visits", keys=["id"])
     sensor = ticks(project, managed(["foreign", "visits"]))
