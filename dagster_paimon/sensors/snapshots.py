@@ -1,6 +1,6 @@
 """Reports every snapshot of external writers as an event of the table's asset, with the changed partitions.
 
-A table with an ``AssetSpec`` gets materializations. A table that a job of this code location writes gets
+A table with an ``AssetSpec`` gets materializations, and observations for commits that kept its rows. A table that a job of this code location writes gets
 observations, only for commits that changed rows and are not from a run of this instance. Only metadata is read: a
 tick takes milliseconds and never starts Spark.
 """
@@ -27,14 +27,14 @@ from dagster_paimon.tables.measure import partition_key
 from dagster_paimon.tables.selection import TableNames, TableSelection
 from table_format import CommitKind, Snapshot
 from table_format.counted import counted
-from table_format.engine import FileKind, TableFacts
+from table_format.engine import FileKind, ManifestEntry, TableFacts
+from table_format.engine.support import keeps_rows
 from table_format.errors import SnapshotExpired, TableNotFound
 from table_format.types import InternalValue
 
 EVENTS_PER_TICK: Final = 100
 _SHOWN: Final = 20
 _RUN_ID: Final = "dagster.run_id"
-_WITHOUT_CHANGES: Final = (CommitKind.COMPACT, CommitKind.ANALYZE)
 
 Values: TypeAlias = tuple[InternalValue, ...]
 
@@ -46,6 +46,11 @@ class _Change:
     snapshot: Snapshot
     rows: Mapping[Values, int] | None
     rolled_back_from: int | None
+
+    @property
+    def keeps_rows(self) -> bool:
+        """Whether readers see the same rows as before."""
+        return keeps_rows(self.snapshot) and not self.rows and self.rolled_back_from is None
 
 
 def snapshot_sensor(
@@ -160,26 +165,37 @@ def _is_known(context: dg.SensorEvaluationContext, asset: TableAsset, snapshot: 
     if not asset.is_managed:
         return False
     run_id = snapshot.properties.get(_RUN_ID)
-    return snapshot.commit_kind in _WITHOUT_CHANGES or (run_id is not None and context.instance.has_run(run_id))
+    return keeps_rows(snapshot) or (run_id is not None and context.instance.has_run(run_id))
 
 
 def _changed_rows(facts: TableFacts, snapshot: Snapshot) -> Mapping[Values, int] | None:
-    """Return rows added minus rows removed by partition; empty if the commit changed no rows."""
-    if snapshot.commit_kind in _WITHOUT_CHANGES:
-        return {}
-    changed = facts.changed_files(snapshot)
+    """Return rows added minus rows removed by partition; empty if the commit changed no rows.
+
+    A compaction changes the rows of the partitions that had files on level 0, if readers skip this level.
+    """
+    changed = facts.changed_files(snapshot) if snapshot.commit_kind is not CommitKind.ANALYZE else ()
     if changed is None:
-        return None
+        return {} if keeps_rows(snapshot) else None
+    if keeps_rows(snapshot):
+        shown = {entry.partition for entry in changed if _was_hidden(facts, entry)}
+        changed = [entry for entry in changed if entry.partition in shown]
     rows: Counter[Values] = Counter()
     for entry in changed:
         added = entry.file.row_count if entry.kind is FileKind.ADD else -entry.file.row_count
         rows[_values(facts, entry.partition)] += added
-    before = facts.snapshots.find(snapshot.id - 1) if snapshot.index_manifest else None
+    marks = snapshot.index_manifest and not keeps_rows(snapshot)
+    before = facts.snapshots.find(snapshot.id - 1) if marks else None
     if before is not None:
         with suppress(SnapshotExpired):
             for bucket_id, _, deleted in facts.new_deletions(before, snapshot):
                 rows[_values(facts, bucket_id.partition)] -= deleted
     return rows
+
+
+def _was_hidden(facts: TableFacts, entry: ManifestEntry) -> bool:
+    """Return whether a commit removed a file whose rows readers did not see: on level 0, or in a postponed bucket."""
+    hides_level_0 = facts.schema.is_primary_key_table and facts.options.skips_level_0
+    return entry.kind is FileKind.DELETE and entry.file.level == 0 and (hides_level_0 or entry.bucket < 0)
 
 
 def _values(facts: TableFacts, partition: bytes) -> Values:
@@ -191,6 +207,9 @@ def _events(
 ) -> Iterator[Event]:
     snapshot = change.snapshot
     description = f"snapshot {snapshot.id}, {snapshot.commit_kind} by {snapshot.commit_user}"
+    if change.keeps_rows:
+        yield dg.AssetObservation(asset.key, metadata=_metadata(facts, change), description=f"same rows: {description}")
+        return
     metadata = _metadata(facts, change)
     partitions = _partition_rows(context, asset, facts, change)
     if not partitions:

@@ -125,6 +125,39 @@ def test_a_value_that_would_divide_a_key_is_not_a_partition_of_several_dimension
     assert project.instance.get_dynamic_partitions("days") == ["mon"]
 
 
+def test_a_compaction_of_an_external_table_is_an_observation_without_a_version(project: Project) -> None:
+    table = a_table(project.lakehouse, "foreign.visits", keys=["id"])
+    sensor = ticks(project, dg.AssetSpec(["foreign", "visits"]))
+    table.append(rows((1, "mon", 1)))
+    table.append(rows((1, "tue", 1)))
+    sensor.tick()
+    table.compact(full=True)
+    (event,) = sensor.tick().asset_events
+    assert isinstance(event, dg.AssetObservation)
+    assert event.description.startswith("same rows: snapshot 3, COMPACT by ")
+    assert not event.tags
+
+
+@pytest.mark.parametrize("options", [{"merge-engine": "first-row"}, {"bucket": "-2"}])
+def test_a_compaction_that_shows_rows_to_readers_is_a_materialization_of_their_partitions(
+    project: Project, options: dict[str, str]
+) -> None:
+    given = {"write-only": "true", **options}
+    table = a_table(project.lakehouse, "foreign.visits", keys=["id", "day"], partitions=["day"], options=given)
+    sensor = ticks(project, dg.AssetSpec(["foreign", "visits"], partitions_def=DAYS))
+    for day in ("mon", "tue"):
+        table.append(rows((1, day, 1)))
+    assert table.scan().count() == 0
+    sensor.tick()
+    table.compact(full=True)
+    assert table.scan().count() == 2
+    events = sensor.tick().asset_events
+    assert {(type(event), event.partition) for event in events} == {
+        (dg.AssetMaterialization, "mon"),
+        (dg.AssetMaterialization, "tue"),
+    }
+
+
 def test_a_commit_by_others_to_a_managed_table_is_an_observation(project: Project) -> None:
     table = a_table(project.lakehouse, "foreign.visits", keys=["id"])
     sensor = ticks(project, managed(["foreign", "visits"]))
