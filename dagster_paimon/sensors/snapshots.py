@@ -1,8 +1,8 @@
 """Reports every snapshot of external writers as an event of the table's asset, with the changed partitions.
 
-A table with an ``AssetSpec`` gets materializations, and observations for commits that kept its rows. A table that a job of this code location writes gets
-observations, only for commits that changed rows and are not from a run of this instance. Only metadata is read: a
-tick takes milliseconds and never starts Spark.
+A table with an ``AssetSpec`` gets materializations, and observations of commits that kept its rows. A table that a job
+of this code location writes gets observations, only of commits that changed rows and are not from a run of this
+instance. Only metadata is read: a tick takes milliseconds and never starts Spark.
 """
 # No postponed annotations here: Dagster inspects the type of `context`.
 
