@@ -1,9 +1,9 @@
 """Writes one output of a step to its table exactly once; creates or evolves the table if necessary.
 
 Order of effects: 1 table or schema change  2 data files  3 the snapshot, which is the commit  4 the materialization
-event. A step that crashed between 3 and 4 finds its snapshot when it runs again, and only records the event; an output
-that replaces rows is written again. Steps 2 and 3 are repeated after a lost race that writing again can repair, as for
-``Table.append``.
+event. A step that crashed between 3 and 4 finds its snapshot when it runs again, and only records the event. If it
+failed after 4, an output that replaces rows is written again. Steps 2 and 3 are repeated after a lost race that writing
+again can repair, as for ``Table.append``.
 """
 
 from __future__ import annotations
@@ -96,9 +96,8 @@ def write_output(
         table = _created(catalog, spec, frame, columns, partitions, definition, create=create)
     else:
         earlier = committed_by(table.facts, who.user, since_ms=who.since_ms)
-        if spec.mode.replaces:
-            # The step may have failed after its commit, such as by a check, or other runs may have written since: only
-            # writing again makes the rows those of this attempt, and it does no harm.
+        if spec.mode.replaces and who.failed_later:
+            # Only writing again makes the rows those of this attempt.
             who, earlier = who.after(earlier), ()
         if not earlier:
             _check_keys(spec, table.schema)

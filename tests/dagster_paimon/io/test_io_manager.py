@@ -217,7 +217,7 @@ class CrashesOnceAfterCommit(PaimonIOManager):
             raise OSError(message)
 
 
-@pytest.mark.parametrize("mode", ["append", "upsert"])
+@pytest.mark.parametrize("mode", ["append", "upsert", "overwrite_table"])
 def test_a_step_retried_after_a_crash_between_commit_and_event_does_not_write_twice(
     project: Project, mode: str
 ) -> None:
