@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import dagster as dg
 
-from dagster_paimon.io.commits import Run, Runs, first_run_id
+from dagster_paimon.io.commits import Run, Runs, runs_of_work
 from table_format import Catalog, FormatTable, Identifier, Snapshot, SystemTable, Table
 from table_format.engine import snapshot_of_branch
 from table_format.engine.support import MAIN_BRANCH
@@ -41,7 +41,7 @@ def wap_branch(run: Run, runs: Runs) -> str:
 
     Example: ``wap-3f2c…`` for the run ``3f2c…``.
     """
-    return f"{_WAP}{first_run_id(run, runs)}"
+    return f"{_WAP}{runs_of_work(run, runs)[-1]}"
 
 
 def branch_of(metadata: Mapping[str, Any], tags: Mapping[str, str]) -> str | None:

@@ -4,16 +4,18 @@ A step that crashes between its commit and its materialization event runs again,
 a run that continues it (re-execution from failure, automatic retry). All of them commit under the user
 ``dagster:<first run>:<step>`` and look for a snapshot of this user before they write. An output with another name than
 ``result`` adds this name, and a dynamic output its mapping key, because two outputs of a step may have one table. A run
-that a user starts again, including "re-execute all", is new work and writes.
+that a user starts again, including "re-execute all", is new work and writes. So is an output that replaces rows, if an
+earlier attempt stored its event: the step failed later, such as by a check, and may have other rows now.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final, Protocol
 
+from table_format import Snapshot
 from table_format.engine.support import Consumed
 
 RUN_ID_PROPERTY: Final = "dagster.run_id"
@@ -77,27 +79,36 @@ class Runs(Protocol):
 class Committer:
     """The commit user of one step, and the properties of its snapshots.
 
-    ``since_ms`` is a time before the first commit of the user, at which a search can stop.
+    ``since_ms`` is a time before the first commit of the user, at which a search can stop. ``identifier`` is that of
+    the next commit: an attempt that replaces the rows of an earlier one takes the number after it.
+    ``failed_later`` tells that an earlier attempt stored the event of this output, and then failed.
     """
 
     user: str
     properties: Mapping[str, str]
     since_ms: int = 0
+    identifier: int = 1
+    failed_later: bool = False
 
     def with_properties(self, more: Mapping[str, str]) -> Committer:
         """Return the same with more properties; existing ones stay."""
         return replace(self, properties={**more, **self.properties})
 
+    def after(self, earlier: Iterable[Snapshot]) -> Committer:
+        """Return the same for the commit after these snapshots of the user."""
+        return replace(self, identifier=max([0, *(snapshot.commit_identifier for snapshot in earlier)]) + 1)
 
-def first_run_id(run: Run, runs: Runs) -> str:
-    """Return the first run of this work: the run itself, unless it continues a failed one."""
-    current = run
+
+def runs_of_work(run: Run, runs: Runs) -> tuple[str, ...]:
+    """Return the run, and those that it continues because they failed: the first run of this work is the last one."""
+    found, current = [run.run_id], run
     while current.parent_run_id and any(tag in current.tags for tag in _CONTINUES):
+        found.append(current.parent_run_id)
         parent = runs.get_run_record_by_id(current.parent_run_id)
         if parent is None:
-            return current.parent_run_id
+            break
         current = parent.dagster_run
-    return current.run_id
+    return tuple(found)
 
 
 def output_name(step: str, name: str, mapping_key: str | None) -> str:
@@ -123,7 +134,7 @@ def committer(
     }
     for table, snapshot in consumed.items():
         properties |= snapshot.properties(table)
-    first = first_run_id(run, runs)
+    first = runs_of_work(run, runs)[-1]
     record = runs.get_run_record_by_id(first)
     since_ms = 0 if record is None else int(record.create_timestamp.timestamp() * 1000) - _CLOCKS_DIFFER_MS
     return Committer(user=f"dagster:{first}:{output}", properties=properties, since_ms=since_ms)

@@ -8,6 +8,7 @@ loaded frame (``dagster_paimon.io.frames``); without one, ``default_input_type``
 
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 import dagster as dg
@@ -23,6 +24,7 @@ from dagster_paimon.io.branches import (
     wap_branch,
 )
 from dagster_paimon.io.commits import Committer, committer, output_name
+from dagster_paimon.io.earlier_attempts import was_handled_before
 from dagster_paimon.io.engines import writer_of
 from dagster_paimon.io.evolution import SchemaEvolution
 from dagster_paimon.io.frames import FrameType, allows_none, frame_type_of, known_types
@@ -249,7 +251,7 @@ def _committer(
     step = context.step_context
     asset = context.asset_spec if context.has_asset_key else None
     tags = asset.tags if asset else {}
-    found = committer(
+    committed = committer(
         step.dagster_run,
         step.instance,
         output=output_name(step.step.key, context.name, context.mapping_key),
@@ -262,7 +264,9 @@ def _committer(
         **({"dagster.code_version": asset.code_version} if asset and asset.code_version else {}),
         **{f"dagster.tag.{key}": value for key, value in tags.items() if not key.startswith("dagster/")},
     }
-    return found.with_properties({**spec.properties, **described})
+    return replace(
+        committed.with_properties({**spec.properties, **described}), failed_later=was_handled_before(context)
+    )
 
 
 def _annotation(context: dg.InputContext) -> Any:  # noqa: ANN401 - annotations are of any kind
@@ -364,7 +368,11 @@ def _log_outcome(context: dg.OutputContext, spec: WriteSpec, written: Written) -
     ids = ", ".join(str(snapshot.id) for snapshot in written.snapshots)
     if written.repeated:
         context.log.warning(
-            "%s: an earlier attempt of this step already committed snapshot %s; nothing was written", name, ids
+            "%s: an earlier attempt of this step already committed snapshot %s; nothing was written. If its rows are "
+            "wrong, start a new run: '%s' in a run that continues a failed one does not replace them",
+            name,
+            ids,
+            spec.mode,
         )
     elif ids:
         context.log.info("%s: %s committed snapshot %s", name, spec.mode, ids)

@@ -1,12 +1,13 @@
 """The times on the clock of a zone that a time window covers. When the clock is set back, some of them occur twice.
 
 A TIMESTAMP column cannot tell the two hours apart. Both together are unambiguous, so a run or a read may have both or
-neither of them.
+neither of them, as far as they are partitions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Final, TypeAlias
 
@@ -39,22 +40,33 @@ def on_the_clock(window: dg.TimeWindow) -> Span:
     return start, end
 
 
-def only_once(windows: Iterable[dg.TimeWindow]) -> dg.TimeWindow | None:
-    """Return a window with a time that occurs twice, if the windows contain it only once."""
+def only_once(
+    windows: Iterable[dg.TimeWindow], is_partition: Callable[[datetime], bool] = lambda _: True
+) -> dg.TimeWindow | None:
+    """Return a window with a time that occurs twice, if the windows contain it only once.
+
+    ``is_partition`` tells whether an instant belongs to a partition. If the other occurrence does not, such as in the
+    hour that has not ended yet, there is nothing to confuse the rows with.
+    """
     known = list(windows)
     covered = _merged(map(_instants, known))
     for window in known:
         zone = window.start.tzinfo
         for instant in _instants(window):
-            if _occurs_twice(instant, zone):
-                begin, middle, end = _doubled(instant, zone)
-                later = [
-                    (start + (middle - begin), stop + (middle - begin))
-                    for start, stop in _within(covered, begin, middle)
-                ]
-                if later != _within(covered, middle, end):
-                    return window
+            if _occurs_twice(instant, zone) and any(map(is_partition, _left_out(covered, *_doubled(instant, zone)))):
+                return window
     return None
+
+
+def _left_out(covered: Sequence[Span], begin: datetime, middle: datetime, end: datetime) -> list[datetime]:
+    """Return the minutes that are not covered although the same times on the clock are."""
+    first, second = _minutes(_within(covered, begin, middle)), _minutes(_within(covered, middle, end))
+    shift = middle - begin
+    return sorted({at + shift for at in first} - second | {at - shift for at in second} - first)
+
+
+def _minutes(spans: Iterable[Span]) -> set[datetime]:
+    return {start + _MINUTE * step for start, stop in spans for step in range(math.ceil((stop - start) / _MINUTE))}
 
 
 def _instants(window: dg.TimeWindow) -> Span:

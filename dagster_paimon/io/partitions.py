@@ -17,6 +17,7 @@ import dagster as dg
 
 from dagster_paimon.io.local_times import on_the_clock, only_once
 from dagster_paimon.tables.measure import value_of_text
+from dagster_paimon.tables.partition_keys import key_of_moment
 from table_format import Predicate
 from table_format.errors import InvalidInputError
 from table_format.filters import And, Compare, CompareOp, In, Literal, Or
@@ -163,7 +164,7 @@ def _refuse_half_of_a_doubled_time(
         others = tuple(other.part(key) for other in dims if other is not dim)
         windows.setdefault(others, []).append(definition.time_window_for_partition_key(dim.part(key)))
     for group in windows.values():
-        half = only_once(group)
+        half = only_once(group, lambda moment: definition.has_partition_key(key_of_moment(definition, moment)))
         if half is not None:
             message = (
                 f"column '{field.name}' is a {field.type}, whose times on the clock of {definition.timezone} occur "

@@ -1,8 +1,9 @@
 """Writes one output of a step to its table exactly once; creates or evolves the table if necessary.
 
 Order of effects: 1 table or schema change  2 data files  3 the snapshot, which is the commit  4 the materialization
-event. A step that crashed between 3 and 4 finds its snapshot when it runs again, and only records the event. Steps 2
-and 3 are repeated after a lost race that writing again can repair, as for ``Table.append``.
+event. A step that crashed between 3 and 4 finds its snapshot when it runs again, and only records the event. If it
+failed after 4, an output that replaces rows is written again. Steps 2 and 3 are repeated after a lost race that writing
+again can repair, as for ``Table.append``.
 """
 
 from __future__ import annotations
@@ -35,9 +36,6 @@ from table_format.engine import REPAIRED, BatchCommit, WriterTurns, check_deleta
 from table_format.engine.support import ROW_KIND_COLUMN
 from table_format.errors import FileConflict, InvalidData, InvalidInputError
 from table_format.types import DataField
-
-IDENTIFIER: Final = 1
-"""The commit identifier. A step commits once for each of its outputs, under a separate user."""
 
 _UPDATE: Final = SchemaEvolution.widen
 """The schema changes that ``schema_update_mode: update`` of dagster-iceberg allows."""
@@ -98,6 +96,9 @@ def write_output(
         table = _created(catalog, spec, frame, columns, partitions, definition, create=create)
     else:
         earlier = committed_by(table.facts, who.user, since_ms=who.since_ms)
+        if spec.mode.replaces and who.failed_later:
+            # Only writing again makes the rows those of this attempt.
+            who, earlier = who.after(earlier), ()
         if not earlier:
             _check_keys(spec, table.schema)
             remark = _remark(spec, table, columns)
@@ -276,9 +277,9 @@ def _publish(
     by_rows: bool,
 ) -> tuple[Snapshot, ...]:
     if not spec.mode.replaces or by_rows:
-        return commit.commit(messages, identifier=IDENTIFIER, watermark=spec.watermark, properties=who.properties)
+        return commit.commit(messages, identifier=who.identifier, watermark=spec.watermark, properties=who.properties)
     overwrite = partial(
-        commit.overwrite, messages, identifier=IDENTIFIER, watermark=spec.watermark, properties=who.properties
+        commit.overwrite, messages, identifier=who.identifier, watermark=spec.watermark, properties=who.properties
     )
     if spec.mode is WriteMode.overwrite_table or not of_run.keys:
         return overwrite(partition={})

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -81,11 +81,11 @@ class TableLocks:
             ahead = self._ahead(pool)
             others = ahead - {self.run_id}
             if waited >= say_at:
-                holders = ", ".join(sorted(others)) or "another run"
-                self.log.info("waiting for run %s, which maintains %s (pool %s)", holders, table, pool)
+                self.log.info("%s", self._reason(pool, others, table))
                 say_at += _SAY_EVERY
             self._free_finished(others)
             if not ahead:
+                self._make(pool)  # it may have been deleted
                 self._queue_again()
             self.sleep(wait)
             waited += wait
@@ -104,6 +104,15 @@ class TableLocks:
         info = self.instance.event_log_storage.get_concurrency_info(pool)
         next_runs = {step.run_id for step in info.pending_steps if step.assigned_timestamp is not None}
         return {slot.run_id for slot in info.claimed_slots} | next_runs
+
+    def _reason(self, pool: str, others: Collection[str], table: str) -> str:
+        if others:
+            return f"waiting for run {', '.join(sorted(others))}, which maintains {table} (pool {pool})"
+        if not self.instance.event_log_storage.get_concurrency_info(pool).slot_count:
+            return (
+                f"waiting: the limit of pool {pool} is 0; set it to 1 in Deployment > Concurrency to maintain {table}"
+            )
+        return f"waiting for another run, which maintains {table} (pool {pool})"
 
     def _free_finished(self, holders: Iterable[str]) -> None:
         """Free the slots of finished runs. A killed worker frees none, and the daemon does it only after minutes."""

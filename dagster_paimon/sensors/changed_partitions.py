@@ -20,7 +20,7 @@ import dagster as dg
 from dagster_paimon.resources.lakehouse import LakehouseCatalog, table_name
 from dagster_paimon.sensors.followed_column import Changes, PartitionColumn, changes_since
 from dagster_paimon.sensors.request_state import RequestedRun, RequestState, decode_state, encode_state
-from dagster_paimon.sensors.requested_runs import Outcome, now_ms, outcome, pause_ms
+from dagster_paimon.sensors.requested_runs import Outcome, now_ms, outcome, pause_ms, position_of
 from dagster_paimon.sensors.table_assets import TableAsset, asset_of_key
 from dagster_paimon.tables.partition_keys import in_order, keys_of_values, keys_to_come, known_keys, successive
 from table_format import CommitKind, Snapshot
@@ -148,7 +148,9 @@ def _learned(
         if changes.why_all is not None:
             keys |= context.instance.get_materialized_partitions(target.key)
             context.log.info("%s: %s, so all partitions may have changed", source.table, changes.why_all)
-        computed = _computed_since(lakehouse, target, source, changes, keys)
+        if changes.left:
+            notes.append(f"{source.table}: the next tick reads {counted(changes.left, 'more snapshot')}")
+        computed = _computed_since(context.instance, lakehouse, target, source, changes, keys)
         if keys:
             note = f"{source.table} changed {_listed(sorted(keys))}"
             notes.append(f"{note}; computed since: {_listed(sorted(computed))}" if computed else note)
@@ -158,7 +160,12 @@ def _learned(
 
 
 def _computed_since(
-    lakehouse: LakehouseCatalog, target: TableAsset, source: PartitionColumn, changes: Changes, keys: Iterable[str]
+    instance: dg.DagsterInstance,
+    lakehouse: LakehouseCatalog,
+    target: TableAsset,
+    source: PartitionColumn,
+    changes: Changes,
+    keys: Iterable[str],
 ) -> frozenset[str]:
     """Return the partitions whose last computation has already read the last change of the source.
 
@@ -176,7 +183,7 @@ def _computed_since(
     for commit in reversed(commits):
         if not open_keys or commit.time_millis < last.time_millis:
             break
-        covered = open_keys & _replaced(target, commit)
+        covered = open_keys & _replaced(instance, target, commit)
         open_keys -= covered
         # An id after the latest snapshot was rolled back.
         read = consumed_by(commit).get(source.table)
@@ -187,7 +194,7 @@ def _computed_since(
     return frozenset(done)
 
 
-def _replaced(target: TableAsset, commit: Snapshot) -> frozenset[str]:
+def _replaced(instance: dg.DagsterInstance, target: TableAsset, commit: Snapshot) -> frozenset[str]:
     """Return the Dagster partitions that a commit replaced; empty if it does not record them."""
     span = commit.properties.get("dagster.partition")
     if span is None or commit.commit_kind is CommitKind.COMPACT or target.partitions is None:
@@ -195,9 +202,12 @@ def _replaced(target: TableAsset, commit: Snapshot) -> frozenset[str]:
     first, _, last = span.partition("...")
     if not last:
         return frozenset({first})
+    if known_keys(target.partitions, {span}, instance):
+        return frozenset()  # the dots are those of a key, or those of a range
     try:
-        return frozenset(target.partitions.get_partition_keys_in_range(dg.PartitionKeyRange(first, last)))
-    except (dg.DagsterInvariantViolationError, ValueError):
+        with dg.partition_loading_context(dynamic_partitions_store=instance):
+            return frozenset(target.partitions.get_partition_keys_in_range(dg.PartitionKeyRange(first, last)))
+    except (dg.DagsterInvariantViolationError, dg.DagsterInvalidInvocationError, ValueError):
         return frozenset()
 
 
@@ -243,7 +253,7 @@ def _due_now(
         return state, []
     requests, runs = [], []
     for group in _groups(context, target, state.waiting):
-        run_key = _run_key(target, state, group)
+        run_key = _run_key(context, target, state, group)
         requests.append(RequestedRun(run_key, group, now))
         runs.append(_run(target, run_key, group))
     state = replace(state, waiting=frozenset(), requests=tuple(requests), rounds=state.rounds + 1)
@@ -273,12 +283,14 @@ def _run(target: TableAsset, run_key: str, group: tuple[str, ...]) -> dg.RunRequ
     )
 
 
-def _run_key(target: TableAsset, state: RequestState, group: tuple[str, ...]) -> str:
-    """Return a key that no other round has, even after a rollback."""
+def _run_key(
+    context: dg.SensorEvaluationContext, target: TableAsset, state: RequestState, group: tuple[str, ...]
+) -> str:
+    """Return a key that no other round has, even after a rollback. A tick that repeats another one has its keys."""
     seen = json.dumps(
         [[t, [trail[-1].snapshot.id, trail[-1].snapshot.fingerprint]] for t, trail in state.trails.items() if trail]
     )
-    digest = blake2b(f"{seen} {state.rounds} {now_ms()}".encode(), digest_size=_DIGEST_BYTES).hexdigest()
+    digest = blake2b(f"{seen} {state.rounds} {position_of(context)}".encode(), digest_size=_DIGEST_BYTES).hexdigest()
     return f"{target.key.to_user_string()} {group[0]}...{group[-1]} {digest}"
 
 

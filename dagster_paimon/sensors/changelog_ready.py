@@ -10,8 +10,8 @@ import dagster as dg
 
 from dagster_paimon.reporting.metadata import data_version
 from dagster_paimon.resources.lakehouse import LakehouseCatalog
-from dagster_paimon.sensors.requested_runs import Outcome, now_ms, outcome, pause_ms
-from dagster_paimon.sensors.tick_errors import reading_cursor
+from dagster_paimon.sensors.requested_runs import Outcome, now_ms, outcome, pause_ms, position_of
+from dagster_paimon.sensors.tick_errors import reading_cursor, stored
 from table_format import CommitKind, Snapshot, Table
 from table_format.counted import counted
 from table_format.engine import CHANGELOG, changes_mode, changes_of, consumer_position
@@ -50,6 +50,14 @@ class _Requested:
     failures: int = 0
     not_before_ms: int = 0
     served: str = ""
+
+
+def _decoded(cursor: str | None) -> _Requested:
+    with reading_cursor():
+        members: dict[str, Any] = json.loads(cursor or "{}")
+        for name, default in asdict(_Requested()).items():
+            stored(members.get(name, default), type(default))
+        return _Requested(**members)
 
 
 def consumer_lag(table: Table, consumer: str) -> ConsumerLag:
@@ -109,8 +117,7 @@ def changelog_ready_sensor(
     )
     def sensor(context: dg.SensorEvaluationContext, lakehouse: LakehouseCatalog) -> dg.SensorResult:
         """Compare the position of the consumer with the snapshots of the table."""
-        with reading_cursor():
-            last = _Requested(**json.loads(context.cursor or "{}"))
+        last = _decoded(context.cursor)
         now = now_ms()
         try:
             opened = lakehouse.table(table)
@@ -136,7 +143,7 @@ def changelog_ready_sensor(
         if now < last.not_before_ms:
             return _nothing(last, f"{behind}; again in {(last.not_before_ms - now) // 1000 + 1} s after a failure")
         context.log.info("%s", behind)
-        run_key = f"{consumer} {table} {state} {now}"
+        run_key = f"{consumer} {table} {state} {position_of(context)}"
         request_made = _Requested(run_key, now, last.failures, last.not_before_ms, state)
         request = dg.RunRequest(run_key=run_key, tags={"lakehouse/consumer": consumer})
         return dg.SensorResult(run_requests=[request], cursor=json.dumps(asdict(request_made)))

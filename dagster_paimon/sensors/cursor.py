@@ -17,7 +17,7 @@ from hashlib import blake2b
 from typing import Any, Final, Protocol, TypeAlias
 
 from dagster_paimon.sensors.missing_tables import remembered_missing
-from dagster_paimon.sensors.tick_errors import reading_cursor
+from dagster_paimon.sensors.tick_errors import reading_cursor, stored
 from table_format import Snapshot
 from table_format.engine.support import SnapshotsById, snapshot_fingerprint
 
@@ -187,10 +187,11 @@ def decode_cursor(text: str | None) -> dict[str, Trail]:
         InvalidInputError: the cursor cannot be decoded.
     """
     with reading_cursor():
-        stored: dict[str, list[list[Any]]] = json.loads(text) if text else {}
+        tables: dict[str, list[list[Any]]] = json.loads(text) if text else {}
         return {
             table: tuple(
-                ReportedSnapshot(int(number), str(fingerprint), *map(int, time)) for number, fingerprint, *time in trail
+                ReportedSnapshot(stored(number, int), stored(fingerprint, str), *(stored(ms, int) for ms in time))
+                for number, fingerprint, *time in trail
             )
-            for table, trail in stored.items()
+            for table, trail in tables.items()
         }

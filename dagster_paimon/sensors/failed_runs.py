@@ -21,7 +21,7 @@ from dagster_paimon.reporting.metadata import listed
 from dagster_paimon.resources.lakehouse import TABLE_ERRORS, LakehouseCatalog, table_name
 from dagster_paimon.sensors.lost_runs import fail_lost_runs, started_runs
 from dagster_paimon.sensors.table_assets import TableAsset, assets_of_tables
-from dagster_paimon.sensors.tick_errors import in_short, reading_cursor, unreadable
+from dagster_paimon.sensors.tick_errors import in_short, reading_cursor, stored, unreadable
 from dagster_paimon.tables.selection import TableNames, TableSelection
 from table_format import OrphanReport
 from table_format.counted import counted
@@ -109,9 +109,11 @@ def run_failure_cleanup(
 def _decoded(context: dg.SensorEvaluationContext) -> _Seen:
     """Decode the cursor. A new sensor checks the runs that end from now on."""
     with reading_cursor():
-        stored: dict[str, Any] = json.loads(context.cursor) if context.cursor else {}
-        since = stored.get("since", datetime.now(UTC).timestamp() if context.cursor is None else 0.0)
-        return _Seen(since, tuple(stored.get("done", ())), tuple(stored.get("here", ())))
+        members: dict[str, Any] = json.loads(context.cursor) if context.cursor else {}
+        since = members.get("since", datetime.now(UTC).timestamp() if context.cursor is None else 0.0)
+        datetime.fromtimestamp(since, UTC)  # a time
+        done, here = (tuple(stored(run, str) for run in members.get(name, ())) for name in ("done", "here"))
+        return _Seen(since, done, here)
 
 
 def _ended_badly(instance: dg.DagsterInstance, seen: _Seen) -> list[dg.RunRecord]:

@@ -20,6 +20,9 @@ from table_format.errors import SnapshotExpired
 MOST_REMEMBERED: Final = 1000
 """The maximum number of partitions stored with a snapshot. With more, all partitions count as changed on a rollback."""
 
+SNAPSHOTS_PER_TICK: Final = 200
+"""The maximum number of snapshots of a table that a tick reads, so that it ends before Dagster gives it up."""
+
 KeysOf: TypeAlias = Callable[[Iterable[object]], frozenset[str]]
 
 
@@ -48,13 +51,15 @@ class Looked:
 class Changes:
     """The result of a tick: the partitions that changed, why all may have changed, and what to store.
 
-    ``last`` is the last commit that changed rows, if there is one and nothing was rolled back.
+    ``last`` is the last commit that changed rows, if there is one and nothing was rolled back. ``left`` is the number
+    of snapshots that the next tick reads.
     """
 
     keys: frozenset[str]
     trail: tuple[Looked, ...]
     why_all: str | None = None
     last: Snapshot | None = None
+    left: int = 0
 
 
 def changes_since(trail: tuple[Looked, ...], facts: TableFacts, source: PartitionColumn, keys_of: KeysOf) -> Changes:
@@ -64,13 +69,15 @@ def changes_since(trail: tuple[Looked, ...], facts: TableFacts, source: Partitio
         return Changes(frozenset(), (), why_all="it no longer has a snapshot" if trail else None)
     kept = _valid(trail, facts.snapshots, latest)
     lost = trail[len(kept) :]
-    now = ReportedSnapshot(latest.id, snapshot_fingerprint(latest))
+    now = _reported(latest)
     if kept and kept[-1].snapshot == now and not lost:
         return Changes(frozenset(), kept)
-    why_all, changed, last = _why_all(trail, kept, lost), frozenset[str](), None
+    why_all, changed, last, left = _why_all(trail, kept, lost), frozenset[str](), None, 0
     if why_all is None:
         try:
             snapshots = _after(kept[-1].snapshot.id, facts.snapshots, latest)
+            now = _reported(snapshots[-1]) if snapshots else now
+            left = latest.id - now.id
             before = facts.snapshots.find(kept[-1].snapshot.id)
             if before is None:
                 why_all = f"snapshot {kept[-1].snapshot.id} expired before the next tick"
@@ -81,10 +88,11 @@ def changes_since(trail: tuple[Looked, ...], facts: TableFacts, source: Partitio
         except SnapshotExpired as error:
             why_all = str(error)
     if why_all is not None:
+        now, left = _reported(latest), 0
         changed = keys_of(all_values(facts, source.column, latest).to_pylist())
     remembered = changed if why_all is None and len(changed) <= MOST_REMEMBERED else None
     back = frozenset(key for looked in lost for key in looked.keys or ())
-    return Changes(changed | back, (*kept, Looked(now, remembered))[-TRAIL_LENGTH:], why_all, last)
+    return Changes(changed | back, (*kept, Looked(now, remembered))[-TRAIL_LENGTH:], why_all, last, left)
 
 
 def _valid(trail: tuple[Looked, ...], snapshots: Snapshots, latest: Snapshot) -> tuple[Looked, ...]:
@@ -105,14 +113,18 @@ def _why_all(trail: Sequence[Looked], kept: Sequence[Looked], lost: Sequence[Loo
     return None
 
 
+def _reported(snapshot: Snapshot) -> ReportedSnapshot:
+    return ReportedSnapshot(snapshot.id, snapshot_fingerprint(snapshot))
+
+
 def _after(first: int, snapshots: Snapshots, latest: Snapshot) -> tuple[Snapshot, ...]:
-    """Return the snapshots from an id on.
+    """Return the snapshots after an id, as many as a tick reads.
 
     Raises:
         SnapshotExpired: one of them no longer exists.
     """
     found = []
-    for snapshot_id in range(first + 1, latest.id + 1):
+    for snapshot_id in range(first + 1, min(first + SNAPSHOTS_PER_TICK, latest.id) + 1):
         snapshot = snapshots.find(snapshot_id)
         if snapshot is None:
             message = f"snapshot {snapshot_id} expired before the next tick"

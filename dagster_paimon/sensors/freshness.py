@@ -11,7 +11,8 @@ from dagster_paimon.resources.lakehouse import TABLE_ERRORS, LakehouseCatalog
 from dagster_paimon.sensors.arguments import check_age
 from dagster_paimon.sensors.requested_runs import now_ms
 from dagster_paimon.sensors.table_assets import assets_of_tables
-from dagster_paimon.sensors.tick_errors import in_short, reading_cursor, unreadable
+from dagster_paimon.sensors.tick_errors import in_short, reading_cursor, stored, unreadable
+from dagster_paimon.sensors.tick_time import in_turn, looked_at_last, waiting_note
 from dagster_paimon.tables.data_age import FRESHNESS, FRESHNESS_CHECK, allowed_age, data_age
 from dagster_paimon.tables.selection import TableNames, TableSelection
 from table_format.counted import counted
@@ -45,14 +46,16 @@ def freshness_sensor(
     def sensor(context: dg.SensorEvaluationContext, lakehouse: LakehouseCatalog) -> dg.SensorResult:
         """Compare the time of the last commit of each table with the current time."""
         with reading_cursor():
-            seen: dict[str, str] = dict(json.loads(context.cursor or "{}"))
+            seen = {table: stored(state, str) for table, state in json.loads(context.cursor or "{}").items()}
         states: dict[str, str] = {}
         evaluations: list[dg.AssetCheckEvaluation] = []
         late: list[str] = []
         failed: list[str] = []
         now = now_ms()
         asset_of = assets_of_tables(context)
-        for table in selected.names(lakehouse.catalog()):
+        names, looked = selected.names(lakehouse.catalog()), 0
+        for table in in_turn(names, seen):
+            looked += 1
             asset = asset_of(table)
             try:
                 limit = allowed_age(asset.metadata) or allowed
@@ -63,7 +66,7 @@ def freshness_sensor(
                 continue
             except TABLE_ERRORS as error:
                 failed.append(unreadable(context, table, error))
-                states |= {table: seen[table]} if table in seen else {}
+                states[table] = seen.get(table, "")
                 continue
             version = data_version(found.snapshot).value if found.snapshot else "none"
             states[table] = f"{found.is_fresh} {version}"
@@ -80,8 +83,11 @@ def freshness_sensor(
                         metadata=found.metadata(),
                     )
                 )
-        reported = f"reported {len(evaluations)} of {counted(len(states), 'table')}"
-        note = in_short([reported, *failed, f"late: {in_short(late)}" if late else "none is late"])
-        return dg.SensorResult(skip_reason=dg.SkipReason(note), asset_events=evaluations, cursor=json.dumps(states))
+        reported = f"reported {len(evaluations)} of {counted(len(states) - len(failed), 'table')}"
+        waiting = waiting_note(names, looked)
+        note = in_short([reported, *waiting, *failed, f"late: {in_short(late)}" if late else "none is late"])
+        skipped = {table: state for table, state in seen.items() if waiting and table in names}
+        cursor = json.dumps(looked_at_last(skipped, states))
+        return dg.SensorResult(skip_reason=dg.SkipReason(note), asset_events=evaluations, cursor=cursor)
 
     return sensor

@@ -8,6 +8,7 @@ import dagster as dg
 from dagster_paimon.resources.lakehouse import LakehouseCatalog
 from dagster_paimon.sensors.followed_column import Changes, PartitionColumn, changes_since
 from dagster_paimon.sensors.request_state import RequestState, decode_state, encode_state
+from table_format.counted import counted
 from table_format.errors import InvalidInputError, TableNotFound
 
 
@@ -50,8 +51,9 @@ def new_partitions_sensor(
         known = frozenset(context.instance.get_dynamic_partitions(added_to))
         keys = sorted(changes.keys - known)
         note = f"added {', '.join(keys[:20])}{' ...' if len(keys) > 20 else ''}" if keys else "no new value"
+        more = f"; the next tick reads {counted(changes.left, 'more snapshot')}" if changes.left else ""
         return dg.SensorResult(
-            skip_reason=dg.SkipReason(f"{note} of {column} in {table}"),
+            skip_reason=dg.SkipReason(f"{note} of {column} in {table}{more}"),
             dynamic_partitions_requests=[partitions.build_add_request(keys)] if keys else None,
             cursor=encode_state(_remembered(table, changes)),
         )

@@ -11,7 +11,7 @@ import dagster as dg
 from dagster_paimon.maintenance.requests import maintenance_run
 from dagster_paimon.resources.lakehouse import LakehouseCatalog
 from dagster_paimon.sensors.arguments import check_age
-from dagster_paimon.sensors.requested_runs import now_ms
+from dagster_paimon.sensors.requested_runs import now_ms, position_of
 from dagster_paimon.sensors.watched_tables import (
     Watched,
     attempt_of,
@@ -64,7 +64,7 @@ def compaction_pressure_sensor(
             due = [w for w in table.due_upkeep(max_level0_age_ms=age_ms) if w.kind is Upkeep.COMPACT]
             if due:
                 context.log.info("%s: %s", table_name, "; ".join(work.reason for work in due))
-            return _decided(table_name, table, before, due)
+            return _decided(context, table_name, table, before, due)
 
         yield from requests_for_tables(
             context, lakehouse, selected, decide, work="compaction", otherwise="no compaction is due"
@@ -79,13 +79,15 @@ def _is_looked_at(watched: Watched, table: Table) -> bool:
     return watched.state != fingerprint_of(table) or now_ms() - watched.looked_ms >= LOOK_AGAIN_MS
 
 
-def _decided(name: str, table: Table, watched: Watched, due: Sequence[DueWork]) -> tuple[Watched, dg.RunRequest | None]:
+def _decided(
+    context: dg.SensorEvaluationContext, name: str, table: Table, watched: Watched, due: Sequence[DueWork]
+) -> tuple[Watched, dg.RunRequest | None]:
     state, now = fingerprint_of(table), now_ms()
     looked = replace(watched, state=state, looked_ms=now)
     if not due:
         return looked, None
     # A state that is checked again because time has passed gets a separate key.
-    again = f" at {now}" if watched.state == state else ""
+    again = f" at {position_of(context)}" if watched.state == state else ""
     run_key = f"pressure {name} {state}{attempt_of(watched)}{again}"
     full = all(work.full for work in due)
     partitions = specs_of_directories(table, (text for work in due for text in work.partitions)) if full else []

@@ -9,7 +9,7 @@ from typing import Any
 
 from dagster_paimon.sensors.cursor import ReportedSnapshot
 from dagster_paimon.sensors.followed_column import Looked
-from dagster_paimon.sensors.tick_errors import reading_cursor
+from dagster_paimon.sensors.tick_errors import reading_cursor, stored
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,18 +60,28 @@ def encode_state(state: RequestState) -> str:
 def decode_state(cursor: str | None) -> RequestState:
     """Decode the state in a cursor. An empty cursor is the initial state."""
     with reading_cursor():
-        stored: dict[str, Any] = json.loads(cursor) if cursor else {}
+        members: dict[str, Any] = json.loads(cursor) if cursor else {}
         return RequestState(
-            trails={
-                table: tuple(
-                    Looked(ReportedSnapshot(number, fingerprint), None if keys is None else frozenset(keys))
-                    for number, fingerprint, keys in trail
-                )
-                for table, trail in stored.get("trails", {}).items()
-            },
-            waiting=frozenset(stored.get("waiting", ())),
-            requests=tuple(RequestedRun(run_key, tuple(keys), ms) for run_key, keys, ms in stored.get("requests", ())),
-            failures=stored.get("failures", 0),
-            not_before_ms=stored.get("not_before_ms", 0),
-            rounds=stored.get("rounds", 0),
+            trails={table: tuple(map(_looked, trail)) for table, trail in members.get("trails", {}).items()},
+            waiting=frozenset(_keys(members.get("waiting", []))),
+            requests=tuple(
+                RequestedRun(stored(run_key, str), _keys(keys), stored(ms, int))
+                for run_key, keys, ms in members.get("requests", ())
+            ),
+            failures=stored(members.get("failures", 0), int),
+            not_before_ms=stored(members.get("not_before_ms", 0), int),
+            rounds=stored(members.get("rounds", 0), int),
         )
+
+
+def _looked(members: list[Any]) -> Looked:
+    number, fingerprint, keys = members
+    snapshot = ReportedSnapshot(stored(number, int), stored(fingerprint, str))
+    return Looked(snapshot, None if keys is None else frozenset(_keys(keys)))
+
+
+def _keys(members: object) -> tuple[str, ...]:
+    if not isinstance(members, list):
+        message = f"expected a list of partition keys, found {members!r}"
+        raise TypeError(message)
+    return tuple(stored(key, str) for key in members)

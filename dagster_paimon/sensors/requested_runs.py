@@ -32,6 +32,16 @@ def now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
+def position_of(context: dg.SensorEvaluationContext) -> str:
+    """Return a text that differs from tick to tick, but that a tick has in common with one that repeats it.
+
+    The daemon stores the time of a tick together with its cursor. If it is killed before that, the next tick has the
+    same cursor, and Dagster launches no run of a run key twice.
+    """
+    time_ms = now_ms() if context.last_tick_completion_time is None else int(context.last_tick_completion_time * 1000)
+    return str(time_ms)
+
+
 def outcome(instance: dg.DagsterInstance, run_key: str, *, requested_ms: int, now: int) -> Outcome:
     """Return the outcome of the run with a run key. A terminated run has failed.
 

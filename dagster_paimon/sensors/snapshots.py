@@ -1,13 +1,13 @@
 """Reports every snapshot of external writers as an event of the table's asset, with the changed partitions.
 
-A table with an ``AssetSpec`` gets materializations. A table that a job of this code location writes gets
-observations, only for commits that changed rows and are not from a run of this instance. Only metadata is read: a
-tick takes milliseconds and never starts Spark.
+A table with an ``AssetSpec`` gets materializations, and observations of commits that kept its rows. A table that a job
+of this code location writes gets observations, only of commits that changed rows and are not from a run of this
+instance. Only metadata is read: a tick takes milliseconds and never starts Spark.
 """
 # No postponed annotations here: Dagster inspects the type of `context`.
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
@@ -17,24 +17,25 @@ import dagster as dg
 from dagster_paimon.reporting.metadata import changelog_rows, data_version, listed
 from dagster_paimon.resources.lakehouse import TABLE_ERRORS, LakehouseCatalog
 from dagster_paimon.sensors.cursor import NewSnapshots, Trail, decode_cursor, encode_cursor, follow, remembered
+from dagster_paimon.sensors.reported_events import Event, not_reported_yet
 from dagster_paimon.sensors.requested_runs import now_ms
 from dagster_paimon.sensors.table_assets import TableAsset, assets_of_tables
 from dagster_paimon.sensors.tick_errors import in_short, unreadable
+from dagster_paimon.sensors.tick_time import in_turn, looked_at_last, waiting_note
 from dagster_paimon.tables.column_keys import keys_of_column
 from dagster_paimon.tables.measure import partition_key
 from dagster_paimon.tables.selection import TableNames, TableSelection
 from table_format import CommitKind, Snapshot
 from table_format.counted import counted
-from table_format.engine import FileKind, TableFacts
+from table_format.engine import FileKind, ManifestEntry, TableFacts
+from table_format.engine.support import keeps_rows
 from table_format.errors import SnapshotExpired, TableNotFound
 from table_format.types import InternalValue
 
 EVENTS_PER_TICK: Final = 100
 _SHOWN: Final = 20
 _RUN_ID: Final = "dagster.run_id"
-_WITHOUT_CHANGES: Final = (CommitKind.COMPACT, CommitKind.ANALYZE)
 
-Event: TypeAlias = dg.AssetMaterialization | dg.AssetObservation
 Values: TypeAlias = tuple[InternalValue, ...]
 
 
@@ -45,6 +46,11 @@ class _Change:
     snapshot: Snapshot
     rows: Mapping[Values, int] | None
     rolled_back_from: int | None
+
+    @property
+    def keeps_rows(self) -> bool:
+        """Whether readers see the same rows as before."""
+        return keeps_rows(self.snapshot) and not self.rows and self.rolled_back_from is None
 
 
 def snapshot_sensor(
@@ -76,15 +82,17 @@ def snapshot_sensor(
         additions: list[dg.AddDynamicPartitionsRequest] = []
         asset_of = assets_of_tables(context)
         tables = selected.names(lakehouse.catalog())
-        for table in _longest_waiting_first(tables, trails):
+        looked: dict[str, Trail] = {}
+        # Otherwise, a table with many new events at each tick would keep the tables after it waiting forever.
+        for table in in_turn(tables, trails):
             limit = EVENTS_PER_TICK - len(events)
             if limit <= 0:
-                notes.append(f"{table} waits for the next tick")
-                continue
+                break
+            looked[table] = trail = trails.get(table, ())
             asset = asset_of(table)
             try:
                 facts = lakehouse.table(table).facts
-                new = follow(trails.get(table, ()), facts.snapshots, limit=limit)
+                new = follow(trail, facts.snapshots, limit=limit)
                 new, found = _reported(context, asset, facts, new, limit=limit)
             except TableNotFound:
                 notes.append(f"{table} does not exist")
@@ -92,13 +100,16 @@ def snapshot_sensor(
             except TABLE_ERRORS as error:
                 notes.append(unreadable(context, table, error))
                 continue
-            if found:
-                trails.pop(table, None)  # moves the table behind the others
-            trails[table] = new.trail
-            events += found
+            looked[table] = new.trail
+            fresh = not_reported_yet(context, asset.key, found)
+            events += fresh
             additions += _new_dynamic_partitions(context, asset, found)
-            (notes if new.snapshots else quiet).append(_note(table, new, found))
+            (notes if new.snapshots else quiet).append(
+                _note(table, new, fresh, reported_before=len(found) - len(fresh))
+            )
             _warn(context, table, new)
+        trails = looked_at_last(trails, looked)
+        notes += waiting_note(tables, len(looked))
         return dg.SensorResult(
             # Dagster marks a tick without runs as skipped, even if it reported events; the tick shows this text.
             skip_reason=dg.SkipReason(in_short([*notes, *quiet]) or f"no table of {selected} exists"),
@@ -110,24 +121,18 @@ def snapshot_sensor(
     return sensor
 
 
-def _longest_waiting_first(tables: Sequence[str], trails: Mapping[str, Trail]) -> list[str]:
-    """Return tables in the order of the cursor, which has the tables that were reported last at its end.
-
-    Otherwise, a table with many new events at each tick would keep the tables after it waiting forever.
-    """
-    position = {table: at for at, table in enumerate(trails)}
-    return sorted(tables, key=lambda table: position.get(table, -1))
-
-
-def _note(table: str, new: NewSnapshots, events: list[Event]) -> str:
+def _note(table: str, new: NewSnapshots, events: list[Event], *, reported_before: int) -> str:
     if not new.snapshots:
         return f"{table} has no snapshot after {new.trail[-1].id if new.trail else 0}"
     span = f"{new.snapshots[0].id} to {new.snapshots[-1].id}" if len(new.snapshots) > 1 else str(new.snapshots[0].id)
+    before = f"{counted(reported_before, 'event was', 'events were')} reported by a tick that was interrupted"
     if not events:
-        return f"{table}: snapshot {span} by runs of this instance, or without changes"
+        reason = before if reported_before else "by runs of this instance, or without changes"
+        return f"{table}: snapshot {span} {reason}"
     kinds = Counter("materialization" if isinstance(e, dg.AssetMaterialization) else "observation" for e in events)
     events_by_kind = ", ".join(counted(count, kind) for kind, count in kinds.items())
-    return f"reported {events_by_kind} of {table}, snapshot {span}"
+    note = f"reported {events_by_kind} of {table}, snapshot {span}"
+    return f"{note}; {before}" if reported_before else note
 
 
 def _warn(context: dg.SensorEvaluationContext, table: str, new: NewSnapshots) -> None:
@@ -146,6 +151,8 @@ def _reported(
     """
     events: list[Event] = []
     for count, snapshot in enumerate(new.snapshots, 1):
+        if new.rolled_back_from is None and _is_known(context, asset, snapshot):
+            continue
         change = _Change(snapshot, _changed_rows(facts, snapshot), new.rolled_back_from)
         events += _events(context, asset, facts, change)
         if len(events) >= limit:
@@ -153,23 +160,42 @@ def _reported(
     return new, events
 
 
+def _is_known(context: dg.SensorEvaluationContext, asset: TableAsset, snapshot: Snapshot) -> bool:
+    """Return whether a run of this instance has reported a commit to a managed table, or the commit changed no rows."""
+    if not asset.is_managed:
+        return False
+    run_id = snapshot.properties.get(_RUN_ID)
+    return keeps_rows(snapshot) or (run_id is not None and context.instance.has_run(run_id))
+
+
 def _changed_rows(facts: TableFacts, snapshot: Snapshot) -> Mapping[Values, int] | None:
-    """Return rows added minus rows removed by partition; empty if the commit changed no rows."""
-    if snapshot.commit_kind in _WITHOUT_CHANGES:
-        return {}
-    changed = facts.changed_files(snapshot)
+    """Return rows added minus rows removed by partition; empty if the commit changed no rows.
+
+    A compaction changes the rows of the partitions that had files on level 0, if readers skip this level.
+    """
+    changed = facts.changed_files(snapshot) if snapshot.commit_kind is not CommitKind.ANALYZE else ()
     if changed is None:
-        return None
+        return {} if keeps_rows(snapshot) else None
+    if keeps_rows(snapshot):
+        shown = {entry.partition for entry in changed if _was_hidden(facts, entry)}
+        changed = [entry for entry in changed if entry.partition in shown]
     rows: Counter[Values] = Counter()
     for entry in changed:
         added = entry.file.row_count if entry.kind is FileKind.ADD else -entry.file.row_count
         rows[_values(facts, entry.partition)] += added
-    before = facts.snapshots.find(snapshot.id - 1) if snapshot.index_manifest else None
+    marks = snapshot.index_manifest and not keeps_rows(snapshot)
+    before = facts.snapshots.find(snapshot.id - 1) if marks else None
     if before is not None:
         with suppress(SnapshotExpired):
             for bucket_id, _, deleted in facts.new_deletions(before, snapshot):
                 rows[_values(facts, bucket_id.partition)] -= deleted
     return rows
+
+
+def _was_hidden(facts: TableFacts, entry: ManifestEntry) -> bool:
+    """Return whether a commit removed a file whose rows readers did not see: on level 0, or in a postponed bucket."""
+    hides_level_0 = facts.schema.is_primary_key_table and facts.options.skips_level_0
+    return entry.kind is FileKind.DELETE and entry.file.level == 0 and (hides_level_0 or entry.bucket < 0)
 
 
 def _values(facts: TableFacts, partition: bytes) -> Values:
@@ -180,11 +206,10 @@ def _events(
     context: dg.SensorEvaluationContext, asset: TableAsset, facts: TableFacts, change: _Change
 ) -> Iterator[Event]:
     snapshot = change.snapshot
-    if asset.is_managed and change.rolled_back_from is None:
-        run_id = snapshot.properties.get(_RUN_ID)
-        if snapshot.commit_kind in _WITHOUT_CHANGES or (run_id is not None and context.instance.has_run(run_id)):
-            return
     description = f"snapshot {snapshot.id}, {snapshot.commit_kind} by {snapshot.commit_user}"
+    if change.keeps_rows:
+        yield dg.AssetObservation(asset.key, metadata=_metadata(facts, change), description=f"same rows: {description}")
+        return
     metadata = _metadata(facts, change)
     partitions = _partition_rows(context, asset, facts, change)
     if not partitions:
@@ -245,7 +270,7 @@ def _partition_rows(
     others: list[str] = []
     for values, rows in change.rows.items():
         keys = {name: keys_of[name].get(values[at]) for name, (_, at) in columns.items()}
-        placed = {name: key for name, key in keys.items() if key is not None}
+        placed = {name: key for name, key in keys.items() if key is not None and not _is_divided(asset, key)}
         if len(placed) == len(keys):
             found[_joined(asset, placed)] += rows
         else:
@@ -255,6 +280,11 @@ def _partition_rows(
         shown = f"{'; '.join(others[:_SHOWN])}{' ...' if len(others) > _SHOWN else ''}"
         context.log.info("%s: not partitions: %s", asset.key.to_user_string(), shown)
     return dict(found)
+
+
+def _is_divided(asset: TableAsset, key: str) -> bool:
+    """Return whether Dagster would take a key for those of two dimensions."""
+    return isinstance(asset.partitions, dg.MultiPartitionsDefinition) and "|" in key
 
 
 def _joined(asset: TableAsset, keys: Mapping[str, str]) -> str:

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Final
+from typing import Final, TypeVar
 
 import dagster as dg
 
 from table_format.errors import InvalidInputError, TableFormatError
 
 _NOTES_SHOWN: Final = 50
+_LARGEST: Final = 2**63 - 1
+StoredT = TypeVar("StoredT", str, int)
 
 
 def unreadable(context: dg.SensorEvaluationContext, table: str, error: TableFormatError | OSError) -> str:
@@ -34,6 +36,25 @@ def in_short(notes: Sequence[str]) -> str:
     return "; ".join([*notes[:_NOTES_SHOWN], f"and {more} more"] if more > 0 else notes)
 
 
+def stored(value: object, kind: type[StoredT]) -> StoredT:
+    """Return a text or a number of a cursor.
+
+    Raises:
+        TypeError: it is something else.
+
+    >>> stored(3, int)
+    3
+    """
+    if (
+        not isinstance(value, kind)
+        or isinstance(value, bool)
+        or (isinstance(value, int) and not 0 <= value <= _LARGEST)
+    ):
+        message = f"expected {'a text' if kind is str else 'a whole number'}, found {value!r}"
+        raise TypeError(message)
+    return value
+
+
 @contextmanager
 def reading_cursor() -> Iterator[None]:
     """Explain a cursor that no sensor has stored, such as one that was entered by hand.
@@ -43,6 +64,6 @@ def reading_cursor() -> Iterator[None]:
     """
     try:
         yield
-    except (ValueError, TypeError, AttributeError, KeyError) as error:
+    except (ValueError, TypeError, AttributeError, KeyError, OverflowError) as error:
         message = f"the cursor of the sensor cannot be read ({error}); reset it to start from the beginning"
         raise InvalidInputError(message) from error

@@ -4,7 +4,7 @@
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import dagster as dg
 
@@ -12,7 +12,8 @@ from dagster_paimon.reporting.metadata import data_version
 from dagster_paimon.resources.lakehouse import TABLE_ERRORS, LakehouseCatalog
 from dagster_paimon.sensors.missing_tables import remembered_missing
 from dagster_paimon.sensors.requested_runs import Outcome, now_ms, outcome, pause_ms
-from dagster_paimon.sensors.tick_errors import in_short, reading_cursor, unreadable
+from dagster_paimon.sensors.tick_errors import in_short, reading_cursor, stored, unreadable
+from dagster_paimon.sensors.tick_time import in_turn, looked_at_last, waiting_note
 from dagster_paimon.tables.selection import TableSelection
 from table_format import Table
 
@@ -38,8 +39,14 @@ class Watched:
 def decode_watched(cursor: str | None) -> dict[str, Watched]:
     """Decode the tables in a cursor. A cursor of an earlier release has only their states."""
     with reading_cursor():
-        stored = json.loads(cursor or "{}")
-        return {name: Watched(state=one) if isinstance(one, str) else Watched(**one) for name, one in stored.items()}
+        tables = json.loads(cursor or "{}").items()
+        return {name: Watched(state=one) if isinstance(one, str) else _watched(one) for name, one in tables}
+
+
+def _watched(members: Mapping[str, Any]) -> Watched:
+    for name, default in asdict(Watched()).items():
+        stored(members.get(name, default), type(default))
+    return Watched(**members)
 
 
 def encode_watched(watched: Mapping[str, Watched]) -> str:
@@ -71,11 +78,10 @@ def requests_for_tables(
     """
     known = decode_watched(context.cursor)
     names = selection.existing(lakehouse.catalog())
-    # If a table comes back, its next run needs a run key of its own.
-    watched = {name: known[name] for name in remembered_missing(known, names)}
+    watched: dict[str, Watched] = {}
     notes: list[str] = []
     requested = False
-    for name in names:
+    for name in in_turn(names, known):
         before = after_last_run(context, name, known.get(name, Watched()), notes, work=work)
         try:
             watched[name], request = decide(name, lakehouse.table(name), before)
@@ -86,7 +92,11 @@ def requests_for_tables(
         if request is not None:
             requested = True
             yield request
-    context.update_cursor(encode_watched(watched))
+    # If a table comes back, its next run needs a run key of its own.
+    kept = {*names, *remembered_missing(known, names)}
+    after = looked_at_last({name: state for name, state in known.items() if name in kept}, watched)
+    context.update_cursor(encode_watched(after))
+    notes = [*waiting_note(names, len(watched)), *notes]
     if not requested:
         yield dg.SkipReason(in_short(notes) or otherwise)
 

@@ -89,11 +89,11 @@ def committed_by(facts: TableFacts, user: str, *, since_ms: int) -> tuple[Snapsh
 def count_rows(facts: TableFacts, health: TableHealth, *, read_up_to: int) -> int | None:
     """Return the number of rows that a reader sees; ``None`` if that requires reading more than ``read_up_to`` keys.
 
-    Rows of an append table are counted from its metadata. For a primary-key table, versions of a key must be merged, so
-    the keys are read if there are few enough.
+    Rows of an append table are counted from its metadata and its deletion vectors. For a primary-key table, versions of
+    a key must be merged, so the keys are read if there are few enough.
     """
     if not facts.schema.is_primary_key_table:
-        return health.physical_rows
+        return Scan(facts).count()
     if health.physical_rows > read_up_to:
         return None
     keys = Scan(facts, columns=facts.schema.primary_keys)

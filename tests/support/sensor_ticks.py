@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -27,9 +28,11 @@ class Ticks:
     cursor: str | None = None
     resources: Mapping[str, Any] = field(default_factory=dict)
     """More resources, which assets need."""
+    last_tick: float | None = None
 
-    def tick(self) -> Any:
-        """The data of one evaluation."""
+    def tick(self, *, is_killed: bool = False) -> Any:
+        """The data of one evaluation. The daemon may be killed before it has stored the cursor."""
+        began = time.time()
         defs = dg.Definitions(
             assets=self.assets,
             jobs=self.jobs,
@@ -43,9 +46,11 @@ class Ticks:
             sensor_name=self.sensor.name,
             resources={"lakehouse": self.lakehouse},
         )
+        context._last_tick_completion_time = self.last_tick
         with context:
             data = defs.get_repository_def().get_sensor_def(self.sensor.name).evaluate_tick(context)
-        self.cursor = data.cursor
+        if not is_killed:
+            self.cursor, self.last_tick = data.cursor, began
         for event in data.asset_events:
             self.instance.report_runless_asset_event(event)
         for request in data.dynamic_partitions_requests or ():

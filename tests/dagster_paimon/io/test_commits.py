@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from dagster_paimon.io.commits import committer, first_run_id
+from dagster_paimon.io.commits import committer, runs_of_work
 from table_format.engine.support import Consumed
 
 
@@ -42,16 +42,16 @@ FIRST = ARun("first")
 @pytest.mark.parametrize(
     ("run", "answer"),
     [
-        (FIRST, "first"),
-        (ARun("second", "first", FROM_FAILURE), "first"),
-        (ARun("second", "first", AUTOMATIC), "first"),
-        (ARun("anew", "first"), "anew"),
-        (ARun("third", "anew", FROM_FAILURE), "anew"),
-        (ARun("orphan", "forgotten", FROM_FAILURE), "forgotten"),
+        (FIRST, ("first",)),
+        (ARun("second", "first", FROM_FAILURE), ("second", "first")),
+        (ARun("second", "first", AUTOMATIC), ("second", "first")),
+        (ARun("anew", "first"), ("anew",)),
+        (ARun("third", "anew", FROM_FAILURE), ("third", "anew")),
+        (ARun("orphan", "forgotten", FROM_FAILURE), ("orphan", "forgotten")),
     ],
 )
-def test_a_run_continues_only_the_work_of_the_run_that_it_retries(run: ARun, answer: str) -> None:
-    assert first_run_id(run, History(FIRST, ARun("anew", "first"))) == answer
+def test_a_run_continues_only_the_work_of_the_run_that_it_retries(run: ARun, answer: tuple[str, ...]) -> None:
+    assert runs_of_work(run, History(FIRST, ARun("anew", "first"))) == answer
 
 
 def test_the_snapshot_records_its_run_and_inputs() -> None:

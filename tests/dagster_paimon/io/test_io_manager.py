@@ -247,6 +247,30 @@ def test_a_step_retried_after_a_crash_between_commit_and_event_does_not_write_tw
     assert (told["paimon/snapshot_id"], told["paimon/repeated"], told["dagster/row_count"]) == (1, True, 2)
 
 
+@pytest.mark.parametrize("mode", ["overwrite_partition", "overwrite_table"])
+def test_a_step_that_fails_after_its_commit_replaces_its_rows_when_it_is_retried(project: Project, mode: str) -> None:
+    attempts: list[int] = []
+
+    @dg.asset(
+        key=["shop", "items"],
+        io_manager_key="paimon_io",
+        partitions_def=DAYS,
+        metadata={"paimon/write_mode": mode, "partition_expr": "day"},
+        retry_policy=dg.RetryPolicy(max_retries=1),
+    )
+    def items(context: dg.AssetExecutionContext) -> Iterator[dg.Output[pa.Table]]:
+        attempts.append(1)
+        yield dg.Output(pa.table({"day": ["2026-01-01"], "attempt": [len(attempts)]}))
+        if len(attempts) == 1:
+            message = "the step fails after its output"
+            raise OSError(message)
+
+    result = project.run(items, days="2026-01-01")
+    assert project.rows("shop.items") == [{"day": "2026-01-01", "attempt": 2}]
+    told = materializations(result)["2026-01-01"]
+    assert (told["paimon/snapshot_id"], told["paimon/repeated"]) == (2, False)
+
+
 APPENDED = {"paimon/table": "shop.items", "paimon/write_mode": "append"}
 
 

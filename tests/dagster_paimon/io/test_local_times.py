@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import UTC, timedelta
+from contextlib import nullcontext
+from datetime import UTC, datetime, timedelta
 
 import dagster as dg
 import pytest
@@ -10,6 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dagster_paimon.io.local_times import on_the_clock, only_once
+from dagster_paimon.io.partitions import dimensions, slices_of
+from table_format.errors import InvalidInputError
+from table_format.types import DataField, TimestampType
 
 STEP = timedelta(minutes=5)
 
@@ -64,3 +68,23 @@ def test_windows_are_refused_exactly_if_the_clock_shows_their_times_in_other_win
     times = set().union(*map(clock_of, chosen))
     others = set().union(*(clock_of(window) for window in listed if window not in chosen))
     assert (only_once(chosen) is not None) == bool(times & others)
+
+
+@pytest.mark.parametrize(
+    ("now", "keys", "is_refused"),
+    [
+        ("2026-11-01T06:10Z", ["2026-11-01-01:00"], False),  # the second 1:00 has just begun
+        ("2026-11-01T07:10Z", ["2026-11-01-01:00"], True),  # it has ended
+        ("2026-11-01T07:10Z", ["2026-11-01-01:00-0500"], True),
+        ("2026-11-01T07:10Z", ["2026-11-01-01:00", "2026-11-01-01:00-0500"], False),
+    ],
+)
+def test_the_first_of_two_hours_is_refused_alone_only_once_the_second_is_a_partition(
+    now: str, keys: list[str], is_refused: bool
+) -> None:
+    hours = dg.HourlyPartitionsDefinition("2026-10-30-00:00", timezone="America/New_York")
+    fields = [DataField(0, "at", TimestampType(6))]
+    with dg.partition_loading_context(effective_dt=datetime.fromisoformat(now)):
+        expected = pytest.raises(InvalidInputError, match="occur twice") if is_refused else nullcontext()
+        with expected:
+            slices_of(dimensions(hours, "at", where="t"), keys, fields, where="t")

@@ -64,6 +64,33 @@ def holders(instance: dg.DagsterInstance, table: str = TABLE) -> set[str]:
     return {slot.run_id for slot in instance.event_log_storage.get_concurrency_info(pool_of(table)).claimed_slots}
 
 
+def test_a_run_does_not_wait_forever_if_its_pool_is_deleted_meanwhile(stored: dg.DagsterInstance) -> None:
+    waits = Waits()
+
+    def somebody_deletes_the_pool(seconds: float) -> None:
+        waits(seconds)
+        if len(waits) == 1:
+            stored.event_log_storage.delete_concurrency_limit(pool_of(TABLE))
+
+    first, second = a_run(stored), a_run(stored)
+    locks(stored, first, never).alone(TABLE).__enter__()
+    with locks(stored, second, somebody_deletes_the_pool).alone(TABLE):
+        assert holders(stored) == {second}
+
+
+def test_a_run_that_waits_because_its_pool_has_no_slot_says_so(
+    stored: dg.DagsterInstance, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    stored.event_log_storage.set_concurrency_slots(pool_of(TABLE), 0)
+
+    def somebody_sets_the_limit(_: float) -> None:
+        stored.event_log_storage.set_concurrency_slots(pool_of(TABLE), 1)
+
+    with locks(stored, a_run(stored), somebody_sets_the_limit).alone(TABLE):
+        assert "the limit of pool maintain/sales.items is 0; set it to 1" in caplog.text
+
+
 def test_a_second_run_waits_until_the_first_is_done(stored: dg.DagsterInstance) -> None:
     first, second = a_run(stored), a_run(stored)
     free = locks(stored, first, never).alone(TABLE)

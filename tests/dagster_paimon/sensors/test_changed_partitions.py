@@ -13,7 +13,8 @@ import pyarrow as pa
 import pytest
 
 from dagster_paimon import PartitionColumn, changed_partitions_sensor
-from dagster_paimon.sensors import changed_partitions, requested_runs
+from dagster_paimon.sensors import changed_partitions, followed_column, requested_runs
+from dagster_paimon.sensors.table_assets import TableAsset
 from table_format import Table
 from table_format.errors import InvalidInputError
 from tests.support.dagster_project import Project
@@ -157,6 +158,30 @@ def test_partitions_that_another_run_has_computed_are_not_requested(tickets: Tab
     assert report.differences(tickets) == {}
 
 
+def test_a_tick_that_repeats_one_whose_cursor_was_not_stored_has_the_same_run_keys(
+    tickets: Table, report: Report
+) -> None:
+    report.ticks.tick()
+    tickets.append(rows((1, DAYS[0], 10), (2, DAYS[4], 10)))
+    killed = [request.run_key for request in report.ticks.tick(is_killed=True).run_requests]
+    report.now += 60_000
+    assert [request.run_key for request in report.ticks.tick().run_requests] == killed
+    report.ticks.cursor = None  # an operator resets the cursor, so that all partitions are computed again
+    assert not {request.run_key for request in report.ticks.tick().run_requests} & {*killed}
+
+
+def test_a_tick_reads_a_limited_number_of_snapshots_and_the_next_ones_read_the_others(
+    tickets: Table, report: Report, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(followed_column, "SNAPSHOTS_PER_TICK", 2)
+    tickets.append(rows((0, DAYS[8], 10)))
+    report.tick()
+    for number, day in enumerate(DAYS[:5], 1):
+        tickets.append(rows((number, day, 10)))
+    assert [report.tick() for _ in range(4)] == [[DAYS[0:2]], [DAYS[2:4]], [[DAYS[4]]], []]
+    assert report.differences(tickets) == {}
+
+
 def test_changes_during_a_run_are_requested_after_it(tickets: Table, report: Report) -> None:
     tickets.append(rows((1, DAYS[0], 10)))
     assert report.tick(launch=False) == [[DAYS[0]]]
@@ -167,6 +192,31 @@ def test_changes_during_a_run_are_requested_after_it(tickets: Table, report: Rep
         _job, tags={"dagster/run_key": _run_key(report)}, status=dg.DagsterRunStatus.SUCCESS
     )
     assert report.tick() == [[DAYS[3]]]
+
+
+@pytest.mark.parametrize(
+    ("recorded", "replaced"),
+    [
+        ("a", {"a"}),
+        ("a...c", {"a", "b", "c"}),
+        ("b...c", set()),  # a key, or a range of two
+        ("a...gone", set()),
+        ("gone...c", set()),
+    ],
+)
+def test_the_keys_that_a_commit_replaced_are_known_from_its_range(
+    project: Project, recorded: str, replaced: set[str]
+) -> None:
+    letters = dg.DynamicPartitionsDefinition(name="letters")
+    project.instance.add_dynamic_partitions("letters", ["a", "b", "c", "b...c"])
+
+    @dg.asset(partitions_def=letters)
+    def upper() -> None: ...
+
+    table = a_table(project.lakehouse, "crm.tickets")
+    (commit,) = table.append(rows((1, "a", 1)), properties={"dagster.partition": recorded})
+    asset = TableAsset(upper.key, partitions=letters)
+    assert changed_partitions._replaced(project.instance, asset, commit) == replaced
 
 
 @dg.job

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import dagster as dg
+import pyarrow as pa
 import pytest
 
 from dagster_paimon import snapshot_sensor
@@ -113,6 +114,50 @@ def test_a_new_value_is_added_to_the_dynamic_dimension_of_partitions(tmp_path: P
     }
 
 
+def test_a_value_that_would_divide_a_key_is_not_a_partition_of_several_dimensions(project: Project) -> None:
+    partitions = dg.MultiPartitionsDefinition(
+        {"day": dg.DynamicPartitionsDefinition(name="days"), "amount": dg.StaticPartitionsDefinition(["1", "2"])}
+    )
+    table = a_table(project.lakehouse, "foreign.visits", partitions=["day", "amount"])
+    sensor = ticks(project, dg.AssetSpec(["foreign", "visits"], partitions_def=partitions))
+    table.append(rows((1, "mon", 1), (2, "mon|2", 1)))
+    assert [event.partition for event in sensor.tick().asset_events] == ["1|mon"]
+    assert project.instance.get_dynamic_partitions("days") == ["mon"]
+
+
+def test_a_compaction_of_an_external_table_is_an_observation_without_a_version(project: Project) -> None:
+    table = a_table(project.lakehouse, "foreign.visits", keys=["id"])
+    sensor = ticks(project, dg.AssetSpec(["foreign", "visits"]))
+    table.append(rows((1, "mon", 1)))
+    table.append(rows((1, "tue", 1)))
+    sensor.tick()
+    table.compact(full=True)
+    (event,) = sensor.tick().asset_events
+    assert isinstance(event, dg.AssetObservation)
+    assert event.description.startswith("same rows: snapshot 3, COMPACT by ")
+    assert not event.tags
+
+
+@pytest.mark.parametrize("options", [{"merge-engine": "first-row"}, {"bucket": "-2"}])
+def test_a_compaction_that_shows_rows_to_readers_is_a_materialization_of_their_partitions(
+    project: Project, options: dict[str, str]
+) -> None:
+    given = {"write-only": "true", **options}
+    table = a_table(project.lakehouse, "foreign.visits", keys=["id", "day"], partitions=["day"], options=given)
+    sensor = ticks(project, dg.AssetSpec(["foreign", "visits"], partitions_def=DAYS))
+    for day in ("mon", "tue"):
+        table.append(rows((1, day, 1)))
+    assert table.scan().count() == 0
+    sensor.tick()
+    table.compact(full=True)
+    assert table.scan().count() == 2
+    events = sensor.tick().asset_events
+    assert {(type(event), event.partition) for event in events} == {
+        (dg.AssetMaterialization, "mon"),
+        (dg.AssetMaterialization, "tue"),
+    }
+
+
 def test_a_commit_by_others_to_a_managed_table_is_an_observation(project: Project) -> None:
     table = a_table(project.lakehouse, "foreign.visits", keys=["id"])
     sensor = ticks(project, managed(["foreign", "visits"]))
@@ -173,10 +218,50 @@ def test_a_rollback_is_reported_after_a_tick_that_other_tables_have_filled(
     calm.rollback_to(1)
     for number in range(2):
         busy.append(rows((number, "mon", 1)))
-    assert "foreign.calm waits for the next tick" in sensor.tick().skip_message
+    assert "1 table waits for the next tick" in sensor.tick().skip_message
     [event] = sensor.tick().asset_events
     assert event.asset_key == dg.AssetKey(["foreign", "calm"])
     assert event.metadata["paimon/rolled_back_from"].value == 2
+
+
+def test_the_events_of_a_tick_that_was_killed_before_its_cursor_was_stored_are_not_reported_twice(
+    project: Project,
+) -> None:
+    table = a_table(project.lakehouse, "foreign.visits", partitions=["day"])
+    asset = dg.AssetSpec(["foreign", "visits"], partitions_def=DAYS)
+    sensor = ticks(project, asset)
+    sensor.tick()
+    table.append(rows((1, "mon", 1), (2, "tue", 1)))
+    assert len(sensor.tick(is_killed=True).asset_events) == 2
+    table.append(rows((3, "mon", 1)))
+    told = sensor.tick()
+    assert [(event.partition, event.metadata["paimon/snapshot_id"].value) for event in told.asset_events] == [
+        ("mon", 2)
+    ]
+    assert "2 events were reported by a tick that was interrupted" in told.skip_message
+    table.rollback_to(1)
+    assert [event.partition for event in sensor.tick().asset_events] == ["mon", "tue"]
+
+
+def test_the_observations_of_a_killed_tick_are_not_reported_twice(project: Project) -> None:
+    table = a_table(project.lakehouse, "foreign.visits")
+    sensor = ticks(project, managed(["foreign", "visits"]))
+    sensor.tick()
+    table.append(rows((1, "mon", 1)))
+    assert len(sensor.tick(is_killed=True).asset_events) == 1
+    assert sensor.tick().asset_events == []
+
+
+def test_the_manifests_of_commits_by_runs_of_this_instance_are_not_read(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @dg.asset(key=["foreign", "visits"], io_manager_key="paimon_io")
+    def visits() -> pa.Table:
+        return pa.table({"id": [1]})
+
+    project.run(visits)
+    monkeypatch.setattr(snapshots, "_changed_rows", lambda *_: pytest.fail("read"))
+    assert ticks(project, visits).tick().asset_events == []
 
 
 def test_a_table_with_many_events_at_each_tick_does_not_keep_others_waiting(

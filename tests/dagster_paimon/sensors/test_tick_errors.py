@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterator
+from copy import copy
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 import pytest
@@ -47,6 +50,25 @@ ALL = {
     "new partitions": lambda: new_partitions_sensor("crm.a", "day", dg.DynamicPartitionsDefinition(name="days")),
     "changelog": lambda: changelog_ready_sensor("crm.a", "reader", job=compact_table),
     "failed runs": run_failure_cleanup,
+}
+
+
+CURSORS = {
+    "snapshots": {"crm.a": [[1, "0123456789ab", 1_700_000_000_000]]},
+    "compaction pressure": {"crm.a": {"state": "1-ab", "looked_ms": 1, "run_key": "key", "requested_ms": 1}},
+    "missing indexes": {"crm.a": {"run_key": "key", "failures": 1, "not_before_ms": 1, "successes": 1}},
+    "freshness": {"crm.a": "True snapshot-1-ab"},
+    "changed partitions": {
+        "trails": {"crm.a": [[1, "manifest-list", ["mon"]]]},
+        "waiting": ["mon"],
+        "requests": [["key", ["mon"], 1]],
+        "failures": 1,
+        "not_before_ms": 1,
+        "rounds": 1,
+    },
+    "new partitions": {"trails": {"crm.a": [[1, "manifest-list", None]]}},
+    "changelog": {"run_key": "key", "requested_ms": 1, "failures": 1, "not_before_ms": 1, "served": "1 snapshot-1"},
+    "failed runs": {"since": 1.0, "done": ["run"], "here": ["run"]},
 }
 
 
@@ -95,6 +117,36 @@ def test_a_table_that_cannot_be_read_does_not_stop_a_sensor_of_several_tables(
 
 def _other_index() -> SetOption:
     return SetOption("file-index.bsi.columns", "amount")
+
+
+def edited(value: Any) -> Iterator[Any]:
+    """Yield copies of a cursor, each with another odd value in one place."""
+    yield from (None, True, -1, 2**70, 1.5, "x", ["x"], [[1]], {"a": 1})
+    members = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for place, member in members:
+        for odd in edited(member):
+            changed = copy(value)
+            changed[place] = odd
+            yield changed
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_cursor_that_was_edited_by_hand_is_used_or_refused_but_raises_no_other_error(
+    project: Project, name: str
+) -> None:
+    a_table(project.lakehouse, "crm.a").append(rows((1, "mon", 1)))
+    sensor = ticks(project, ALL[name]())
+    errors: set[str] = set()
+    for cursor in edited(CURSORS[name]):
+        sensor.cursor = json.dumps(cursor)
+        try:
+            sensor.tick()
+        except InvalidInputError as error:
+            errors.add(str(error))
+    assert errors
+    assert all("the cursor of the sensor cannot be read" in error for error in errors)
+    sensor.cursor = json.dumps(CURSORS[name])
+    sensor.tick()
 
 
 @pytest.mark.parametrize("make", ALL.values(), ids=ALL.keys())
