@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Protocol
+from functools import cached_property, partial, wraps
+from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
 from table_format.errors import ColumnNotFound, InvalidInputError, SchemaChanged, SnapshotExpired
 from table_format.formats.bucket_files import BucketFiles
@@ -23,7 +23,7 @@ from table_format.metastore.scan.file_filter import ALL_FILES, FileFilter
 from table_format.metastore.scan.file_plan import FilePlan, live_files
 from table_format.metastore.schema.option_columns import column_options, columns_bound_by_options
 from table_format.metastore.schema.schema_store import SchemaStore
-from table_format.metastore.schema.table_identity import require_same_schema
+from table_format.metastore.schema.table_identity import explaining_drop, require_same_schema, require_same_table
 from table_format.metastore.snapshot.snapshot_store import SnapshotStore
 from table_format.model.bucket_id import BucketId
 from table_format.model.commit import CommitMessage
@@ -37,6 +37,9 @@ from table_format.options.check import require
 from table_format.options.declare import Operation
 from table_format.options.kind import refuse_direct_changes, without_kind
 from table_format.options.table_options import TableOptions
+
+_Arguments = ParamSpec("_Arguments")
+_Result = TypeVar("_Result")
 
 
 class StoredSchemas(Mapping[int, TableSchema]):
@@ -257,6 +260,14 @@ class TableFacts:
             )
             raise SchemaChanged(message) from error
 
+    def explaining_drop(self) -> AbstractContextManager[None]:
+        """Guard work on the table: if it fails because the table was dropped or created again, say so.
+
+        Raises:
+            TableNotFound, TableReplaced: instead of an error about what the table lacks.
+        """
+        return explaining_drop(partial(require_same_table, self.store))
+
     def require(self, operation: Operation) -> None:
         """Refuse an operation whose result would be wrong.
 
@@ -265,8 +276,9 @@ class TableFacts:
         """
         require(self.schema, self.options, operation)
 
-    def require_same_schema(self) -> None:
-        """Refuse to continue if the table was replaced, or its schema was, by that of another branch.
+    def require_same_schema(self, *others: TableSchema) -> None:
+        """Refuse to continue if the table was replaced, or its schema or one of the others was, by that of another
+        branch.
 
         This reads one small file.
 
@@ -274,7 +286,7 @@ class TableFacts:
             SchemaChanged, TableNotFound, TableReplaced: load the table again.
             OSError: the store failed.
         """
-        require_same_schema(self.store, self.schema_store, self.schema)
+        require_same_schema(self.store, self.schema_store, self.schema, *others)
 
     def require_changeable(self) -> None:
         """Refuse to change rows that only a refresh of the table may change.
@@ -302,6 +314,24 @@ class HasFacts(Protocol):
     def current_facts(self) -> TableFacts:
         """The table with its current schema; used by writes and deletes."""
         ...
+
+
+_Table = TypeVar("_Table", bound=HasFacts)
+
+
+def reporting_drops(
+    operation: Callable[Concatenate[_Table, _Arguments], _Result],
+) -> Callable[Concatenate[_Table, _Arguments], _Result]:
+    """Make an operation on a table say so if it fails because the table was dropped or created again; see
+    ``TableFacts.explaining_drop``.
+    """
+
+    @wraps(operation)
+    def reporting(table: _Table, /, *arguments: _Arguments.args, **named: _Arguments.kwargs) -> _Result:
+        with table.facts.explaining_drop():
+            return operation(table, *arguments, **named)
+
+    return reporting
 
 
 def _marked_rows(vector: DeletionFile | None) -> int:

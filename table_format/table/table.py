@@ -259,7 +259,7 @@ primary key: id, day; partitioned by: day; dynamic options: scan.snapshot-id=1)
         """
         ids = self.facts.snapshots.ids()
         found = tuple(s for s in map(self.facts.snapshots.find, ids) if s is not None)
-        if not found:
+        if not found or len(found) < len(ids):
             require_same_table(self.store)
         return found
 
@@ -385,7 +385,8 @@ primary key: id, day; partitioned by: day; dynamic options: scan.snapshot-id=1)
         facts = self.current_facts
         facts.require(Operation.WRITE)
         facts.require_changeable()
-        snapshots = facts.committer(fresh_user(facts)).truncate()
+        with facts.explaining_drop():
+            snapshots = facts.committer(fresh_user(facts)).truncate()
         expire_after_commit(facts)
         return snapshots
 
@@ -403,7 +404,8 @@ primary key: id, day; partitioned by: day; dynamic options: scan.snapshot-id=1)
         facts.require(Operation.WRITE)
         facts.require_changeable()
         specs = [partition_spec(facts.schema, partition) for partition in mappings(partitions, "partitions")]
-        snapshots = facts.committer(fresh_user(facts)).drop_partitions(specs)
+        with facts.explaining_drop():
+            snapshots = facts.committer(fresh_user(facts)).drop_partitions(specs)
         expire_after_commit(facts)
         return snapshots
 

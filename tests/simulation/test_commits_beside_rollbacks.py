@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from table_format import Table
-from table_format.errors import CommitOutcomeUnknown, ConflictError, MissingFile, SchemaChanged
+from table_format.errors import CommitOutcomeUnknown, ConflictError, SchemaChanged, SnapshotExpired
 from table_format.io.memory import MemoryFileIO
 from table_format.metastore.snapshot.snapshot_store import SnapshotStore
 from tests.simulation.test_every_call import copy_of
@@ -82,7 +82,7 @@ def test_a_commit_during_a_change_of_history_joins_it_or_reports_that_it_may_be_
         try:
             append(table)
             text = caplog.text  # a compaction that follows the commit is reported in the log
-        except (ConflictError, MissingFile, CommitOutcomeUnknown) as error:
+        except (ConflictError, SnapshotExpired, CommitOutcomeUnknown) as error:
             text = str(error)
             errors.add(type(error))
         if store.calls <= number:

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from table_format import AddColumn, Table
+from table_format import AddColumn, RenameColumn, Table
 from table_format.codecs.commit_message import decode_messages, encode_messages
 from table_format.errors import ConflictError, SchemaChanged
 from table_format.table.system.registry import open_system_table
@@ -156,6 +156,37 @@ def test_a_table_that_was_loaded_before_does_not_read_the_new_rows_with_its_old_
     with pytest.raises(SchemaChanged, match=r"another schema 1 now, .*of_branch STRING\).*Load the table again"):
         READERS[read](table)
     READERS[read](table.current())
+
+
+FIXED: dict[str, Callable[[Table], Callable[[], object]]] = {
+    "dataset": lambda t: t.scan().to_dataset().to_table,
+    "polars": lambda t: t.scan().to_polars_lazy().collect,
+    "duckdb": lambda t: t.scan().to_duckdb().fetchall,
+}
+
+
+@pytest.mark.parametrize("name", FIXED)
+@pytest.mark.parametrize("kind", ["append", "fixed"])
+@pytest.mark.parametrize("is_stale", [False, True])
+def test_what_was_fixed_to_a_snapshot_does_not_read_its_files_with_the_schemas_of_a_fast_forward(
+    name: str, kind: str, is_stale: bool
+) -> None:
+    stage = Stage.of(**KINDS[kind])
+    catalog = stage.warehouse.catalog
+    # A file of main has a column of the same name as one of the branch, and another branch keeps the file.
+    catalog.alter_table(BRANCH, [RenameColumn("v", "old"), RenameColumn("of_branch", "v")])
+    catalog.alter_table(MAIN, AddColumn("old", IntType()))
+    stage.opened().append(rows(OF_MAIN, 3).append_column("old", pa.array([30], pa.int32())))
+    catalog.alter_table(MAIN, AddColumn("later", IntType()))
+    catalog.alter_table(BRANCH, AddColumn("later", IntType()))
+    stage.opened().create_tag("kept")
+    stage.opened().create_branch("keeping", tag="kept")
+    stage.opened().delete_tag("kept")
+    table = stage.of_first_schema() if is_stale else stage.opened()
+    read = FIXED[name](table)
+    stage.fast_forward()
+    with pytest.raises(Exception, match=r"A fast-forward has replaced|was replaced by a rollback or a fast-forward"):
+        read()
 
 
 def test_a_table_with_a_schema_of_both_forgets_the_schemas_that_it_read_since() -> None:

@@ -33,6 +33,8 @@ def main() -> int:
         f"{sum(o.findings.commits for o in outcomes)} commits, "
         f"{sum(o.acknowledged_jobs for o in outcomes)} acknowledged, "
         f"{sum(o.findings.snapshots for o in outcomes)} snapshots replayed, "
+        f"{sum(o.findings.rewinds for o in outcomes)} rollbacks and fast-forwards, "
+        f"{sum(o.findings.claims for o in outcomes)} reads, "
         f"{sum(o.findings.references for o in outcomes)} tags and branches"
     )
     print(f"findings: {dict(sorts) or 'none'}")

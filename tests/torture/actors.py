@@ -1,5 +1,5 @@
 """The processes: writers, streams with one open write, a compactor, one that looks after history, one that changes the
-schema, and readers.
+schema, and readers. ``rewind`` is the one that changes the history, ``follow`` one that reads it as a stream.
 
 Each goes on until it is killed. An interrupt is raised only within ``act``; afterwards the process goes on with the
 objects it has, as an interactive session or a server does. What goes wrong otherwise is reported.
@@ -12,7 +12,7 @@ import random
 import signal
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -22,6 +22,7 @@ from typing import Final
 
 # Imported here because pyarrow does so later, and an interrupt within an import leaves half a module behind.
 import pandas as pd  # noqa: F401
+import pyarrow as pa
 
 from table_format import Catalog, Table, load_catalog
 from table_format.errors import (
@@ -32,12 +33,22 @@ from table_format.errors import (
     OutcomeUnknownError,
     SnapshotNotFound,
 )
+from table_format.metastore.commit.key_places import snapshot_identity
 from table_format.metastore.expiry.orphans import remove_orphan_files
 from table_format.model.commit import CommitMessage
 from table_format.model.schema_change import AddColumn, AlterColumnType, SetOption
+from table_format.model.snapshot import Snapshot
 from table_format.model.types import BigIntType, VarCharType
-from tests.torture.jobs import extra_columns, is_wide, job_of, properties_of, rows_of
+from tests.torture.gate import Gate
+from tests.torture.jobs import Row, digest, extra_columns, found_rows, is_wide, job_of, properties_of, rows_of
+from tests.torture.journal import Journal
 from tests.torture.kinds import Kind, kind_named
+
+CONSUMER: Final = "observer"
+"""Keeps the snapshots that the observer did not look at yet from expiry."""
+
+FORK_PREFIX: Final = "f"
+"""The names of branches to which the main branch may be fast-forwarded."""
 
 MAX_EXTRA_COLUMNS: Final = 8
 HISTORY_STEPS: Final = (
@@ -93,6 +104,8 @@ class Actor:
         self.place = place
         self.rng = random.Random(place.seed)
         self.table = place.open()
+        self.gate = Gate(place.warehouse)
+        self.journal = Journal(place.warehouse)
         self._sender = sender
 
     def tell(self, what: str, detail: object) -> None:
@@ -134,11 +147,23 @@ class Actor:
             return self.tell_failure(error)
         return True
 
-    def go_on(self, step: Callable[[], None], *, rest_s: float) -> None:
+    def attempt_together(self, step: Callable[[], None]) -> bool:
+        """Take a step beside others that commit, but not beside a change of the history."""
+        with self.gate.together():
+            return self.attempt(step)
+
+    def go_on(self, step: Callable[[], None], *, rest_s: float, commits: bool = False) -> None:
         """Take steps until killed."""
         self.begin()
-        while self.attempt(step):
+        attempt = self.attempt_together if commits else self.attempt
+        while attempt(step):
             time.sleep(self.rng.random() * rest_s)
+
+    def claim(self, what: str, table: Table, snapshot: Snapshot, rows: pa.Table | Sequence[Row]) -> None:
+        """Say which rows a snapshot has, unless the handle may lack a column."""
+        if table.current() is table:
+            found = found_rows(rows) if isinstance(rows, pa.Table) else sorted(rows)
+            self.tell("claimed", (what, snapshot_identity(snapshot), digest(found)))
 
     def _reopen(self) -> None:
         self.table = self.place.open()
@@ -152,24 +177,29 @@ def write(place: Place, who: int, first: int, sender: Connection) -> None:
 
     def one() -> None:
         actor.sometimes_reopen()
-        _commit(actor, who, number)
+        commit_job(actor.kind, actor.table, who, number)
         done[0] = number
 
     actor.begin()
-    while actor.attempt(one):
+    goes_on = True
+    while goes_on:
+        with actor.gate.together():
+            goes_on = actor.attempt(one)
+            if done[0] == number:
+                actor.journal.note_progress(who, number)
         if done[0] == number:
             actor.tell("acknowledged", (who, number))
             number += 1
 
 
-def _commit(actor: Actor, who: int, number: int) -> None:
-    job = job_of(actor.kind, who, number)
-    table = actor.table
+def commit_job(kind: Kind, table: Table, who: int, number: int) -> None:
+    """Do a job on a table or a branch of it."""
+    job = job_of(kind, who, number)
     schema = table.arrow_schema
     facts = {"commit_user": job.user, "identifier": number, "properties": properties_of(schema)}
     match job.action:
         case "write":
-            table.append(rows_of(actor.kind, job, schema), **facts)
+            table.append(rows_of(kind, job, schema), **facts)
         case "update":
             table.update({"v": "v + 1"}, job.where, **facts)
         case "delete":
@@ -203,7 +233,10 @@ class OpenWrite:
         """Take a step; after a refusal, begin the job again with a new write. Return whether the process continues."""
         actor, number = self._actor, self._number
         try:
-            act(self._step)
+            act(self._write_rows)
+            with actor.gate.together():
+                act(self._commit_messages)
+                actor.journal.note_progress(self._who, number)
         except KeyboardInterrupt:
             actor.tell("interrupted", None)
             if self._is_written and actor.rng.random() < 0.5:
@@ -237,7 +270,7 @@ class OpenWrite:
             while not _completed(undo):
                 pass
 
-    def _step(self) -> None:
+    def _write_rows(self) -> None:
         actor = self._actor
         job = job_of(actor.kind, self._who, self._number)
         schema = self._table.arrow_schema
@@ -248,7 +281,10 @@ class OpenWrite:
             self._written += part.num_rows
             time.sleep(actor.rng.random() * 0.2)
         self._is_written = True
-        self._commit.commit(self._messages, identifier=job.number, properties=properties_of(schema))
+
+    def _commit_messages(self) -> None:
+        properties = properties_of(self._table.arrow_schema)
+        self._commit.commit(self._messages, identifier=self._number, properties=properties)
         self._number += 1
         self._next_job()
 
@@ -280,7 +316,7 @@ def compact(place: Place, sender: Connection) -> None:
         else:
             actor.table.compact(full=choice > 0.7)
 
-    actor.go_on(step, rest_s=0.2)
+    actor.go_on(step, rest_s=0.2, commits=True)
 
 
 def keep_history(place: Place, sender: Connection) -> None:
@@ -301,12 +337,13 @@ def keep_history(place: Place, sender: Connection) -> None:
                 case "untag" if tags:
                     table.delete_tag(rng.choice(tags))
                 case "retag" if tags:
-                    table.replace_tag(rng.choice(tags))
+                    with actor.gate.together():  # a rollback may be on its way to the tag
+                        table.replace_tag(rng.choice(tags))
                 case "rename" if tags:
                     table.rename_tag(rng.choice(tags), f"r{place.seed}-{count}")
                 case "branch" if tags:
                     table.create_branch(f"b{place.seed}-{count}", tag=rng.choice(tags))
-                case "unbranch" if branches := sorted(table.branches()):
+                case "unbranch" if branches := _idle_branches(table):
                     table.delete_branch(rng.choice(branches))
                 case "expire":
                     table.expire_snapshots()
@@ -314,6 +351,10 @@ def keep_history(place: Place, sender: Connection) -> None:
                     remove_orphan_files(table.store, table.options, grace_ms=ORPHANS_OLDER_THAN_MS)
 
     actor.go_on(step, rest_s=0.3)
+
+
+def _idle_branches(table: Table) -> list[str]:
+    return [name for name in sorted(table.branches()) if not name.startswith(FORK_PREFIX)]
 
 
 def _some_retained_id(table: Table, rng: random.Random) -> dict[str, int]:
@@ -338,7 +379,7 @@ def change_schema(place: Place, sender: Connection) -> None:
             else:
                 catalog.alter_table("db.t", SetOption("file.format", actor.rng.choice(("parquet", "orc", "avro"))))
 
-    actor.go_on(step, rest_s=3.0)
+    actor.go_on(step, rest_s=3.0, commits=True)
 
 
 def read(place: Place, sender: Connection) -> None:
@@ -356,7 +397,12 @@ def read(place: Place, sender: Connection) -> None:
         elif tags and actor.rng.random() < 0.3:
             options = {"scan.tag-name": actor.rng.choice(tags)}
         with suppress(SnapshotNotFound, NotFoundError):
-            found = table.scan(options=options).to_arrow()
+            scan = table.scan(options=options)
+            plan = scan.plan()
+            time.sleep(actor.rng.random() ** 3)  # what is planned may go meanwhile
+            found = pa.Table.from_batches((b for split in plan for b in scan.read(split)), schema=scan.schema)
+            if plan.snapshot is not None:
+                actor.claim("a read", table, plan.snapshot, found)
             if actor.kind.is_keyed:
                 keys = list(zip(*(found.column(name).to_pylist() for name in ("who", "k")), strict=True))
                 if len(keys) != len(set(keys)):

@@ -7,8 +7,9 @@ which of them the writer knew.
 
 from __future__ import annotations
 
+import hashlib
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -21,6 +22,9 @@ KEYS: Final = 60
 
 FIRST_STREAM: Final = 10
 """Writers with this number or a larger one keep one write open for many commits."""
+
+FORK_WRITER: Final = 20
+"""The writer of branches to which the main branch is fast-forwarded."""
 
 DAYS: Final = ("d1", "d2", "d3")
 LARGE: Final = 1 << 40
@@ -182,6 +186,14 @@ class Model:
         if row is not None:
             self._rows[place] = row
 
+    def state(self) -> Mapping[tuple[int, ...], dict[str, object]]:
+        """What ``go_back`` returns to."""
+        return dict(self._rows)  # rows are replaced, never changed
+
+    def go_back(self, state: Mapping[tuple[int, ...], dict[str, object]]) -> None:
+        """Return to an earlier state."""
+        self._rows = dict(state)
+
     def rows(self) -> list[Row]:
         """All rows, sorted."""
         return sorted(tuple(sorted(row.items())) for row in self._rows.values())
@@ -201,3 +213,8 @@ def found_rows(table: pa.Table) -> list[Row]:
     return sorted(
         tuple(sorted((name, value) for name, value in row.items() if value is not None)) for row in table.to_pylist()
     )
+
+
+def digest(rows: Sequence[Row]) -> str:
+    """A short text that is the same for the same rows."""
+    return hashlib.sha256(repr(rows).encode()).hexdigest()

@@ -43,6 +43,12 @@ class Kind:
     visible_after_compaction: bool = False
     """Readers skip level 0, so that a scan may lag behind what was committed."""
 
+    @property
+    def streams_state(self) -> bool:
+        """Whether the changes up to a snapshot add up to its rows: a changelog comes later than them."""
+        is_plain = self.is_keyed and not self.adds_up and not self.moves_keys and not self.visible_after_compaction
+        return is_plain and "changelog-producer" not in self.options
+
     def schema(self) -> Schema:
         """What the table begins with: more columns come while it is written."""
         columns = [

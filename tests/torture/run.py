@@ -16,7 +16,7 @@ from typing import Final
 
 from table_format import load_catalog
 from tests.races.processes import Worker
-from tests.torture import actors
+from tests.torture import actors, follow, rewind
 from tests.torture.actors import Place
 from tests.torture.jobs import FIRST_STREAM
 from tests.torture.kinds import Kind
@@ -50,8 +50,9 @@ class Outcome:
 class Role:
     """One actor through all its lives."""
 
-    def __init__(self, outcome: Outcome, start: Callable[[int], Worker]) -> None:
+    def __init__(self, outcome: Outcome, observer: Observer, start: Callable[[int], Worker]) -> None:
         self._outcome = outcome
+        self._observer = observer
         self._start = start
         self._life = 0
         self._stopped_until = 0.0
@@ -105,6 +106,8 @@ class Role:
             assert isinstance(detail, tuple)
             who, number = detail
             self._outcome.acknowledged[who] = max(number, self._outcome.acknowledged.get(who, 0))
+        elif what == "claimed":
+            self._observer.claims.append(detail)
         elif what == "failed":
             self._outcome.findings.report("failed", f"{self._outcome.kind}: {detail}")
 
@@ -120,7 +123,7 @@ def torture(kind: Kind, seconds: float, seed: int, directory: Path, *, pause_s: 
     stop = threading.Event()
     following = threading.Thread(target=_follow, args=(observer, stop, outcome.findings))
     following.start()
-    roles = _roles(kind, directory, seed, outcome)
+    roles = _roles(kind, directory, seed, outcome, observer)
     _wait_until_at_work(roles)
     end = time.monotonic() + seconds
     while time.monotonic() < end:
@@ -133,6 +136,7 @@ def torture(kind: Kind, seconds: float, seed: int, directory: Path, *, pause_s: 
     stop.set()
     following.join()
     try:
+        rewind.complete(Place(str(directory), kind.name, seed))
         observer.follow()
         observer.finish(outcome.acknowledged)
     except Exception as error:  # noqa: BLE001 - whatever it is, the other tables are judged as well
@@ -149,7 +153,7 @@ def _wait_until_at_work(roles: list[Role]) -> None:
         time.sleep(0.05)
 
 
-def _roles(kind: Kind, directory: Path, seed: int, outcome: Outcome) -> list[Role]:
+def _roles(kind: Kind, directory: Path, seed: int, outcome: Outcome, observer: Observer) -> list[Role]:
     def place(number: int, life: int) -> Place:
         return Place(str(directory), kind.name, (seed * 1_000 + number) * 100_000 + life)
 
@@ -162,11 +166,14 @@ def _roles(kind: Kind, directory: Path, seed: int, outcome: Outcome) -> list[Rol
     def other(number: int, target: Callable[..., None]) -> Callable[[int], Worker]:
         return lambda life: Worker(target, place(number, life))
 
-    others = (actors.compact, actors.keep_history, actors.change_schema, actors.read)
+    others = (
+        *(actors.compact, actors.keep_history, actors.change_schema, actors.read),
+        *(rewind.rewind, follow.follow),
+    )
     starts = [writer(who) for who in range(1, WRITERS + 1)]
     starts += [writer(FIRST_STREAM + number, actors.stream) for number in range(STREAMS)]
     starts += [other(WRITERS + 1 + number, target) for number, target in enumerate(others)]
-    return [Role(outcome, start) for start in starts]
+    return [Role(outcome, observer, start) for start in starts]
 
 
 def _follow(observer: Observer, stop: threading.Event, findings: Findings) -> None:
@@ -196,7 +203,8 @@ def _print(outcome: Outcome, directory: Path) -> None:
     strikes = ", ".join(f"{count} {name}" for name, count in sorted(outcome.strikes.items()))
     print(
         f"{outcome.kind:<18} {strikes}; {findings.commits} commits, {outcome.acknowledged_jobs} acknowledged, "
-        f"{findings.snapshots} snapshots and {findings.references} tags and branches replayed, "
+        f"{findings.snapshots} snapshots, {findings.rewinds} changes of history and {findings.references} tags and "
+        f"branches replayed, {findings.claims} reads compared, "
         f"{len(findings.wrong)} findings",
         flush=True,
     )

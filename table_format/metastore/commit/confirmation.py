@@ -40,6 +40,8 @@ def confirm(c: CommitContext, snapshot: Snapshot, base: Snapshot | None) -> Conf
         try:
             _require_same_table(c, snapshot)
             link = verify_link(snapshot, c.snapshots, c.manifests, base)
+            if link in (Link.ROLLED_BACK, Link.UNKNOWN):
+                _require_same_table(c, snapshot)  # it may have been dropped since the first comparison
             if link is Link.FALSE:
                 # Other writers have continued from an earlier snapshot with this id, or have replaced the base.
                 _remove(c, snapshot)

@@ -2,7 +2,8 @@
 
 Branches share data files and manifests. The reference relies on the tag from which a branch was created, and deletes
 files of the branch once that tag is deleted. This library keeps every file that a snapshot, tag or long-lived
-changelog of another branch needs.
+changelog of another branch needs. A table that is renamed or dropped meanwhile seems to need nothing, but its files
+outside its directory are where they were. The table is therefore compared after its needs were read.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from table_format.metastore.references.snapshot_files import (
 )
 from table_format.metastore.references.tag_store import TagStore
 from table_format.metastore.schema.schema_store import SchemaStore
+from table_format.metastore.schema.table_identity import require_same_table
 from table_format.metastore.snapshot.changelog_store import ChangelogStore
 from table_format.metastore.snapshot.snapshot_store import SnapshotStore, last_run
 from table_format.model.identifier import MAIN_BRANCH
@@ -87,15 +89,16 @@ def needs_of_other_branches(store: TableStore, manifests: ManifestStore) -> Need
     Raises:
         CorruptionError: a branch has a broken or missing file, so its needs are unknown. A tag with one damaged bit may
             name another file.
+        TableNotFound, TableReplaced: the table was dropped, renamed or created again.
     """
     # The own branch is left out before its history is read: a commit that expires one snapshot may retain thousands.
     others = (branch for branch in all_branches(store) if branch.paths.branch != store.paths.branch)
-    return needs_of(map(BranchHistory.of, others), manifests, strict=True)
+    return _of_same_table(store, needs_of(map(BranchHistory.of, others), manifests, strict=True))
 
 
 def needs_of_all_branches(store: TableStore, manifests: ManifestStore) -> NeededFiles:
     """Return the files that all branches need, including the store's own; raises as ``needs_of_other_branches``."""
-    return needs_of(histories(store), manifests, strict=True)
+    return _of_same_table(store, needs_of(histories(store), manifests, strict=True))
 
 
 def needs_beside_tags(
@@ -108,13 +111,14 @@ def needs_beside_tags(
 
     Raises:
         CorruptionError: the needed files cannot be determined.
+        TableNotFound, TableReplaced: the table was dropped, renamed or created again.
     """
     own = store.paths.branch
     found = (
         BranchHistory.of(branch, without_tags=names if branch.paths.branch == own else frozenset())
         for branch in all_branches(store)
     )
-    return needs_of(found, manifests, wanted=wanted, strict=True)
+    return _of_same_table(store, needs_of(found, manifests, wanted=wanted, strict=True))
 
 
 def needs_of_changelogs(store: TableStore, manifests: ManifestStore) -> NeededFiles:
@@ -123,7 +127,7 @@ def needs_of_changelogs(store: TableStore, manifests: ManifestStore) -> NeededFi
     changelogs = tuple(ChangelogStore(store).all())
     if changelogs:
         needs.add_changelogs(changelogs, with_deltas=_reads_deltas(store))
-    return needs.found()
+    return _of_same_table(store, needs.found())
 
 
 def needs_of(
@@ -153,6 +157,12 @@ def histories(store: TableStore) -> Iterator[BranchHistory]:
     yield from map(BranchHistory.of, all_branches(store))
 
 
+def _of_same_table(store: TableStore, needs: NeededFiles) -> NeededFiles:
+    """Return what was read, if the table is still the loaded one."""
+    require_same_table(store)
+    return needs
+
+
 def _reads_deltas(branch: TableStore) -> bool:
     """Return whether the changes of a branch are read from deltas instead of changelog files."""
     options = TableOptions.parse(SchemaStore(branch).latest().options)
@@ -178,8 +188,10 @@ def _is_unconfirmed(branch: TableStore, snapshot_id: int) -> bool:
     return is_other and any(tags.is_being_deleted(name) for name in tags.keeping(snapshot_id))
 
 
-def _is_let_go(snapshots: SnapshotStore, branch: TableStore, snapshot_id: int) -> bool:
-    return snapshots.is_expiring(snapshot_id) or _is_unconfirmed(branch, snapshot_id)
+def _is_let_go(snapshots: SnapshotStore, branch: TableStore, snapshot: Snapshot) -> bool:
+    # After a rollback, another snapshot may have the id.
+    is_gone = snapshots.is_expiring(snapshot.id) or snapshots.has_removed(snapshot)
+    return is_gone or _is_unconfirmed(branch, snapshot.id)
 
 
 class _Needs:
@@ -210,9 +222,7 @@ class _Needs:
         run = last_run([snapshot.id for snapshot in history.snapshots])
         for snapshot in history.snapshots:
             # A snapshot below a gap may be left from a lost race; then its missing files have never existed.
-            is_removed = (
-                partial(_is_let_go, snapshots, history.branch, snapshot.id) if snapshot.id >= run[0] else _always
-            )
+            is_removed = partial(_is_let_go, snapshots, history.branch, snapshot) if snapshot.id >= run[0] else _always
             if snapshot.id == follower and snapshot is not history.snapshots[-1]:
                 entries, is_whole = self._read(snapshot, (snapshot.delta_manifest_list,), is_removed)
                 self._add_files(entry for entry in entries if entry.kind is FileKind.ADD)

@@ -41,6 +41,7 @@ from table_format.metastore.manifest.partitions import Partitions
 from table_format.metastore.references.branch_list import branch_names
 from table_format.metastore.references.data_paths import DataPaths, external_roots
 from table_format.metastore.schema.schema_store import SchemaStore
+from table_format.metastore.schema.table_identity import require_same_table
 from table_format.model.arguments import optional_whole_number
 from table_format.model.identifier import MAIN_BRANCH
 from table_format.model.schema import TableSchema
@@ -130,6 +131,7 @@ def remove_orphan_files(
         InvalidInputError: ``older_than_ms`` is too late; nothing was deleted.
         CorruptionError: the needed files cannot be determined; nothing was deleted.
         ConflictError: others commit faster than the history can be read; nothing was deleted.
+        TableNotFound, TableReplaced: the table was dropped, renamed or created again; nothing was deleted.
         OSError: the store failed; the next call finds the remaining orphans.
     """
     given_ms = optional_whole_number(older_than_ms, "older_than_ms")
@@ -200,6 +202,7 @@ def _needs(store: TableStore, options: TableOptions, wanted: frozenset[str]) -> 
         found = list(histories(store))
         identities = {identity for history in found for identity in history.identities}
         if names and identities <= seen:
+            require_same_table(store)  # a table that was renamed meanwhile seems to have no history
             return _sum(names)
         new = [_since(history, seen) for history in found]
         seen |= identities

@@ -36,13 +36,13 @@ _ROUNDS: Final = 4
 
 @contextmanager
 def explaining_expiry(
-    store: TableStore, *snapshots: ReadSnapshot | None, as_changes: bool = False, advice: str = READ_ANOTHER
+    store: TableStore, *snapshots: ReadSnapshot | None, as_changes: bool = False, advice: str | None = None
 ) -> Iterator[None]:
     """Guard reads of snapshots: a missing file of an expired snapshot raises ``SnapshotExpired``.
 
     With a ``Snapshot`` instead of an id, another snapshot that has its id by now is noticed. ``None`` stands for the
     state of an empty table. With ``as_changes``, the block reads the changes of the snapshots, which no tag keeps.
-    ``advice`` says what was interrupted, and what to do.
+    ``advice`` says what was interrupted, and what to do; without it, the block reads.
 
     Raises:
         SnapshotExpired: the block found a damaged or missing file, and one of the snapshots is not retained any more.
@@ -92,7 +92,7 @@ def explain_missing(
     error: CorruptionError,
     *snapshots: ReadSnapshot | None,
     as_changes: bool = False,
-    advice: str = READ_ANOTHER,
+    advice: str | None = None,
 ) -> TableFormatError:
     """Return the error to raise: that the table or a snapshot is gone, or ``error`` itself if this is not known."""
     read = [snapshot for snapshot in snapshots if snapshot is not None]
@@ -102,9 +102,9 @@ def explain_missing(
         for snapshot in read:
             reason = _loss_of(store, snapshot, as_changes=as_changes)
             if reason is not None:
-                return SnapshotExpired(f"{reason} {advice} ({error})")
+                return SnapshotExpired(f"{reason} {advice or READ_ANOTHER} ({error})")
     except (TableNotFound, TableReplaced) as dropped:
-        return type(dropped)(f"{dropped}. This happened {LOST} ({error})") if advice == READ_ANOTHER else dropped
+        return dropped if advice is not None else type(dropped)(f"{dropped}. This happened {LOST} ({error})")
     except OSError:
         return error
     return error
@@ -159,10 +159,16 @@ def retry_if_expired(work: Callable[[], T]) -> T:
 
 
 def on_latest(snapshots: SnapshotStore, work: Callable[[Snapshot | None], T]) -> T:
-    """Run ``work`` on the latest snapshot, and repeat it as ``retry_if_expired`` does."""
+    """Run ``work`` on the latest snapshot, and repeat it as ``retry_if_expired`` does.
+
+    Raises:
+        TableNotFound, TableReplaced: the table has been dropped; it is not merely empty.
+    """
 
     def attempt() -> T:
         latest = snapshots.latest()
+        if latest is None:
+            require_same_table(snapshots.store)
         with explaining_expiry(snapshots.store, latest):
             return work(latest)
 

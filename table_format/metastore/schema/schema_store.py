@@ -8,7 +8,7 @@ unchanged, so are all before it: one read of a small file makes sure of the whol
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -104,13 +104,17 @@ class SchemaStore:
             known = self._known[schema_id] = _Known(data, self._files.decoded(schema_id, data))
         return known.schema
 
-    def is_current(self, schema: TableSchema) -> bool:
-        """Return whether the table has this schema under its id. After that, no outdated schema is cached.
+    def first_replaced(self, schemas: Iterable[TableSchema]) -> TableSchema | None:
+        """Return the first of the schemas that the table no longer has under its id; ``None`` if it has all of them.
+        After that, no outdated schema is cached.
 
         Raises:
-            CorruptionError: the file of the schema is damaged.
+            CorruptionError: the file of a schema is damaged.
         """
         self._last_unchanged()
+        return next((schema for schema in schemas if not self._has(schema)), None)
+
+    def _has(self, schema: TableSchema) -> bool:
         try:
             return self.load(schema.id).identity == schema.identity
         except MissingFile:

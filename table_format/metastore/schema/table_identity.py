@@ -12,7 +12,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 
-from table_format.errors import SchemaChanged, TableNotFound, TableReplaced
+from table_format.errors import (
+    InvalidInputError,
+    OutcomeUnknownError,
+    SchemaChanged,
+    TableFormatError,
+    TableNotFound,
+    TableReplaced,
+)
 from table_format.io.regular_files import read_file
 from table_format.io.table_store import TableStore
 from table_format.metastore.schema.schema_store import SchemaStore
@@ -65,20 +72,21 @@ def require_same_table(store: TableStore) -> None:
         raise TableNotFound(message)
 
 
-def require_same_schema(store: TableStore, schemas: SchemaStore, schema: TableSchema) -> None:
-    """Refuse to continue if the table is no longer the loaded one, or has another schema under the id of ``schema``.
+def require_same_schema(store: TableStore, schemas: SchemaStore, *known: TableSchema) -> None:
+    """Refuse to continue if the table is no longer the loaded one, or has another schema under the id of a known one.
 
     ``schemas`` are the cached schemas of the table. This reads one small file, as ``require_same_table`` does: the file
-    of the last known schema. If that is unchanged, so is the first, which identifies the table.
+    of the last known schema. If that is unchanged, so are all before it, and the first identifies the table.
 
     Raises:
         SchemaChanged: a fast-forward has replaced the schemas of the table.
         TableNotFound, TableReplaced, OSError: as for ``require_same_table``.
     """
-    if store.identity is None or schemas.is_current(schema):
+    changed = None if store.identity is None else schemas.first_replaced(known)
+    if changed is None:
         return
     require_same_table(store)
-    message = f"{replaced_schema(store, schemas, schema.identity)}. Load the table again and repeat"
+    message = f"{replaced_schema(store, schemas, changed.identity)}. Load the table again and repeat"
     raise SchemaChanged(message)
 
 
@@ -101,18 +109,33 @@ def replaced_schema(store: TableStore, schemas: SchemaStore, identity: str) -> s
 
 @contextmanager
 def explaining_drop(check: Callable[[], None]) -> Iterator[None]:
-    """Guard work below the table: if a file or directory is missing because the table was dropped, say so.
+    """Guard work below the table: if it fails because the table was dropped, say so.
 
-    ``check`` requires the same table.
+    Files, snapshots, tags and branches are then missing, and what is there may belong to another table. ``check``
+    requires the same table. An invalid argument remains one, and an unknown outcome remains unknown.
 
     Raises:
         TableNotFound, TableReplaced: the table is no longer the loaded one.
     """
     try:
         yield
-    except FileNotFoundError:
-        check()
+    except (TableNotFound, TableReplaced, InvalidInputError, OutcomeUnknownError):
         raise
+    except (FileNotFoundError, TableFormatError) as error:
+        dropped = _error_of(check)
+        if dropped is None:
+            raise
+        raise dropped from error
+
+
+def _error_of(check: Callable[[], None]) -> TableFormatError | None:
+    """Return the error by which a check says that the table is no longer the loaded one."""
+    try:
+        with suppress(OSError):  # nobody knows; the first error says more
+            check()
+    except (TableNotFound, TableReplaced) as error:
+        return error
+    return None
 
 
 def _digest(store: TableStore, schema_id: int) -> str:

@@ -38,12 +38,13 @@ def compact_on_spark(
     def perform(pieces: Sequence[Work]) -> Iterator[CommitMessage | BucketLost]:
         return buckets_in_tasks(spark, pieces, partial(perform_work, facts, full=full))
 
-    return compact(
-        facts,
-        fresh_user(facts),
-        full=full,
-        partitions=partitions,
-        buckets=buckets,
-        perform=perform,
-        shares=MAX_READERS,
-    )
+    with facts.explaining_drop():
+        return compact(
+            facts,
+            fresh_user(facts),
+            full=full,
+            partitions=partitions,
+            buckets=buckets,
+            perform=perform,
+            shares=MAX_READERS,
+        )

@@ -29,4 +29,5 @@ def rewrite_indexes_on_spark(
     def perform(pieces: Sequence[IndexRewrite]) -> Iterator[CommitMessage | BucketLost]:
         return buckets_in_tasks(spark, pieces, partial(rewrite_work, facts))
 
-    return rewrite_indexes(facts, partitions=partitions, perform=perform)
+    with facts.explaining_drop():
+        return rewrite_indexes(facts, partitions=partitions, perform=perform)

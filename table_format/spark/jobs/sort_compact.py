@@ -65,15 +65,16 @@ def sort_compact_on_spark(
     def compact_first() -> tuple[Snapshot, ...]:
         return compact_on_spark(spark, table, full=True, partitions=partitions).snapshots
 
-    return sort_compact(
-        facts,
-        fresh_user(facts),
-        order_by,
-        strategy,
-        partitions=partitions,
-        perform=sort_performer(spark, table),
-        compact_first=compact_first,
-    )
+    with facts.explaining_drop():
+        return sort_compact(
+            facts,
+            fresh_user(facts),
+            order_by,
+            strategy,
+            partitions=partitions,
+            perform=sort_performer(spark, table),
+            compact_first=compact_first,
+        )
 
 
 def sort_performer(spark: SparkSession, table: Table) -> SortPerformer:

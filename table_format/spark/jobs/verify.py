@@ -44,7 +44,8 @@ def verify_on_spark(
         for row in map_in_workers(numbers, check, _DDL).collect():
             yield decode_checked(row.checked)
 
-    return verify(facts, depth=depth, partitions=partitions, repair=repair, perform=perform)
+    with facts.explaining_drop():
+        return verify(facts, depth=depth, partitions=partitions, repair=repair, perform=perform)
 
 
 def _check(facts: TableFacts, pieces: TaskInputs[BucketWork], depth: Depth, numbers: Batches) -> Batches:

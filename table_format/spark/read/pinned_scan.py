@@ -23,7 +23,7 @@ from table_format.table.facts import TableFacts
 from table_format.table.read.filters import bound_filter
 from table_format.table.read.limit import limited
 from table_format.table.read.state_plan import state_plan
-from table_format.table.read.time_travel import Starting, starting_point
+from table_format.table.read.time_travel import Starting, checked_starting_point
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -88,9 +88,8 @@ class PinnedScan:
         branch = facts.options.scan.fallback_branch
         if startup_mode(facts.options.raw) is StartupMode.INCREMENTAL or branch is not None:
             return None
-        facts.require_same_schema()
         facts.require(Operation.READ)
-        start = starting_point(facts)
+        start = checked_starting_point(facts)
         if start.snapshot is None:
             return None
         fields = start.schema.fields if columns is None else start.schema.select(columns)

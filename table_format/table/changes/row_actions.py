@@ -39,7 +39,7 @@ from table_format.table.changes.row_changes import DeleteStatement, RowChanges, 
 from table_format.table.changes.runners import StatementRunner
 from table_format.table.changes.statement_commit import StatementCommit
 from table_format.table.changes.whole_state import whole_state
-from table_format.table.facts import HasFacts, TableFacts
+from table_format.table.facts import HasFacts, TableFacts, reporting_drops
 from table_format.table.read.filters import bound_filter
 from table_format.table.read.plan import Plan
 from table_format.table.read.scan import Scan
@@ -61,6 +61,7 @@ MAX_ATTEMPTS_BY_KEY: Final = 30
 _REPAIRED_BY_FILE: Final = (FileConflict, SnapshotExpired)
 
 
+@reporting_drops
 def delete(
     table: HasFacts,
     where: Filter,
@@ -83,6 +84,7 @@ def delete(
         return _changed(facts, lambda: DeleteStatement(facts.schema, predicate), commit_as)
 
 
+@reporting_drops
 def update(
     table: HasFacts,
     set_: Values,
@@ -112,6 +114,7 @@ def update(
         return _changed(facts, lambda: UpdateStatement(facts.schema, predicate, assignments), commit_as)
 
 
+@reporting_drops
 def merge(
     table: HasFacts,
     source: Rows | Source,

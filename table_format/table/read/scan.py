@@ -32,7 +32,7 @@ from table_format.table.read.order_by import check_order
 from table_format.table.read.plan import Plan
 from table_format.table.read.split_reader import read_in_order
 from table_format.table.read.state_plan import state_plan
-from table_format.table.read.time_travel import Starting, named_snapshot, starting_point
+from table_format.table.read.time_travel import named_snapshot, starting_point
 from table_format.table.rows.arrow_rows import ArrowRows
 
 if TYPE_CHECKING:
@@ -73,7 +73,8 @@ class Scan(ArrowRows):
 
     @cached_property
     def _plan(self) -> Plan:
-        return _make_plan(self)
+        with self.facts.explaining_drop():
+            return _make_plan(self)
 
     def plan(self) -> Plan:
         """Return the splits to read. With a limit, these are the splits that may hold its rows.
@@ -264,30 +265,25 @@ def _whole_plan(scan: Scan) -> Plan:
             feature = "changes of a read-optimized table"
             raise UnsupportedFeature(feature)
         facts.require_same_schema()
-        return incremental_plan(facts, scan.columns, scan.filter)
+        plan = incremental_plan(facts, scan.columns, scan.filter)
+        facts.require_same_schema()  # its snapshots may be those of a fast-forward that came after the first check
+        return plan
     # A snapshot that expires during planning is gone; the latest snapshot is not.
     return retry_if_expired(
         lambda: with_fallback(
             facts,
-            lambda f: state_plan(
-                f, _checked_start(f), scan.columns, scan.filter, min_level=scan.min_level, levels=scan.levels
-            ),
+            lambda f: _plan_of_state(f, scan),
         )
     )
 
 
-def _checked_start(facts: TableFacts) -> Starting:
-    """Return the snapshot to read, and refuse one that was written after a fast-forward to other schemas.
-
-    The table is checked after its snapshot is known: a fast-forward that comes later does not change what is read.
-    """
+def _plan_of_state(facts: TableFacts, scan: Scan) -> Plan:
     try:
         start = starting_point(facts)
+        return state_plan(facts, start, scan.columns, scan.filter, min_level=scan.min_level, levels=scan.levels)
     except TableFormatError:
-        facts.require_same_schema()  # a table that is gone has no snapshot either
+        facts.require_same_schema()  # after a fast-forward to other schemas, nothing fits
         raise
-    facts.require_same_schema()
-    return start
 
 
 def shown_schema(facts: TableFacts) -> TableSchema:

@@ -25,7 +25,7 @@ from table_format.table.read.fallback_branch import read_planned
 from table_format.table.read.filters import bound_filter
 from table_format.table.read.split_reader import read_in_order
 from table_format.table.read.state_plan import state_plan
-from table_format.table.read.time_travel import starting_point
+from table_format.table.read.time_travel import checked_starting_point
 
 Read: TypeAlias = Callable[[tuple[str, ...], Predicate | None], Generator[pa.RecordBatch]]
 """Returns the rows with these columns. Some rows that do not match the predicate may be missing."""
@@ -124,9 +124,8 @@ def dataset_of_state(
         InvalidFilter: the filter cannot be parsed or does not fit the columns.
         UnsupportedFeature: the table has a feature without which its rows would be wrong.
     """
-    facts.require_same_schema()
     facts.require(Operation.READ)
-    start = starting_point(facts)
+    start = checked_starting_point(facts)
     fields = start.schema.fields if columns is None else start.schema.select(columns)
     own = bound_filter(filter, start.schema.fields)
 

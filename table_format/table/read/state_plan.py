@@ -23,7 +23,7 @@ from table_format.table.read.hash_index_buckets import pruned_by_hash_index
 from table_format.table.read.plan import Plan
 from table_format.table.read.plan_check import check_whole_plan
 from table_format.table.read.splits import make_splits
-from table_format.table.read.time_travel import Starting
+from table_format.table.read.time_travel import Starting, with_schema_of_snapshot
 
 
 def state_plan(
@@ -42,11 +42,17 @@ def state_plan(
     Raises:
         SnapshotExpired: the snapshot has expired in the meantime.
         UnsupportedFeature: the state has an unsupported feature that affects its rows.
-        SchemaChanged: files have a newer schema, and the older one would truncate values.
+        SchemaChanged: files have a newer schema, and the older one would truncate values. Or a fast-forward has
+            replaced the schemas of the snapshot since it was found.
     """
     facts = facts.in_schema(start.schema)
     with explaining_expiry(facts.store, start.snapshot):
-        return _state_plan(facts, start, columns, filter, min_level=min_level, levels=levels)
+        start = with_schema_of_snapshot(facts, start)
+        plan = _state_plan(facts, start, columns, filter, min_level=min_level, levels=levels)
+    if start.written is not None:
+        # The schemas of the files were read since then; none of them is later than that of the snapshot.
+        facts.require_same_schema(start.written)
+    return plan
 
 
 def _state_plan(

@@ -185,8 +185,6 @@ class StreamScan:
             TableNotFound, TableReplaced: the table has been dropped since it was loaded. Nothing was recorded.
             OSError: the store failed.
         """
-        if self.facts.options.stream.consumer_id is not None:
-            require_same_table(self.facts.store)  # otherwise, its directory or the new table would have the consumer
         self._record(self._next if next_snapshot_id is None else next_snapshot_id)
 
     def _record(self, next_snapshot_id: int | None) -> None:
@@ -270,6 +268,7 @@ class StreamScan:
             return None
         found = self._changes.find(next_id)  # it may exist by now
         if found is None:
+            require_same_table(self.facts.store)
             earliest = self._changes.earliest_id()
             message = (
                 f"{self.facts.name}: the changes of snapshot {next_id} expired before they were read; those of "
@@ -281,6 +280,7 @@ class StreamScan:
         return found
 
     def _rolled_back(self) -> SnapshotNotFound:
+        require_same_table(self.facts.store)  # a table that was dropped lacks the snapshots too
         latest = self.facts.snapshots.latest_id()
         message = (
             f"{self.facts.name}: the stream is at snapshot {self._next}; since then, the table was rolled back or "

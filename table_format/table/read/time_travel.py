@@ -6,11 +6,14 @@ schema. A mode that searches for a snapshot, such as the last compacted one, use
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from table_format.errors import InvalidOption, SnapshotNotFound
+from table_format.errors import InvalidOption, SnapshotExpired, SnapshotNotFound, TableFormatError
+from table_format.metastore.references.expired_reads import READ_ANOTHER
 from table_format.metastore.references.tag_store import TagStore
 from table_format.model.data_file import DataFileMeta
 from table_format.model.schema import TableSchema
@@ -32,12 +35,14 @@ _LOCAL_EPOCH: Final = datetime(1970, 1, 1)
 class Starting:
     """The snapshot to read (``None`` if the table has none), and the schema of the result.
 
-    Only files created at or after ``files_since_ms`` are read.
+    Only files created at or after ``files_since_ms`` are read. ``written`` is the schema of the snapshot, as it was
+    when the snapshot was found. It is required if the snapshot is planned later: a fast-forward may replace schemas.
     """
 
     snapshot: Snapshot | None
     schema: TableSchema
     files_since_ms: int | None = None
+    written: TableSchema | None = None
 
     def is_wanted(self, file: DataFileMeta) -> bool:
         """Return whether a file was created late enough. A file without a creation time counts as late enough."""
@@ -45,6 +50,49 @@ class Starting:
             return True
         local = _LOCAL_EPOCH + timedelta(milliseconds=file.creation_time)
         return local.timestamp() * 1000 >= self.files_since_ms
+
+
+def checked_starting_point(facts: TableFacts) -> Starting:
+    """Return the starting point that the scan options name, of the table with the schemas that it has now.
+
+    Raises:
+        SchemaChanged: a fast-forward has replaced the schema of the table since it was loaded.
+        TableNotFound, TableReplaced: the table was dropped.
+        NotFoundError, InvalidOption: as for ``starting_point``.
+    """
+    with requiring_same_schema(facts):
+        return with_schema_of_snapshot(facts, starting_point(facts))
+
+
+@contextmanager
+def requiring_same_schema(facts: TableFacts) -> Iterator[None]:
+    """Refuse what the block has found if the table or its schema was replaced before or meanwhile."""
+    try:
+        yield
+    except TableFormatError:
+        facts.require_same_schema()  # a table that is gone has no snapshot either
+        raise
+    facts.require_same_schema()
+
+
+def with_schema_of_snapshot(facts: TableFacts, start: Starting) -> Starting:
+    """Return the starting point with the schema of its snapshot.
+
+    Raises:
+        SnapshotExpired: the snapshot was removed meanwhile, so that the schema may be that of a fast-forward.
+    """
+    snapshot = start.snapshot
+    if snapshot is None or start.written is not None:
+        return start
+    is_newer = snapshot.schema_id > facts.schema.id
+    if is_newer:
+        facts.require_same_schema()  # so that schemas that were replaced are not known any more
+    written = facts.schemas[snapshot.schema_id]
+    # The callers look at the schema of the table, and thereby at all before it.
+    if is_newer and facts.snapshots.has_removed(snapshot):
+        message = f"snapshot {snapshot.id} of {facts.name} was removed {READ_ANOTHER}"
+        raise SnapshotExpired(message)
+    return replace(start, written=written)
 
 
 def starting_point(facts: TableFacts) -> Starting:

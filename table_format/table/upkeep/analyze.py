@@ -29,12 +29,13 @@ from table_format.model.types import (
     VarCharType,
 )
 from table_format.options.declare import Operation
-from table_format.table.facts import HasFacts, TableFacts
+from table_format.table.facts import HasFacts, TableFacts, reporting_drops
 from table_format.table.read.scan import Scan, columns_argument
 from table_format.table.rows.texts import value_text
 from table_format.table.write.batch_commit import expire_after_commit, fresh_user
 
 
+@reporting_drops
 def analyze_table(table: HasFacts, columns: Sequence[str] | None) -> tuple[Snapshot, ...]:
     """See ``Table.analyze``."""
     facts = table.current_facts

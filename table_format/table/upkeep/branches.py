@@ -18,7 +18,7 @@ from table_format.model.identifier import MAIN_BRANCH, check_name
 from table_format.model.snapshot import Snapshot
 from table_format.options.declare import Operation
 from table_format.options.scan import FALLBACK_BRANCH
-from table_format.table.facts import HasFacts, TableFacts
+from table_format.table.facts import HasFacts, TableFacts, reporting_drops
 
 
 def branches(table: HasFacts) -> Mapping[str, Branch]:
@@ -26,6 +26,7 @@ def branches(table: HasFacts) -> Mapping[str, Branch]:
     return BranchStore(table.facts.store).all()
 
 
+@reporting_drops
 def create_branch(
     table: HasFacts,
     name: str,
@@ -41,6 +42,7 @@ def create_branch(
     BranchStore(table.current_facts.store).create(name, tag=tag, ignore_if_exists=ignore_if_exists)
 
 
+@reporting_drops
 def delete_branch(table: HasFacts, name: str) -> None:
     """See ``Table.delete_branch``."""
     facts = table.current_facts
@@ -49,6 +51,7 @@ def delete_branch(table: HasFacts, name: str) -> None:
     BranchStore(facts.store).delete(name, facts.options)
 
 
+@reporting_drops
 def rename_branch(table: HasFacts, name: str, new_name: str) -> None:
     """See ``Table.rename_branch``."""
     facts = table.current_facts
@@ -56,6 +59,7 @@ def rename_branch(table: HasFacts, name: str, new_name: str) -> None:
     BranchStore(facts.store).rename(name, new_name)
 
 
+@reporting_drops
 def fast_forward(table: HasFacts, name: str, *, expected: Snapshot | None = None) -> FastForwardReport:
     """See ``Table.fast_forward``."""
     facts = table.current_facts
@@ -63,6 +67,7 @@ def fast_forward(table: HasFacts, name: str, *, expected: Snapshot | None = None
     return forwarding.fast_forward(facts.store, facts.options, name, expected=expected)
 
 
+@reporting_drops
 def rollback_to(table: HasFacts, target: int | str) -> RollbackReport:
     """See ``Table.rollback_to``."""
     facts = table.current_facts
@@ -70,6 +75,7 @@ def rollback_to(table: HasFacts, target: int | str) -> RollbackReport:
     return rollback(facts.store, facts.options, _target(facts, target))
 
 
+@reporting_drops
 def rollback_to_timestamp(table: HasFacts, time_ms: int) -> RollbackReport:
     """See ``Table.rollback_to_timestamp``."""
     facts = table.current_facts
@@ -77,6 +83,7 @@ def rollback_to_timestamp(table: HasFacts, time_ms: int) -> RollbackReport:
     return rollback(facts.store, facts.options, _at_time(facts, time_ms))
 
 
+@reporting_drops
 def rollback_before(
     table: HasFacts,
     *,
@@ -95,18 +102,21 @@ def rollback_before(
     return rollback(facts.store, facts.options, plan.target)
 
 
+@reporting_drops
 def plan_rollback(table: HasFacts, target: int | str) -> RollbackPlan:
     """See ``Table.plan_rollback``."""
     facts = table.current_facts
     return plans.plan_rollback(facts.store, _target(facts, target))
 
 
+@reporting_drops
 def plan_rollback_to_timestamp(table: HasFacts, time_ms: int) -> RollbackPlan:
     """See ``Table.plan_rollback_to_timestamp``."""
     facts = table.current_facts
     return plans.plan_rollback(facts.store, _at_time(facts, time_ms))
 
 
+@reporting_drops
 def plan_rollback_before(
     table: HasFacts, *, commit_user: str | None = None, properties: Mapping[str, str] | None = None
 ) -> RollbackPlan:

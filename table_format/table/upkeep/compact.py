@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from table_format.errors import InvalidInputError
 from table_format.kernels.sort_keys import OrderStrategy
 from table_format.model.snapshot import Snapshot
-from table_format.table.facts import HasFacts
+from table_format.table.facts import HasFacts, reporting_drops
 from table_format.table.upkeep.bucket_compaction import compact
 from table_format.table.upkeep.compaction_report import CompactionReport
 from table_format.table.upkeep.sort_compact import sort_compact
@@ -15,6 +15,7 @@ from table_format.table.upkeep.threads import Progress
 from table_format.table.write.batch_commit import fresh_user
 
 
+@reporting_drops
 def compact_table(
     table: HasFacts,
     *,
@@ -46,6 +47,7 @@ def compact_table(
         )
 
 
+@reporting_drops
 def run_compaction(
     table: HasFacts,
     *,

@@ -290,7 +290,6 @@ class HistoryMethods(HasFacts, Protocol):
 
 
 def _of_existing(table: HasFacts, found: Mapping[str, _T]) -> Mapping[str, _T]:
-    """Return what was found; nothing is an answer only if the table still exists."""
-    if not found:
-        require_same_table(table.facts.store)
+    """Return what was found; if the table was dropped meanwhile, it may be a part."""
+    require_same_table(table.facts.store)
     return found

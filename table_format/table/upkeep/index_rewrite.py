@@ -33,7 +33,7 @@ from table_format.model.data_file import DataFileMeta
 from table_format.model.manifest import ManifestEntry
 from table_format.model.snapshot import BATCH_COMMIT_IDENTIFIER, Snapshot
 from table_format.options.declare import Operation
-from table_format.table.facts import HasFacts, TableFacts
+from table_format.table.facts import HasFacts, TableFacts, reporting_drops
 from table_format.table.rows.partition_values import partition_filter
 from table_format.table.upkeep.compaction_report import DroppedBucket
 from table_format.table.upkeep.declared_indexes import DeclaredIndexes
@@ -87,6 +87,7 @@ class IndexRewriteReport:
         return max(self.files - self.rewritten, 0)
 
 
+@reporting_drops
 def rewrite_table_indexes(
     table: HasFacts, *, partitions: Sequence[Mapping[str, object]] | None = None
 ) -> IndexRewriteReport:

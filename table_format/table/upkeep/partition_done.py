@@ -8,13 +8,16 @@ from table_format.codecs.binary_row import serialize_row
 from table_format.codecs.success_json import decode_created, encode_success
 from table_format.errors import InvalidInputError, UnsupportedFeature
 from table_format.io.regular_files import read_file
+from table_format.metastore.history.history_files import HistoryFiles
 from table_format.metastore.references.expired_reads import on_latest
+from table_format.metastore.schema.table_identity import require_same_table
 from table_format.model.arguments import flag, mappings
 from table_format.options.partitions import MARK_DONE_ACTION
-from table_format.table.facts import HasFacts, TableFacts
+from table_format.table.facts import HasFacts, TableFacts, reporting_drops
 from table_format.table.rows.partition_values import partition_spec
 
 
+@reporting_drops
 def mark_partitions_done(
     table: HasFacts, partitions: Sequence[Mapping[str, object]], *, allow_empty: bool = False
 ) -> tuple[str, ...]:
@@ -28,7 +31,10 @@ def mark_partitions_done(
         raise InvalidInputError(message)
     if not allow_empty:
         _require_rows(facts, wanted)
-    return tuple(_mark(facts, facts.partitions.text(key)) for key in wanted)
+    files = HistoryFiles(facts.store)
+    marked = tuple(_mark(facts, files, facts.partitions.text(key)) for key in wanted)
+    files.require_same_table()
+    return marked
 
 
 def _require_success_file(facts: TableFacts) -> None:
@@ -53,17 +59,18 @@ def _require_rows(facts: TableFacts, wanted: Sequence[bytes]) -> None:
     present = {entry.partition for entry in plan.entries}
     for key in wanted:
         if key not in present:
+            require_same_table(facts.store)
             shown = facts.partitions.shown(key)
             message = f"{shown} of {facts.name} has no rows; correct it, or set allow_empty"
             raise InvalidInputError(message)
 
 
-def _mark(facts: TableFacts, text: str) -> str:
+def _mark(facts: TableFacts, files: HistoryFiles, text: str) -> str:
     path = facts.store.paths.success_file(text)
     now_ms = facts.store.runtime.clock.now_ms()
     try:
         created_ms = decode_created(read_file(facts.store.io, path), path=path)
     except FileNotFoundError:
         created_ms = now_ms
-    facts.store.io.overwrite(path, encode_success(created_ms, now_ms))
+    files.write(path, encode_success(created_ms, now_ms), is_new=False)
     return path

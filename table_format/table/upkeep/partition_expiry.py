@@ -30,7 +30,7 @@ from table_format.options.partitions import (
     TIMESTAMP_PATTERN,
     PartitionOptions,
 )
-from table_format.table.facts import HasFacts, TableFacts
+from table_format.table.facts import HasFacts, TableFacts, reporting_drops
 from table_format.table.write.batch_commit import expire_after_commit, fresh_user
 
 
@@ -128,6 +128,7 @@ def age_ms(partition: PartitionFacts, options: PartitionOptions) -> int | None:
     return PartitionTimes(options.timestamp_pattern, options.timestamp_formatter).ms_of(values)
 
 
+@reporting_drops
 def expire_partitions(
     table: HasFacts,
     *,

@@ -37,7 +37,7 @@ from table_format.options.bucket_mode import CrossPartition, Dynamic, Fixed, Pos
 from table_format.options.check import check_alterable
 from table_format.options.declare import Operation
 from table_format.options.stream import ChangelogProducer
-from table_format.table.facts import HasFacts, TableFacts
+from table_format.table.facts import HasFacts, TableFacts, reporting_drops
 from table_format.table.read.split_reader import read_split
 from table_format.table.read.splits import make_splits
 from table_format.table.rows.partition_values import partition_filter
@@ -76,6 +76,7 @@ def rescale_table(
     return rescale_with_option(table, bucket, partitions, lambda facts: rescale(facts, bucket, partitions=partitions))
 
 
+@reporting_drops
 def rescale_with_option(
     table: HasFacts,
     bucket: int | None,
@@ -102,6 +103,8 @@ def rescale_with_option(
 def _with_new_option(facts: TableFacts) -> tuple[Snapshot, ...]:
     """Commit a snapshot without changes if the latest one has an older schema."""
     latest = facts.snapshots.latest()
+    if latest is None:
+        require_same_table(facts.store)
     if latest is None or latest.schema_id >= facts.schema.id:
         return ()
     nothing = _committable(())

@@ -14,7 +14,7 @@ from table_format.model.arguments import flag
 from table_format.model.snapshot import Snapshot
 from table_format.model.tag import Tag
 from table_format.options.declare import Operation
-from table_format.table.facts import HasFacts, TableFacts
+from table_format.table.facts import HasFacts, TableFacts, reporting_drops
 
 
 def tags(table: HasFacts) -> Mapping[str, Tag]:
@@ -22,6 +22,7 @@ def tags(table: HasFacts) -> Mapping[str, Tag]:
     return TagStore(table.facts.store).all()
 
 
+@reporting_drops
 def create_tag(
     table: HasFacts,
     name: str,
@@ -53,6 +54,7 @@ def create_tag(
         return existing
 
 
+@reporting_drops
 def replace_tag(
     table: HasFacts, name: str, snapshot_id: int | None = None, *, time_retained_ms: int | None = None
 ) -> Tag:
@@ -64,6 +66,7 @@ def replace_tag(
     return tag_deletion.replace_tag(facts.store, facts.options, name, snapshot, time_retained_ms=time_retained_ms)
 
 
+@reporting_drops
 def rename_tag(table: HasFacts, name: str, new_name: str) -> None:
     """See ``Table.rename_tag``."""
     facts = table.current_facts
@@ -71,6 +74,7 @@ def rename_tag(table: HasFacts, name: str, new_name: str) -> None:
     TagStore(facts.store).rename(name, new_name)
 
 
+@reporting_drops
 def delete_tag(table: HasFacts, name: str) -> None:
     """See ``Table.delete_tag``."""
     facts = table.current_facts
@@ -78,6 +82,7 @@ def delete_tag(table: HasFacts, name: str) -> None:
     tag_deletion.delete_tag(facts.store, facts.options, name)
 
 
+@reporting_drops
 def create_automatic_tags(table: HasFacts) -> tuple[str, ...]:
     """See ``Table.create_automatic_tags``."""
     facts = table.current_facts
@@ -86,6 +91,7 @@ def create_automatic_tags(table: HasFacts) -> tuple[str, ...]:
     return create_period_tags(facts.store, facts.options) if batch is None else (batch,)
 
 
+@reporting_drops
 def expire_tags(table: HasFacts, *, older_than_ms: int | None = None, dry_run: bool = False) -> tuple[str, ...]:
     """See ``Table.expire_tags``."""
     flag(dry_run, "dry_run")

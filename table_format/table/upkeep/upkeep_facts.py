@@ -24,12 +24,13 @@ from table_format.model.arguments import optional_whole_number
 from table_format.model.bucket_id import BucketId
 from table_format.model.data_file import DataFileMeta
 from table_format.model.snapshot import Snapshot
-from table_format.table.facts import HasFacts, TableFacts
+from table_format.table.facts import HasFacts, TableFacts, reporting_drops
 from table_format.table.upkeep.declared_indexes import index_coverage
 from table_format.table.upkeep.due import BucketState, DueWork, UpkeepFacts, due_upkeep
 from table_format.table.upkeep.partition_expiry import expired, partition_facts
 
 
+@reporting_drops
 def due_upkeep_of(table: HasFacts, *, max_level0_age_ms: int | None = None) -> tuple[DueWork, ...]:
     """See ``Table.due_upkeep``."""
     age_ms = optional_whole_number(max_level0_age_ms, "max_level0_age_ms")

@@ -247,16 +247,17 @@ class UpkeepMethods(HasFacts, Protocol):
         flag(dry_run, "dry_run")
         facts = self.current_facts
         facts.require(Operation.EXPIRE)
-        return expire_snapshots(
-            facts.store,
-            facts.options,
-            dry_run=dry_run,
-            retain_max=retain_max,
-            retain_min=retain_min,
-            older_than_ms=older_than_ms,
-            limit=limit,
-            retain_floor_ms=retain_floor_ms,
-        )
+        with facts.explaining_drop():
+            return expire_snapshots(
+                facts.store,
+                facts.options,
+                dry_run=dry_run,
+                retain_max=retain_max,
+                retain_min=retain_min,
+                older_than_ms=older_than_ms,
+                limit=limit,
+                retain_floor_ms=retain_floor_ms,
+            )
 
     def expire_changelogs(
         self,
@@ -282,16 +283,17 @@ class UpkeepMethods(HasFacts, Protocol):
         flag(everything, "everything")
         facts = self.current_facts
         facts.require(Operation.EXPIRE)
-        return expire_changelogs(
-            facts.store,
-            facts.options,
-            dry_run=dry_run,
-            retain_max=retain_max,
-            retain_min=retain_min,
-            older_than_ms=older_than_ms,
-            limit=limit,
-            everything=everything,
-        )
+        with facts.explaining_drop():
+            return expire_changelogs(
+                facts.store,
+                facts.options,
+                dry_run=dry_run,
+                retain_max=retain_max,
+                retain_min=retain_min,
+                older_than_ms=older_than_ms,
+                limit=limit,
+                everything=everything,
+            )
 
     def remove_orphan_files(
         self, *, older_than_ms: int | None = None, dry_run: bool = False, nobody_else_writes: bool = False
@@ -317,6 +319,7 @@ class UpkeepMethods(HasFacts, Protocol):
         facts = self.current_facts
         facts.require(Operation.EXPIRE)
         grace_ms = 0 if nobody_else_writes and older_than_ms is not None else GRACE_MS
-        return remove_orphan_files(
-            facts.store, facts.options, older_than_ms=older_than_ms, dry_run=dry_run, grace_ms=grace_ms
-        )
+        with facts.explaining_drop():
+            return remove_orphan_files(
+                facts.store, facts.options, older_than_ms=older_than_ms, dry_run=dry_run, grace_ms=grace_ms
+            )

@@ -26,7 +26,7 @@ from table_format.model.manifest import IndexManifestEntry
 from table_format.model.split import DeletionFile
 from table_format.options.declare import Operation
 from table_format.options.table_options import TableOptions
-from table_format.table.facts import HasFacts, TableFacts
+from table_format.table.facts import HasFacts, TableFacts, reporting_drops
 from table_format.table.rows.partition_values import partition_spec
 from table_format.table.upkeep.threads import in_threads
 from table_format.table.verify.buckets import BucketFiles, check_bucket
@@ -49,6 +49,7 @@ Performer: TypeAlias = Callable[[Sequence[BucketWork]], Iterable[Checked]]
 """Checks buckets, in any process and order."""
 
 
+@reporting_drops
 def verify_table(
     table: HasFacts,
     *,

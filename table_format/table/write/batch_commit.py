@@ -18,6 +18,8 @@ from table_format.errors import (
     InvalidInputError,
     OutcomeUnknownError,
     TableFormatError,
+    TableNotFound,
+    TableReplaced,
     UnsupportedFeature,
 )
 from table_format.io.uncommitted_files import DeletingOnFailure
@@ -222,7 +224,10 @@ class BatchCommit:
         """Delete files that the table does not name; of those ``but_for``, only the committer knows whether it does."""
         self._committer.refuse_unknown()  # first, because such a snapshot may be unreadable
         asked = _file_names(messages).difference(*but_for)
-        named = reached_names(self._facts.store, self._facts.options, asked) if asked else frozenset[str]()
+        try:
+            named = reached_names(self._facts.store, self._facts.options, asked) if asked else frozenset[str]()
+        except (TableNotFound, TableReplaced):
+            named = _names_outside(messages)  # if the table was renamed, it may name them
         self._committer.abort(messages, named=named)
 
     def _note(self, number: int, messages: Sequence[CommitMessage], folded: Folded) -> None:
@@ -331,6 +336,14 @@ def _attempt(facts: TableFacts, what: str, work: Callable[[TableFacts], object])
         work(facts)
     except (TableFormatError, OSError):
         _log.warning("%s: %s after a commit", facts.name, what, exc_info=True)
+
+
+def _names_outside(messages: Iterable[CommitMessage]) -> frozenset[str]:
+    """Return the names of the new files of messages that are outside the directory of the table."""
+    new = (
+        f for m in messages for f in (*m.new_files, *m.changelog_files, *m.compact_after, *m.compact_changelog_files)
+    )
+    return frozenset(name for f in new if f.external_path is not None for name in (f.file_name, *f.extra_files))
 
 
 def _file_names(messages: Iterable[CommitMessage]) -> frozenset[str]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from table_format.errors import BucketLost, FileConflict, MissingFile, SnapshotNotFound
-from table_format.metastore.scan.file_filter import FileFilter
+from table_format.metastore.scan.file_filter import ALL_FILES, FileFilter
 from table_format.model.snapshot import Snapshot
 from table_format.table.facts import TableFacts
 
@@ -23,9 +23,11 @@ def conflict_if_replaced(facts: TableFacts, partition: bytes, bucket: int | None
         BucketLost: the block met a file that others replaced, and the work is that of ``bucket``.
         FileConflict: likewise, without ``bucket``.
         MissingFile: the newest snapshot names the file that the block did not find.
+        TableNotFound, TableReplaced: the table was dropped.
     """
     try:
-        yield
+        with facts.explaining_drop():
+            yield
     except MissingFile as error:
         if not is_replaced(facts, partition, error.path):
             raise
@@ -35,8 +37,8 @@ def conflict_if_replaced(facts: TableFacts, partition: bytes, bucket: int | None
         raise BucketLost(partition, bucket, message) from error
 
 
-def is_replaced(facts: TableFacts, partition: bytes, path: str) -> bool:
-    """Whether the newest snapshot no longer needs an earlier data, index or metadata file."""
+def is_replaced(facts: TableFacts, partition: bytes | None, path: str) -> bool:
+    """Whether the newest snapshot no longer needs an earlier data, index or metadata file of a partition, or of any."""
     paths = facts.store.paths
     if path.startswith(f"{paths.schema_directory}/"):
         return False  # schemas are never deleted
@@ -54,8 +56,8 @@ def is_replaced(facts: TableFacts, partition: bytes, path: str) -> bool:
     return False
 
 
-def _names(facts: TableFacts, snapshot: Snapshot, partition: bytes) -> set[str]:
-    wanted = FileFilter(partitions=frozenset((partition,)))
+def _names(facts: TableFacts, snapshot: Snapshot, partition: bytes | None) -> set[str]:
+    wanted = ALL_FILES if partition is None else FileFilter(partitions=frozenset((partition,)))
     plan = facts.live_files(snapshot, wanted)
     index = facts.manifests.index_entries(snapshot)
     data = {name for entry in plan.entries for name in (entry.file.file_name, *entry.file.extra_files)}

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor
+from contextlib import contextmanager
 from typing import Final
 
 import pyarrow as pa
 
-from table_format.errors import CorruptionError, InvalidInputError, MissingFile
+from table_format.errors import CorruptionError, InvalidInputError, MissingFile, SnapshotExpired
 from table_format.metastore.references.expired_reads import WRITE_AGAIN, explaining_expiry
 from table_format.model import arguments
 from table_format.model.commit import CommitMessage
@@ -28,6 +29,7 @@ from table_format.table.write.bucket_writers import BucketWriters, DetachedWrite
 from table_format.table.write.compaction_policy import CompactionPolicy
 from table_format.table.write.flush_schedule import FlushSchedule
 from table_format.table.write.hand_over import HandOver
+from table_format.table.write.replaced_files import is_replaced
 from table_format.table.write.stored_rows import StoredRows
 from table_format.table.write.writer_opening import writer_opener
 
@@ -109,7 +111,7 @@ class TableWrite:
                 messages = self._written(self._checked(reader))
         except CorruptionError:
             base = self._writers.base
-            with explaining_expiry(self._facts.store, base, advice=WRITE_AGAIN):
+            with self._refusing_removed(), explaining_expiry(self._facts.store, base, advice=WRITE_AGAIN):
                 self._facts.require_same_schema()
                 raise
         return self._finished(messages)
@@ -231,16 +233,35 @@ class TableWrite:
         if self._is_unfinished:
             self.abort()
 
+    @contextmanager
+    def _refusing_removed(self) -> Iterator[None]:
+        """Raise the error for a missing file that the table no longer names, although the base of this write is there.
+
+        It is of a later commit, or the base is not known yet. A rollback has removed it, or it was compacted and has
+        expired.
+        """
+        try:
+            yield
+        except MissingFile as error:
+            if not is_replaced(self._facts, None, error.path):
+                raise
+            message = f"{error.path} was removed by a rollback, or compacted and expired, {WRITE_AGAIN}"
+            raise SnapshotExpired(message) from error
+
     def _check_own(self, error: MissingFile) -> None:
-        """Raise the error for a missing file that this write created.
+        """Raise the error for a missing file that this write has returned, and that is not known to be committed.
 
         Raises:
-            InvalidInputError: the file was deleted, because its message was aborted or never returned.
+            SnapshotExpired: a rollback has removed its commit and deletes its files only now, or its message was
+                aborted.
         """
         if self._writers.uncommitted.holds(error.path.rpartition("/")[2]):
             self._is_broken = True
-            message = f"{error.path}, a file of this write, was deleted before it was committed: {_BROKEN}"
-            raise InvalidInputError(message) from error
+            message = (
+                f"{error.path}, a file of this write, no longer exists: its commit was rolled back, or its message was "
+                "aborted. Nothing was committed; create a new write, and write the rows again"
+            )
+            raise SnapshotExpired(message) from error
 
 
 def _writers(

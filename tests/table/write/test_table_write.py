@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -12,10 +14,17 @@ import pytest
 from table_format import Table
 from table_format.decoded_files import DecodedFiles
 from table_format.errors import InvalidInputError, SnapshotExpired
+from table_format.io.memory import MemoryFileIO
+from table_format.lsm import writer
 from table_format.metastore.expiry import orphans
+from table_format.metastore.expiry.file_deletions import FileDeletions
+from table_format.metastore.history import rollback
 from table_format.model.snapshot import CommitKind
 from table_format.table.write.flush_schedule import FlushSchedule
 from table_format.table.write.hand_over import HandOver
+from tests.simulation.test_every_call import copy_of
+from tests.simulation.test_every_call_of_history import four_snapshots, opened, row
+from tests.support.acting_io import ActingIO
 from tests.support.tables import Warehouse, keyed, memory_warehouse, rows_of
 
 TABLES: dict[str, dict[str, Any]] = {
@@ -174,3 +183,52 @@ def test_a_message_whose_caller_gave_up_is_looked_for_only_once(
     for number in range(2, 6):
         commit.commit(write.write(keyed([(number, "a", number)])), identifier=number)
     assert len(searches) == 1
+
+
+def test_a_write_whose_file_a_rollback_deletes_just_then_asks_for_a_new_write(
+    warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = {"bucket": "1", "num-sorted-run.compaction-trigger": "4"}
+    table = warehouse.table(primary_keys=["id"], options=options)
+    for number in (0, 1):
+        table.append(keyed([(1, "a", number)]))
+    write, commit = table.new_write("w"), table.new_commit("w")
+    commit.commit(write.write(keyed([(2, "a", 2)])), identifier=1)
+    late: list[Callable[[], object]] = []
+    with monkeypatch.context() as during:  # the last step of a rollback takes a while
+        delete = rollback.delete_unneeded
+
+        def delete_late(*arguments: Any) -> FileDeletions:
+            late.append(partial(delete, *arguments))
+            return FileDeletions()
+
+        during.setattr(rollback, "delete_unneeded", delete_late)
+        table.rollback_to(2)
+    due = writer.due_compaction
+
+    def compacting(*arguments: Any) -> Any:
+        while late:
+            late.pop()()
+        return due(*arguments)
+
+    monkeypatch.setattr(writer, "due_compaction", compacting)
+    with pytest.raises(SnapshotExpired, match="its commit was rolled back, or its message was aborted"):
+        write.write(keyed([(3, "a", 3)]))
+    again = table.new_write("w")
+    table.new_commit("w").commit(again.write(keyed([(3, "a", 3)])), identifier=2)
+    assert rows_of(table) == [(1, "a", 1), (3, "a", 3)]
+
+
+def test_a_write_that_a_rollback_meets_before_it_has_read_its_snapshot_finds_no_damage() -> None:
+    start = MemoryFileIO()
+    four_snapshots(start)
+    for number in range(10_000):
+        memory = copy_of(start)
+        store = ActingIO(memory, number, lambda memory=memory: opened(memory).rollback_to(1))
+        write = opened(store).new_write("w")
+        store.watch()
+        with suppress(SnapshotExpired):
+            write.write(row(9, 9))
+        if store.calls <= number:
+            break
+    assert number > 5
