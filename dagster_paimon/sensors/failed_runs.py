@@ -22,6 +22,7 @@ from dagster_paimon.resources.lakehouse import TABLE_ERRORS, LakehouseCatalog, t
 from dagster_paimon.sensors.lost_runs import fail_lost_runs, living_process, started_runs
 from dagster_paimon.sensors.table_assets import TableAsset, assets_of_tables
 from dagster_paimon.sensors.tick_errors import in_short, reading_cursor, stored, unreadable
+from dagster_paimon.sensors.tick_time import half_time
 from dagster_paimon.tables.selection import TableNames, TableSelection
 from table_format import OrphanReport
 from table_format.counted import counted
@@ -32,19 +33,37 @@ _ENDED_BADLY: Final = (dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED
 _NOT_AT_WORK: Final = (dg.DagsterRunStatus.QUEUED, dg.DagsterRunStatus.NOT_STARTED, dg.DagsterRunStatus.MANAGED)
 _ENDED: Final = (dg.DagsterRunStatus.SUCCESS, *_ENDED_BADLY)
 _AT_WORK: Final = [status for status in dg.DagsterRunStatus if status not in (*_NOT_AT_WORK, *_ENDED)]
-_RUNS_PER_TICK: Final = 50
 _REMEMBERED: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """The position of the sensor: the time from which it checks runs, the runs that it has handled, and the started
-    runs of its machine.
+    """The position of the sensor: the time from which it checks runs, the runs that it has handled, the started runs
+    of its machine, and the runs with tables of which other tables wait for the next tick.
     """
 
     since: float
     done: tuple[str, ...] = ()
     here: tuple[str, ...] = ()
+    cleaned: Sequence[list[str]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """The tables on which runs are working, and the runs that may be working on any table."""
+
+    tables: frozenset[str]
+    anywhere: tuple[str, ...]
+
+    def on(self, tables: Sequence[str]) -> str | None:
+        """Return which runs may be working on one of these tables; ``None`` if there are none."""
+        in_use = [table for table in tables if table in self.tables]
+        if in_use:
+            return f"other runs are working on {', '.join(in_use)}"
+        if tables and self.anywhere:
+            runs = counted(len(self.anywhere), "run")
+            return f"{runs} may be working on {', '.join(tables)}: {', '.join(run[:8] for run in self.anywhere)}"
+        return None
 
 
 def run_failure_cleanup(
@@ -83,26 +102,36 @@ def run_failure_cleanup(
         wanted = frozenset(selected.existing(lakehouse.catalog()))
         work = _at_work(context, lakehouse)
         events: list[dg.AssetObservation] = []
-        done = list(seen.done)
-        asset_of = assets_of_tables(context)
+        done, cleaned = list(seen.done), list(seen.cleaned)
+        asset_of, is_over = assets_of_tables(context), half_time()
         for record in _ended_badly(context.instance, seen):
             run = record.dagster_run
-            process = living_process(context.instance, run)
-            if process is not None:
-                notes.append(f"run {run.run_id[:8]} waits: its process {process} has not ended")
-                continue
             touched = sorted((tables_of_run(context, lakehouse, run) or frozenset()) & wanted)
-            in_use = work.on(touched)
-            if in_use is not None:
-                notes.append(f"run {run.run_id[:8]} waits: {in_use}")
+            waits = _reason_to_wait(context.instance, run, work, touched)
+            if waits is not None:
+                notes.append(f"run {run.run_id[:8]} waits: {waits}")
                 continue
             for table in touched:
+                if [run.run_id, table] in cleaned:
+                    continue
+                if is_over():
+                    notes.append(f"run {run.run_id[:8]} waits for the next tick")
+                    break
                 event, note = _cleaned(context, lakehouse, asset_of, table, record, delete=only_dagster_writes)
                 events += event
                 notes.append(note)
                 context.instance.report_engine_event(note, run)
-            done.append(run.run_id)
-        cursor = {"since": seen.since, "done": done[-_REMEMBERED:], "here": started.here}
+                cleaned.append([run.run_id, table])
+            else:
+                done.append(run.run_id)
+            if is_over():
+                break
+        cursor = {
+            "since": seen.since,
+            "done": done[-_REMEMBERED:],
+            "here": started.here,
+            "cleaned": [pair for pair in cleaned if pair[0] not in done],
+        }
         return dg.SensorResult(
             skip_reason=dg.SkipReason(in_short(notes) or "no run has failed"),
             asset_events=events,
@@ -119,33 +148,22 @@ def _decoded(context: dg.SensorEvaluationContext) -> _Seen:
         since = members.get("since", datetime.now(UTC).timestamp() if context.cursor is None else 0.0)
         datetime.fromtimestamp(since, UTC)  # a time
         done, here = (tuple(stored(run, str) for run in members.get(name, ())) for name in ("done", "here"))
-        return _Seen(since, done, here)
+        cleaned = [[stored(run, str), stored(table, str)] for run, table in members.get("cleaned", ())]
+        return _Seen(since, done, here, cleaned)
+
+
+def _reason_to_wait(
+    instance: dg.DagsterInstance, run: dg.DagsterRun, work: _Work, touched: Sequence[str]
+) -> str | None:
+    process = living_process(instance, run)
+    return work.on(touched) if process is None else f"its process {process} has not ended"
 
 
 def _ended_badly(instance: dg.DagsterInstance, seen: _Seen) -> list[dg.RunRecord]:
     done = frozenset(seen.done)
     filters = dg.RunsFilter(statuses=list(_ENDED_BADLY), updated_after=datetime.fromtimestamp(seen.since, UTC))
     found = instance.get_run_records(filters=filters, limit=_REMEMBERED, order_by="update_timestamp")
-    fresh = [record for record in reversed(found) if record.dagster_run.run_id not in done]
-    return fresh[:_RUNS_PER_TICK]
-
-
-@dataclass(frozen=True, slots=True)
-class _Work:
-    """The tables on which runs are working, and the runs that may be working on any table."""
-
-    tables: frozenset[str]
-    anywhere: tuple[str, ...]
-
-    def on(self, tables: Sequence[str]) -> str | None:
-        """Return which runs may be working on one of these tables; ``None`` if there are none."""
-        in_use = [table for table in tables if table in self.tables]
-        if in_use:
-            return f"other runs are working on {', '.join(in_use)}"
-        if tables and self.anywhere:
-            runs = counted(len(self.anywhere), "run")
-            return f"{runs} may be working on {', '.join(tables)}: {', '.join(run[:8] for run in self.anywhere)}"
-        return None
+    return [record for record in reversed(found) if record.dagster_run.run_id not in done]
 
 
 def _at_work(context: dg.SensorEvaluationContext, lakehouse: LakehouseCatalog) -> _Work:

@@ -9,6 +9,7 @@ import dagster as dg
 import pytest
 
 from dagster_paimon import run_failure_cleanup
+from dagster_paimon.sensors import failed_runs
 from table_format import Table
 from tests.support.dagster_project import Project
 from tests.support.sensor_ticks import Ticks, a_table, rows
@@ -156,6 +157,25 @@ def test_files_of_a_run_that_may_work_on_the_table_are_kept(
     assert f"run {run.run_id[:8]} waits:" in note
     assert other[:8] in note or "other runs are working on crm.visits" in note
     assert exist(failures.table, left)
+
+
+def test_a_run_with_many_tables_is_cleaned_up_in_several_ticks(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failures = Failures(project, only_dagster_writes=True)
+    tables = [failures.table, *(a_table(project.lakehouse, f"crm.{name}") for name in ("calls", "mails"))]
+    config = {"ops": {"compact": {"config": {"pattern": "crm.*"}}}}
+    run = failures.instance.create_run_for_job(compact_table, run_config=config, status=STARTED)
+    left = [prepared(table) for table in tables]
+    failures.instance.report_run_failed(run)
+    calls = iter([False, True, True] * 3)  # there is time for one table in each tick
+    monkeypatch.setattr(failed_runs, "half_time", lambda: lambda: next(calls))
+    for remaining in (2, 1, 0):
+        failures.tick()
+        assert sum(exist(table, paths) for table, paths in zip(tables, left, strict=True)) == remaining
+    monkeypatch.undo()
+    assert "waits" not in failures.tick()
+    assert failures.tick() == "no run has failed"
 
 
 def test_files_written_after_the_end_of_the_run_are_kept(project: Project) -> None:
