@@ -30,7 +30,7 @@ from dagster_paimon.io.frame_writer import FrameWriter, Handling, Messages
 from dagster_paimon.io.run_partitions import RunPartitions, partition_columns
 from dagster_paimon.io.spec import EmptyPartitions, WriteMode, WriteSpec
 from dagster_paimon.io.tally import PartitionRows, Tally
-from dagster_paimon.tables.measure import committed_by
+from dagster_paimon.tables.measure import committed_by, live_entries
 from table_format import Catalog, FormatTable, Identifier, Schema, Snapshot, SystemTable, Table, TableSchema
 from table_format.engine import REPAIRED, BatchCommit, WriterTurns, check_deletable, replace_rows, write_and_commit
 from table_format.engine.support import ROW_KIND_COLUMN
@@ -291,7 +291,8 @@ def _publish(
             f"({of_run.span}); nothing was written"
         )
         raise InvalidData(message)
-    specs = of_run.specs(table.current_facts, messages)
-    if not specs:  # neither the table nor the frame has a partition in the time window
-        return ()
-    return overwrite(partition=specs)
+    facts = table.current_facts
+    replaced = of_run.replaced(facts)
+    if callable(replaced) and not messages and not replaced(frozenset(e.partition for e in live_entries(facts))):
+        return ()  # neither the table nor the frame has a partition in the time window
+    return overwrite(partition=replaced)
