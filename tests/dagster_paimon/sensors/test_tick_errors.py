@@ -61,6 +61,7 @@ CURSORS = {
     "changed partitions": {
         "trails": {"crm.a": [[1, "manifest-list", ["mon"]]]},
         "waiting": ["mon"],
+        "again": ["mon"],
         "requests": [["key", ["mon"], 1]],
         "failures": 1,
         "not_before_ms": 1,
