@@ -181,8 +181,7 @@ def tables_of_run(
     ``None`` if they are unknown: the run is one of another code location, or of ops that are not maintenance.
     """
     named = {table for op in _op_configs(run.run_config) for table in _tables_in(op)}
-    if MAINTAINS_TAG in run.tags:
-        named.add(run.tags[MAINTAINS_TAG])
+    named |= _tables_in({"table": run.tags.get(MAINTAINS_TAG)})
     maintained = frozenset(TableSelection.of(sorted(named)).existing(lakehouse.catalog()) if named else ())
     repository = context.repository_def
     if repository is None or not repository.has_job(run.job_name):
