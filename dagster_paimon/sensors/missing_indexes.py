@@ -63,7 +63,7 @@ def _decide(
     checked = replace(before, state=state)
     if _is_complete(context, name, table):
         return checked, None
-    run_key = unused_run_key(context.instance, f"indexes {name} {state}", before)
+    run_key = unused_run_key(context, f"indexes {name} {state}", before)
     requested = replace(checked, run_key=run_key, requested_ms=now_ms())
     return requested, maintenance_run("rewrite_index", name, run_key=run_key)
 

@@ -88,7 +88,7 @@ def _decided(
         return looked, None
     # A state that is checked again because time has passed gets a separate key.
     again = f" at {position_of(context)}" if watched.state == state else ""
-    run_key = unused_run_key(context.instance, f"pressure {name} {state}{again}", watched)
+    run_key = unused_run_key(context, f"pressure {name} {state}{again}", watched)
     full = all(work.full for work in due)
     partitions = specs_of_directories(table, (text for work in due for text in work.partitions)) if full else []
     request = maintenance_run(

@@ -116,7 +116,7 @@ class _Tick:
         )
         table = self.catalog.load_table(found.name)
         work = f"refresh {found.name} {fingerprint_of(table)}-schema-{table.schema.id}"
-        run_key = unused_run_key(self.context.instance, work, watched)
+        run_key = unused_run_key(self.context, work, watched)
         request = dg.RunRequest(run_key=run_key, asset_selection=[self.key_of[found.name]])
         self.requests.append(request)
         return replace(watched, run_key=run_key, requested_ms=self.now_ms)

@@ -118,7 +118,8 @@ def test_a_changed_time_is_the_dynamic_partition_that_another_sensor_has_added()
 def test_a_time_that_the_clock_shows_twice_belongs_to_both_partitions(value: datetime, keys: tuple[str, ...]) -> None:
     hours = dg.HourlyPartitionsDefinition("2026-10-31-00:00", end_date="2026-11-02-00:00", timezone="America/New_York")
     with dg.DagsterInstance.ephemeral() as instance:
-        assert keys_of_values(hours, [value], instance).keys == keys
+        # In any order: Dagster remembers the keys of a window, and may take 1:00 for the second 1:00.
+        assert sorted(keys_of_values(hours, [value], instance).keys) == sorted(keys)
 
 
 def test_a_time_that_the_clock_leaps_over_belongs_to_one_partition() -> None:
