@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import dagster as dg
 
 from dagster_paimon.io.partitions import Slice, condition_of, dimensions, slices_of
 from dagster_paimon.io.spec import WriteMode, WriteSpec
 from dagster_paimon.io.tally import PartitionRows, Tally
-from dagster_paimon.tables.measure import live_entries, partition_key
+from dagster_paimon.tables.measure import partition_key
 from table_format import CommitKind, Predicate, Schema, Snapshot, TableSchema
 from table_format.engine import CommitMessage, FileKind, TableFacts
 from table_format.errors import InvalidData
 from table_format.types import AnyTimestampType, ArrayType, DataField, InternalValue
+
+PartitionChoice: TypeAlias = Callable[[frozenset[bytes]], frozenset[bytes]]
+"""A function that selects some of the given partitions of a table."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,20 +128,18 @@ class RunPartitions:
                 )
         return sorted(found)
 
-    def specs(self, facts: TableFacts, messages: Iterable[CommitMessage]) -> list[dict[str, InternalValue]]:
+    def replaced(self, facts: TableFacts) -> list[dict[str, InternalValue]] | PartitionChoice:
         """Return the partitions of the table to replace: all partitions of the run, even without rows.
 
-        For a time window, these are the partitions in the table or in the frame.
+        For a time window, these are the partitions with such times that the table has when the commit takes effect.
         """
-        specs = [spec for found in self.slices if not found.has_windows for spec in found.specs()]
-        windows = [found for found in self.slices if found.has_windows]
-        if windows:
-            live = {entry.partition for entry in live_entries(facts)}
-            for partition in sorted(live | {message.partition for message in messages}):
-                values = _values(facts, partition)
-                if any(found.holds(values) for found in windows):
-                    specs.append({name: values[name] for name in self.spec.columns})
-        return specs
+        if not any(found.has_windows for found in self.slices):
+            return [spec for found in self.slices for spec in found.specs()]
+
+        def within(partitions: frozenset[bytes]) -> frozenset[bytes]:
+            return frozenset(p for p in partitions if any(found.holds(_values(facts, p)) for found in self.slices))
+
+        return within
 
     def committed_rows(self, facts: TableFacts, snapshots: Sequence[Snapshot]) -> dict[str, PartitionRows]:
         """Return the rows that these snapshots added, without compactions, by partition; empty if the files cannot

@@ -30,9 +30,17 @@ from dagster_paimon.io.frame_writer import FrameWriter, Handling, Messages
 from dagster_paimon.io.run_partitions import RunPartitions, partition_columns
 from dagster_paimon.io.spec import EmptyPartitions, WriteMode, WriteSpec
 from dagster_paimon.io.tally import PartitionRows, Tally
-from dagster_paimon.tables.measure import committed_by
+from dagster_paimon.tables.measure import committed_by, live_entries
 from table_format import Catalog, FormatTable, Identifier, Schema, Snapshot, SystemTable, Table, TableSchema
-from table_format.engine import REPAIRED, BatchCommit, WriterTurns, check_deletable, replace_rows, write_and_commit
+from table_format.engine import (
+    REPAIRED,
+    BatchCommit,
+    CommitCheck,
+    WriterTurns,
+    check_deletable,
+    replace_rows,
+    write_and_commit,
+)
 from table_format.engine.support import ROW_KIND_COLUMN
 from table_format.errors import FileConflict, InvalidData, InvalidInputError
 from table_format.types import DataField
@@ -249,35 +257,37 @@ def _write_and_commit(
     written = partial(frame.write, handling=handling)
     by_rows = spec.mode is WriteMode.overwrite_partition and bool(of_run.keys) and not of_run.are_partitions
 
+    check: CommitCheck | None = None
+
     def write() -> Messages:
+        nonlocal check
         facts = table.current_facts
-        if by_rows:
-            return replace_rows(facts, of_run.condition, lambda latest: written(latest, replacing=False))
-        return written(facts, replacing=spec.mode.replaces)
+        if not by_rows:
+            return written(facts, replacing=spec.mode.replaces)
+        messages, check = replace_rows(facts, of_run.condition, lambda latest: written(latest, replacing=False))
+        return messages
+
+    def publish(messages: Messages) -> tuple[Snapshot, ...]:
+        if spec.mode.replaces and not by_rows:
+            return _overwrite(commit, table, spec, messages, who, of_run)
+        return commit.commit(
+            messages, identifier=who.identifier, watermark=spec.watermark, properties=who.properties, check=check
+        )
 
     return write_and_commit(
         table.store,
         commit,
         write=write,
-        publish=lambda messages: _publish(commit, table, spec, messages, who, of_run, by_rows=by_rows),
+        publish=publish,
         is_repeatable=frame.is_repeatable,
         repaired=(*REPAIRED, FileConflict) if by_rows else REPAIRED,
         turns=WriterTurns.of(table.facts),
     )
 
 
-def _publish(
-    commit: BatchCommit,
-    table: Table,
-    spec: WriteSpec,
-    messages: Messages,
-    who: Committer,
-    of_run: RunPartitions,
-    *,
-    by_rows: bool,
+def _overwrite(
+    commit: BatchCommit, table: Table, spec: WriteSpec, messages: Messages, who: Committer, of_run: RunPartitions
 ) -> tuple[Snapshot, ...]:
-    if not spec.mode.replaces or by_rows:
-        return commit.commit(messages, identifier=who.identifier, watermark=spec.watermark, properties=who.properties)
     overwrite = partial(
         commit.overwrite, messages, identifier=who.identifier, watermark=spec.watermark, properties=who.properties
     )
@@ -290,7 +300,8 @@ def _publish(
             f"({of_run.span}); nothing was written"
         )
         raise InvalidData(message)
-    specs = of_run.specs(table.current_facts, messages)
-    if not specs:  # neither the table nor the frame has a partition in the time window
-        return ()
-    return overwrite(partition=specs)
+    facts = table.current_facts
+    replaced = of_run.replaced(facts)
+    if callable(replaced) and not messages and not replaced(frozenset(e.partition for e in live_entries(facts))):
+        return ()  # neither the table nor the frame has a partition in the time window
+    return overwrite(partition=replaced)

@@ -14,15 +14,17 @@ from pydantic import Field, create_model
 
 _TABLE = "database.table, or a pattern such as shop.*"
 _TABLES = "Several tables or patterns, processed one by one in this run."
+_MISSING = "Leave out tables that do not exist, such as those dropped since the run was requested, instead of failing."
 _PATTERN = "All tables whose name matches, such as shop.*; * means every table."
 
 
 class TablesConfig(dg.Config):
-    """The tables. Set at least one of the three fields; they are combined."""
+    """The tables. Set at least one of ``table``, ``tables`` and ``pattern``; they are combined."""
 
     table: str | None = Field(default=None, description=_TABLE)
     tables: list[str] = Field(default_factory=list, description=_TABLES)
     pattern: str | None = Field(default=None, description=_PATTERN)
+    skip_missing: bool = Field(default=False, description=_MISSING)
 
     @property
     def named_tables(self) -> tuple[str, ...]:

@@ -27,7 +27,7 @@ from dagster_paimon.tables.asset_keys import TableAssets
 from dagster_paimon.tables.measure import measure
 from table_format import Table
 from table_format.counted import counted
-from table_format.errors import AlreadyExistsError, InvalidInputError, NotFoundError, PackageMissing
+from table_format.errors import AlreadyExistsError, InvalidInputError, NotFoundError, PackageMissing, TableNotFound
 
 Event: TypeAlias = dg.AssetObservation | dg.AssetMaterialization
 
@@ -86,8 +86,8 @@ def run_maintenance(
     """
     failed: dict[str, Exception] = {}
     with refusing():
-        selected = resolve(lakehouse.catalog(), config.named_tables)
-        tables = _opened(context, lakehouse, selected, failed)
+        selected = resolve(lakehouse.catalog(), config.named_tables, skip_missing=config.skip_missing)
+        tables = _opened(context, lakehouse, selected, failed, skip_missing=config.skip_missing)
         skipped = _skipped(kind, config, tables)
         names = [name for name in tables if name not in skipped]
     for name in names:
@@ -119,7 +119,12 @@ def run_maintenance(
 
 
 def _opened(
-    context: dg.OpExecutionContext, lakehouse: LakehouseCatalog, names: Sequence[str], failed: dict[str, Exception]
+    context: dg.OpExecutionContext,
+    lakehouse: LakehouseCatalog,
+    names: Sequence[str],
+    failed: dict[str, Exception],
+    *,
+    skip_missing: bool,
 ) -> dict[str, Table]:
     """Open tables. If one of several cannot be read, add its error to ``failed``."""
     tables: dict[str, Table] = {}
@@ -127,6 +132,9 @@ def _opened(
         try:
             tables[name] = lakehouse.table(name)
         except TABLE_ERRORS as error:
+            if skip_missing and isinstance(error, TableNotFound):
+                context.log.info("%s is skipped: it was dropped meanwhile", name)
+                continue
             if len(names) == 1 or isinstance(error, _FINAL):
                 raise _failure(context, name, error) from error
             context.log.exception("%s cannot be read, continuing with the other tables", name)

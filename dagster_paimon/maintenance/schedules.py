@@ -46,7 +46,7 @@ def maintenance_schedules(
 
     def daily_tag(at: datetime) -> dict[str, object]:
         name = DAILY_TAG.format(day=at.date().isoformat())
-        return {"name": name, "retained_hours": 24.0 * tag_retained_days, "skip_empty": True}
+        return {"name": name, "retained_hours": 24.0 * tag_retained_days, "skip_empty": True, "keep_existing": True}
 
     return (
         _schedule(selected, "nightly_maintenance", MAINTAIN, "0 3 * * *", fixed(on_spark=on_spark)),
@@ -76,6 +76,7 @@ def _schedule(
             yield dg.SkipReason(f"no table of {tables} exists yet")
             return
         run_key = f"{name} {at.isoformat()}"
-        yield maintenance_run_of_all(kind.op, existing, run_key=run_key, **config_at(at))
+        # A table that is dropped while the run waits must not keep it from the others.
+        yield maintenance_run_of_all(kind.op, existing, run_key=run_key, skip_missing=True, **config_at(at))
 
     return schedule

@@ -23,6 +23,9 @@ class CreateTagConfig(TablesConfig):
         default=None, description="How long to keep the tag; by default tag.default-time-retained of the table."
     )
     skip_empty: bool = Field(default=False, description="Skip tables without a snapshot instead of failing.")
+    keep_existing: bool = Field(
+        default=False, description="Leave a tag of this name as it is, even if it keeps another snapshot."
+    )
 
 
 def create_tag_of_one(visit: Visit, config: CreateTagConfig) -> Outcome:
@@ -32,9 +35,15 @@ def create_tag_of_one(visit: Visit, config: CreateTagConfig) -> Outcome:
     if _is_to_be_skipped(table, config):
         return Outcome("tag", f"no tag '{config.name}': there is no snapshot yet")
     hours = config.retained_hours
-    tag = before.get(config.name) or table.create_tag(
-        config.name, config.snapshot_id, time_retained_ms=None if hours is None else int(hours * HOUR_MS)
-    )
+    try:
+        tag = before.get(config.name) or table.create_tag(
+            config.name, config.snapshot_id, time_retained_ms=None if hours is None else int(hours * HOUR_MS)
+        )
+    except AlreadyExistsError:  # another program has just created it
+        if not config.keep_existing:
+            raise
+        before = table.tags()
+        tag = before[config.name]
     verb = "keeps" if config.name not in before else "already keeps"
     return Outcome(
         title="tag",
@@ -56,7 +65,7 @@ def _check_create(table: Table, config: CreateTagConfig) -> None:
         raise SnapshotNotFound(message)
     wanted = config.snapshot_id or (latest.id if latest else None)
     # An earlier attempt of this op may have created it.
-    if existing is not None and existing.snapshot.id != wanted:
+    if existing is not None and existing.snapshot.id != wanted and not config.keep_existing:
         message = (
             f"tag '{config.name}' of {table.identifier} already exists and keeps snapshot {existing.snapshot.id}; "
             "delete it or choose another name"

@@ -14,8 +14,8 @@ from table_format.errors import InvalidInputError, TableNotFound
 _SHOWN: Final = 8
 
 
-def resolve(catalog: Catalog, names: Sequence[str]) -> tuple[str, ...]:
-    """Return the tables that names and patterns select, each once.
+def resolve(catalog: Catalog, names: Sequence[str], *, skip_missing: bool = False) -> tuple[str, ...]:
+    """Return the tables that names and patterns select, each once; with ``skip_missing``, only those that exist.
 
     Raises:
         InvalidInputError: nothing is named, a name is malformed, or a pattern matches no table.
@@ -28,6 +28,9 @@ def resolve(catalog: Catalog, names: Sequence[str]) -> tuple[str, ...]:
     for name in names:
         selection = TableSelection.of(name)
         selected = selection.existing(catalog)
+        if skip_missing:
+            found += selected
+            continue
         if not selected and selection.plain_names:
             known = _all(catalog)
             likely = nearest(name, known, cutoff=0.6)

@@ -4,8 +4,9 @@ Dagster maps partitions to partitions: for an upstream asset that is upserted by
 arrival but not the order days of the rows. The commits of the table do.
 
 One set of runs is active at a time. Later changes wait and are requested together when these runs have ended.
-Partitions whose run failed or was terminated are requested again after a pause. Keys that the definition of the asset
-does not have yet wait for it: a time window until it ends, a dynamic partition until it is added.
+Partitions whose run failed or was terminated are requested again after a pause, apart from those that changed since.
+Keys that the definition of the asset does not have yet wait for it: a time window until it ends, a dynamic partition
+until it is added.
 """
 # No postponed annotations here: Dagster inspects the type of `context`.
 
@@ -97,20 +98,22 @@ def _target(context: dg.SensorEvaluationContext, key: dg.AssetKey) -> TableAsset
 
 
 def _settled(context: dg.SensorEvaluationContext, state: RequestState, notes: list[str]) -> RequestState:
-    """Return the state after checking the requested runs. Partitions of failed runs wait again."""
+    """Return the state after checking the requested runs. Partitions of failed runs wait for a while."""
     now = now_ms()
     results = [(r, outcome(context.instance, r.run_key, requested_ms=r.requested_ms, now=now)) for r in state.requests]
     running = tuple(request for request, result in results if result is Outcome.RUNNING)
-    failed = [request for request, result in results if result is Outcome.FAILED]
-    state = replace(state, requests=running)
+    failed, computed = (
+        frozenset(key for request, result in results if result is wanted for key in request.keys)
+        for wanted in (Outcome.FAILED, Outcome.SUCCEEDED)
+    )
+    state = replace(state, requests=running, again=state.again - computed | failed)
     if failed:
-        again = frozenset(key for request in failed for key in request.keys)
         failures = state.failures + 1
-        retry = f"{_listed(sorted(again))} again in {pause_ms(failures) // 1000} s"
-        notes.append(f"{counted(len(failed), 'run')} failed; {retry}")
+        runs = counted(sum(result is Outcome.FAILED for _, result in results), "run")
+        notes.append(f"{runs} failed; {_listed(sorted(failed))} again in {pause_ms(failures) // 1000} s")
         context.log.warning("%s", notes[-1])
-        return replace(state, waiting=state.waiting | again, failures=failures, not_before_ms=now + pause_ms(failures))
-    return replace(state, failures=0, not_before_ms=0) if results and not running else state
+        return replace(state, failures=failures, not_before_ms=now + pause_ms(failures))
+    return state if running or state.again else replace(state, failures=0, not_before_ms=0)
 
 
 def _learned(
@@ -231,32 +234,32 @@ def _without_those_to_come(
     if len(to_come) > _MOST_TO_COME:
         message = "%s: %s are not partitions; only the last %s are remembered until they are added"
         context.log.warning(message, target.key.to_user_string(), counted(len(to_come), "key"), _MOST_TO_COME)
-    return replace(state, waiting=known), frozenset(to_come[-_MOST_TO_COME:])
+    again = known_keys(target.partitions, state.again, context.instance)
+    return replace(state, waiting=known, again=again), frozenset(to_come[-_MOST_TO_COME:])
 
 
 def _due_now(
     context: dg.SensorEvaluationContext, target: TableAsset, state: RequestState, notes: list[str]
 ) -> tuple[RequestState, list[dg.RunRequest]]:
     in_progress = f"{counted(len(state.requests), 'run is', 'runs are')} in progress"
-    if not state.waiting:
-        if state.requests:
-            notes.append(in_progress)
-        return state, []
     if state.requests:
-        notes.append(f"{in_progress}; {_listed(sorted(state.waiting))} wait")
+        notes.append(f"{in_progress}; {_listed(sorted(state.waiting))} wait" if state.waiting else in_progress)
         return state, []
-    now = now_ms()
-    if now < state.not_before_ms:
-        notes.append(
-            f"{_listed(sorted(state.waiting))} wait {(state.not_before_ms - now) // 1000 + 1} s after a failure"
-        )
-        return state, []
+    now, again = now_ms(), state.again - state.waiting
+    if again and now < state.not_before_ms:
+        seconds = (state.not_before_ms - now) // 1000 + 1
+        notes.append(f"{_listed(sorted(again))} wait {seconds} s after a failure")
+        again = frozenset()
     requests, runs = [], []
-    for group in _groups(context, target, state.waiting):
+    # Apart from each other, because the runs of some may fail again.
+    for group in (*_groups(context, target, state.waiting), *_groups(context, target, again)):
         run_key = _run_key(context, target, state, group)
         requests.append(RequestedRun(run_key, group, now))
         runs.append(_run(target, run_key, group))
-    state = replace(state, waiting=frozenset(), requests=tuple(requests), rounds=state.rounds + 1)
+    if not runs:
+        return state, []
+    left = state.again - state.waiting - again
+    state = replace(state, waiting=frozenset(), again=left, requests=tuple(requests), rounds=state.rounds + 1)
     return state, runs
 
 

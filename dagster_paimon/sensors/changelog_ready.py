@@ -3,7 +3,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import dagster as dg
@@ -21,12 +21,16 @@ from table_format.errors import InvalidInputError, SnapshotNotFound, TableNotFou
 
 @dataclass(frozen=True, slots=True)
 class ConsumerLag:
-    """The unread snapshots with changes of a consumer, and their rows. ``next_id`` is the snapshot to read next."""
+    """The unread snapshots with changes of a consumer, and their rows. ``next_id`` is the snapshot to read next.
+
+    ``is_all`` is false if there may be more of them, because they were not counted.
+    """
 
     next_id: int
     snapshots: int
     rows: int
     latest: Snapshot | None
+    is_all: bool = True
 
     def reaches(self, min_snapshots: int, min_rows: int | None) -> bool:
         """Return whether the lag is at least one of these limits. Without ``min_rows``, one snapshot is enough.
@@ -40,7 +44,8 @@ class ConsumerLag:
         return self.rows >= max(min_rows, 1) or self.snapshots >= min_snapshots > 1
 
     def __str__(self) -> str:
-        return f"{counted(self.snapshots, 'snapshot')} and {counted(self.rows, 'row')}"
+        lag = f"{counted(self.snapshots, 'snapshot')} and {counted(self.rows, 'row')}"
+        return lag if self.is_all else f"at least {lag}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,16 +65,24 @@ def _decoded(cursor: str | None) -> _Requested:
         return _Requested(**members)
 
 
-def consumer_lag(table: Table, consumer: str) -> ConsumerLag:
-    """Return how far a consumer is behind the latest snapshot. A consumer that does not exist has read nothing."""
+def consumer_lag(table: Table, consumer: str, *, min_snapshots: int, min_rows: int | None) -> ConsumerLag:
+    """Return how far a consumer is behind the latest snapshot. A consumer that does not exist has read nothing.
+
+    Snapshots are counted until the lag reaches one of the limits: a consumer may be behind by very many.
+    """
     changes, latest = changes_of(table.facts), table.latest_snapshot()
     earliest = changes.earliest_id() or 1
     next_id = max(table.consumers().get(consumer, earliest), earliest)
     by_changelog = changes_mode(table.facts) == CHANGELOG
-    found = [changes.find(number) for number in range(next_id, (latest.id if latest else 0) + 1)]
-    rows = [_changed_rows(snapshot, by_changelog=by_changelog) for snapshot in found if snapshot is not None]
-    with_changes = [count for count in rows if count]
-    return ConsumerLag(next_id, len(with_changes), sum(with_changes), latest)
+    last_id = latest.id if latest else 0
+    lag = ConsumerLag(next_id, 0, 0, latest)
+    for number in range(next_id, last_id + 1):
+        snapshot = changes.find(number)
+        rows = 0 if snapshot is None else _changed_rows(snapshot, by_changelog=by_changelog)
+        lag = replace(lag, snapshots=lag.snapshots + (rows > 0), rows=lag.rows + rows, is_all=number == last_id)
+        if lag.reaches(min_snapshots, min_rows):
+            break
+    return lag
 
 
 def _changed_rows(snapshot: Snapshot, *, by_changelog: bool) -> int:
@@ -128,7 +141,7 @@ def changelog_ready_sensor(
             if result is Outcome.RUNNING:
                 return _nothing(last, f"a run for '{consumer}' is in progress")
             last = _after_run(last, result, now)
-        lag = consumer_lag(opened, consumer)
+        lag = consumer_lag(opened, consumer, min_snapshots=min_snapshots, min_rows=min_rows)
         try:
             consumer_position(opened.facts, consumer)
         except SnapshotNotFound:

@@ -1,15 +1,15 @@
 """Deletes uncommitted files that failed or terminated runs left in their tables.
 
 The IO manager deletes its files when a step fails, but a killed process cannot. File names do not identify their run,
-so a file counts as left by the run if no snapshot, tag or branch references it, it is older than the end of the run, no
-other run of this instance is working on the table, and no other program writes to it. The user must confirm the last
-condition; otherwise the sensor only reports, and the files wait for the orphan cleanup. Committed rows and a branch of
-the run stay.
+so a file counts as left by the run if no snapshot, tag or branch references it, it is older than the end of the run,
+the process of the run has ended, no other run of this instance can be working on the table, and no other program writes
+to it. The user must confirm the last condition; otherwise the sensor only reports, and the files wait for the orphan
+cleanup. Committed rows and a branch of the run stay.
 """
 # No postponed annotations here: Dagster inspects the type of `context`.
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -19,9 +19,10 @@ import dagster as dg
 from dagster_paimon.maintenance.requests import MAINTAINS_TAG
 from dagster_paimon.reporting.metadata import listed
 from dagster_paimon.resources.lakehouse import TABLE_ERRORS, LakehouseCatalog, table_name
-from dagster_paimon.sensors.lost_runs import fail_lost_runs, started_runs
+from dagster_paimon.sensors.lost_runs import fail_lost_runs, living_process, started_runs
 from dagster_paimon.sensors.table_assets import TableAsset, assets_of_tables
 from dagster_paimon.sensors.tick_errors import in_short, reading_cursor, stored, unreadable
+from dagster_paimon.sensors.tick_time import half_time
 from dagster_paimon.tables.selection import TableNames, TableSelection
 from table_format import OrphanReport
 from table_format.counted import counted
@@ -29,20 +30,40 @@ from table_format.engine.support import arguments
 from table_format.errors import TableNotFound
 
 _ENDED_BADLY: Final = (dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED)
-_AT_WORK: Final = (dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.CANCELING)
-_RUNS_PER_TICK: Final = 50
+_NOT_AT_WORK: Final = (dg.DagsterRunStatus.QUEUED, dg.DagsterRunStatus.NOT_STARTED, dg.DagsterRunStatus.MANAGED)
+_ENDED: Final = (dg.DagsterRunStatus.SUCCESS, *_ENDED_BADLY)
+_AT_WORK: Final = [status for status in dg.DagsterRunStatus if status not in (*_NOT_AT_WORK, *_ENDED)]
 _REMEMBERED: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """The position of the sensor: the time from which it checks runs, the runs that it has handled, and the started
-    runs of its machine.
+    """The position of the sensor: the time from which it checks runs, the runs that it has handled, the started runs
+    of its machine, and the runs with tables of which other tables wait for the next tick.
     """
 
     since: float
     done: tuple[str, ...] = ()
     here: tuple[str, ...] = ()
+    cleaned: Sequence[list[str]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """The tables on which runs are working, and the runs that may be working on any table."""
+
+    tables: frozenset[str]
+    anywhere: tuple[str, ...]
+
+    def on(self, tables: Sequence[str]) -> str | None:
+        """Return which runs may be working on one of these tables; ``None`` if there are none."""
+        in_use = [table for table in tables if table in self.tables]
+        if in_use:
+            return f"other runs are working on {', '.join(in_use)}"
+        if tables and self.anywhere:
+            runs = counted(len(self.anywhere), "run")
+            return f"{runs} may be working on {', '.join(tables)}: {', '.join(run[:8] for run in self.anywhere)}"
+        return None
 
 
 def run_failure_cleanup(
@@ -57,7 +78,7 @@ def run_failure_cleanup(
     run.
 
     Set ``only_dagster_writes`` to confirm that only runs of this instance write to the tables; then files are
-    deleted. Otherwise they are only counted. The sensor waits until no other run is working on the table.
+    deleted. Otherwise they are only counted. The sensor waits until no other run can be working on the table.
 
     First, it marks started runs as failed whose process has ended together with the code server that watched it, such
     as when the machine stopped. Dagster itself would take them for running.
@@ -79,24 +100,38 @@ def run_failure_cleanup(
         started = started_runs(context.instance, seen.here)
         notes = list(fail_lost_runs(context.instance, started))
         wanted = frozenset(selected.existing(lakehouse.catalog()))
-        busy = _tables_at_work(context)
+        work = _at_work(context, lakehouse)
         events: list[dg.AssetObservation] = []
-        done = list(seen.done)
-        asset_of = assets_of_tables(context)
+        done, cleaned = list(seen.done), list(seen.cleaned)
+        asset_of, is_over = assets_of_tables(context), half_time()
         for record in _ended_badly(context.instance, seen):
             run = record.dagster_run
-            touched = sorted(tables_of_run(context, run) & wanted)
-            in_use = [table for table in touched if table in busy]
-            if in_use:
-                notes.append(f"run {run.run_id[:8]} waits: other runs are working on {', '.join(in_use)}")
+            touched = sorted((tables_of_run(context, lakehouse, run) or frozenset()) & wanted)
+            waits = _reason_to_wait(context.instance, run, work, touched)
+            if waits is not None:
+                notes.append(f"run {run.run_id[:8]} waits: {waits}")
                 continue
             for table in touched:
+                if [run.run_id, table] in cleaned:
+                    continue
+                if is_over():
+                    notes.append(f"run {run.run_id[:8]} waits for the next tick")
+                    break
                 event, note = _cleaned(context, lakehouse, asset_of, table, record, delete=only_dagster_writes)
                 events += event
                 notes.append(note)
                 context.instance.report_engine_event(note, run)
-            done.append(run.run_id)
-        cursor = {"since": seen.since, "done": done[-_REMEMBERED:], "here": started.here}
+                cleaned.append([run.run_id, table])
+            else:
+                done.append(run.run_id)
+            if is_over():
+                break
+        cursor = {
+            "since": seen.since,
+            "done": done[-_REMEMBERED:],
+            "here": started.here,
+            "cleaned": [pair for pair in cleaned if pair[0] not in done],
+        }
         return dg.SensorResult(
             skip_reason=dg.SkipReason(in_short(notes) or "no run has failed"),
             asset_events=events,
@@ -113,36 +148,53 @@ def _decoded(context: dg.SensorEvaluationContext) -> _Seen:
         since = members.get("since", datetime.now(UTC).timestamp() if context.cursor is None else 0.0)
         datetime.fromtimestamp(since, UTC)  # a time
         done, here = (tuple(stored(run, str) for run in members.get(name, ())) for name in ("done", "here"))
-        return _Seen(since, done, here)
+        cleaned = [[stored(run, str), stored(table, str)] for run, table in members.get("cleaned", ())]
+        return _Seen(since, done, here, cleaned)
+
+
+def _reason_to_wait(
+    instance: dg.DagsterInstance, run: dg.DagsterRun, work: _Work, touched: Sequence[str]
+) -> str | None:
+    process = living_process(instance, run)
+    return work.on(touched) if process is None else f"its process {process} has not ended"
 
 
 def _ended_badly(instance: dg.DagsterInstance, seen: _Seen) -> list[dg.RunRecord]:
     done = frozenset(seen.done)
     filters = dg.RunsFilter(statuses=list(_ENDED_BADLY), updated_after=datetime.fromtimestamp(seen.since, UTC))
     found = instance.get_run_records(filters=filters, limit=_REMEMBERED, order_by="update_timestamp")
-    fresh = [record for record in reversed(found) if record.dagster_run.run_id not in done]
-    return fresh[:_RUNS_PER_TICK]
+    return [record for record in reversed(found) if record.dagster_run.run_id not in done]
 
 
-def _tables_at_work(context: dg.SensorEvaluationContext) -> frozenset[str]:
-    runs = context.instance.get_runs(filters=dg.RunsFilter(statuses=list(_AT_WORK)))
-    return frozenset(table for run in runs for table in tables_of_run(context, run))
+def _at_work(context: dg.SensorEvaluationContext, lakehouse: LakehouseCatalog) -> _Work:
+    runs = context.instance.get_runs(filters=dg.RunsFilter(statuses=_AT_WORK))
+    found = {run.run_id: tables_of_run(context, lakehouse, run) for run in runs}
+    known = [tables for tables in found.values() if tables is not None]
+    return _Work(frozenset().union(*known), tuple(run for run, tables in found.items() if tables is None))
 
 
-def tables_of_run(context: dg.SensorEvaluationContext, run: dg.DagsterRun) -> frozenset[str]:
-    """Return the tables that a run may write to: those of its assets, and those of a maintenance run."""
+def tables_of_run(
+    context: dg.SensorEvaluationContext, lakehouse: LakehouseCatalog, run: dg.DagsterRun
+) -> frozenset[str] | None:
+    """Return the tables that a run may write to: those of its assets, or those of a maintenance run.
+
+    ``None`` if they are unknown: the run is one of another code location, or of ops that are not maintenance.
+    """
     named = {table for op in _op_configs(run.run_config) for table in _tables_in(op)}
-    if MAINTAINS_TAG in run.tags:
-        named.add(run.tags[MAINTAINS_TAG])
+    named |= _tables_in({"table": run.tags.get(MAINTAINS_TAG)})
+    maintained = frozenset(TableSelection.of(sorted(named)).existing(lakehouse.catalog()) if named else ())
     repository = context.repository_def
-    if repository is None:
-        return frozenset(named)
-    selection = run.asset_selection
-    if not selection and repository.has_job(run.job_name):
-        selection = frozenset(repository.get_job(run.job_name).asset_layer.executable_asset_keys)
-    graph = repository.asset_graph
-    nodes = (graph.get(key) for key in selection or () if graph.has(key))
-    return frozenset(named | {table_name(node.key, node.metadata) for node in nodes})
+    if repository is None or not repository.has_job(run.job_name):
+        return maintained or None
+    selection, graph = run.asset_selection, repository.asset_graph
+    if not selection:
+        layer = repository.get_job(run.job_name).asset_layer
+        selection = frozenset(layer.executable_asset_keys)
+        if not (selection or layer.data or run.asset_check_selection):
+            return maintained or None
+    if not all(map(graph.has, selection)):
+        return None
+    return maintained | {table_name(node.key, node.metadata) for node in map(graph.get, selection)}
 
 
 def _op_configs(run_config: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
@@ -152,10 +204,10 @@ def _op_configs(run_config: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
 
 
 def _tables_in(config: Mapping[str, Any]) -> set[str]:
-    """Return the tables in the configuration of a maintenance op."""
-    found = {config["table"]} if isinstance(config.get("table"), str) else set()
+    """Return the tables and patterns in the configuration of a maintenance op."""
     tables = config.get("tables")
-    return found | {table for table in tables if isinstance(table, str)} if isinstance(tables, list) else found
+    listed = [config.get("table"), config.get("pattern"), *(tables if isinstance(tables, list) else ())]
+    return {table for table in listed if isinstance(table, str) and (table == "*" or "." in table)}
 
 
 def _cleaned(

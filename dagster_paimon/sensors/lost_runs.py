@@ -61,6 +61,15 @@ def fail_lost_runs(instance: dg.DagsterInstance, started: Started) -> Iterator[s
         yield note
 
 
+def living_process(instance: dg.DagsterInstance, run: dg.DagsterRun) -> int | None:
+    """Return the process of a run that goes on although Dagster counts the run as ended; ``None`` if none is known.
+
+    A run that is terminated by force is not asked whether it has ended.
+    """
+    started = _process_of(instance, run.run_id) if _server_of(run) is not None else None
+    return started[0] if started is not None and _is_alive(started[0], since=started[1]) else None
+
+
 def _server_of(run: dg.DagsterRun) -> str | None:
     with suppress(ValueError, AttributeError):
         found = json.loads(run.tags.get(_SERVER_TAG, "{}")).get("socket")
@@ -83,16 +92,19 @@ def _is_listening(path: str) -> bool:
 
 def _has_ended(instance: dg.DagsterInstance, run_id: str) -> bool:
     """Return whether the process of a run has ended, although the run has not."""
-    events = instance.all_logs(run_id, of_type=dg.DagsterEventType.ENGINE_EVENT)
-    found = [(started[1], event.timestamp) for event in events if (started := _STARTED.search(event.message))]
-    if not found:
-        return False
-    process, time = found[-1]
-    if _is_alive(int(process), since=time):
+    started = _process_of(instance, run_id)
+    if started is None or _is_alive(started[0], since=started[1]):
         return False
     # A run reports its end before its process ends.
     now = instance.get_run_by_id(run_id)
     return now is not None and now.status is dg.DagsterRunStatus.STARTED
+
+
+def _process_of(instance: dg.DagsterInstance, run_id: str) -> tuple[int, float] | None:
+    """Return the process of a run and when it was started, in epoch seconds."""
+    events = instance.all_logs(run_id, of_type=dg.DagsterEventType.ENGINE_EVENT)
+    found = [(int(started[1]), event.timestamp) for event in events if (started := _STARTED.search(event.message))]
+    return found[-1] if found else None
 
 
 def _is_alive(process: int, *, since: float) -> bool:

@@ -14,9 +14,9 @@ from dagster_paimon.resources.lakehouse import LakehouseCatalog
 from dagster_paimon.sensors.requested_runs import now_ms
 from dagster_paimon.sensors.watched_tables import (
     Watched,
-    attempt_of,
     fingerprint_of,
     requests_for_tables,
+    unused_run_key,
 )
 from dagster_paimon.tables.selection import TableNames, TableSelection
 from table_format import Table
@@ -63,7 +63,7 @@ def _decide(
     checked = replace(before, state=state)
     if _is_complete(context, name, table):
         return checked, None
-    run_key = f"indexes {name} {state}{attempt_of(before)}"
+    run_key = unused_run_key(context, f"indexes {name} {state}", before)
     requested = replace(checked, run_key=run_key, requested_ms=now_ms())
     return requested, maintenance_run("rewrite_index", name, run_key=run_key)
 

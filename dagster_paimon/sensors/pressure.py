@@ -14,9 +14,9 @@ from dagster_paimon.sensors.arguments import check_age
 from dagster_paimon.sensors.requested_runs import now_ms, position_of
 from dagster_paimon.sensors.watched_tables import (
     Watched,
-    attempt_of,
     fingerprint_of,
     requests_for_tables,
+    unused_run_key,
 )
 from dagster_paimon.tables.partition_directories import specs_of_directories
 from dagster_paimon.tables.selection import TableNames, TableSelection
@@ -88,7 +88,7 @@ def _decided(
         return looked, None
     # A state that is checked again because time has passed gets a separate key.
     again = f" at {position_of(context)}" if watched.state == state else ""
-    run_key = f"pressure {name} {state}{attempt_of(watched)}{again}"
+    run_key = unused_run_key(context, f"pressure {name} {state}{again}", watched)
     full = all(work.full for work in due)
     partitions = specs_of_directories(table, (text for work in due for text in work.partitions)) if full else []
     request = maintenance_run(

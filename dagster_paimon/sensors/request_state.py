@@ -23,10 +23,14 @@ class RequestedRun:
 
 @dataclass(frozen=True, slots=True)
 class RequestState:
-    """The content of the cursor. ``failures`` counts consecutive rounds with a failed run."""
+    """The content of the cursor. ``failures`` counts consecutive rounds with a failed run.
+
+    ``again`` has the partitions of failed runs, which wait until ``not_before_ms``. Other ``waiting`` ones do not.
+    """
 
     trails: Mapping[str, tuple[Looked, ...]] = field(default_factory=dict)
     waiting: frozenset[str] = frozenset()
+    again: frozenset[str] = frozenset()
     requests: tuple[RequestedRun, ...] = ()
     failures: int = 0
     not_before_ms: int = 0
@@ -49,6 +53,7 @@ def encode_state(state: RequestState) -> str:
                 for table, trail in state.trails.items()
             },
             "waiting": sorted(state.waiting),
+            "again": sorted(state.again),
             "requests": [[r.run_key, list(r.keys), r.requested_ms] for r in state.requests],
             "failures": state.failures,
             "not_before_ms": state.not_before_ms,
@@ -64,6 +69,7 @@ def decode_state(cursor: str | None) -> RequestState:
         return RequestState(
             trails={table: tuple(map(_looked, trail)) for table, trail in members.get("trails", {}).items()},
             waiting=frozenset(_keys(members.get("waiting", []))),
+            again=frozenset(_keys(members.get("again", []))),
             requests=tuple(
                 RequestedRun(stored(run_key, str), _keys(keys), stored(ms, int))
                 for run_key, keys, ms in members.get("requests", ())

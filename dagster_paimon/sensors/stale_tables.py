@@ -15,10 +15,10 @@ from dagster_paimon.sensors.tick_errors import in_short, unreadable
 from dagster_paimon.sensors.watched_tables import (
     Watched,
     after_last_run,
-    attempt_of,
     decode_watched,
     encode_watched,
     fingerprint_of,
+    unused_run_key,
 )
 from table_format import Catalog, MaterializedTable, materialized_table
 from table_format.errors import InvalidInputError
@@ -115,7 +115,8 @@ class _Tick:
             "%s is stale: %s changed; its rows have the age %s", found.name, changed, found.age(self.now_ms)
         )
         table = self.catalog.load_table(found.name)
-        run_key = f"refresh {found.name} {fingerprint_of(table)}-schema-{table.schema.id}{attempt_of(watched)}"
+        work = f"refresh {found.name} {fingerprint_of(table)}-schema-{table.schema.id}"
+        run_key = unused_run_key(self.context, work, watched)
         request = dg.RunRequest(run_key=run_key, asset_selection=[self.key_of[found.name]])
         self.requests.append(request)
         return replace(watched, run_key=run_key, requested_ms=self.now_ms)

@@ -7,7 +7,7 @@ place and take as long. A tick therefore ends well before the limit, and the nex
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from time import monotonic
 from typing import Final, TypeVar
 
@@ -24,17 +24,18 @@ def in_turn(names: Iterable[str], seen: Mapping[str, object]) -> Iterator[str]:
 
     ``seen`` has the tables of the cursor, the last one that was looked at last.
     """
-    end = monotonic() + _limit() / 2
+    is_over = half_time()
     position = {name: at for at, name in enumerate(seen)}
     for name in sorted(names, key=lambda name: position.get(name, -1)):
         yield name
-        if monotonic() >= end:
+        if is_over():
             return
 
 
-def _limit() -> float:
-    """Return how many seconds Dagster waits for a tick."""
-    return float(next(filter(None, map(os.environ.get, _LIMITS)), _DEFAULT_LIMIT))
+def half_time() -> Callable[[], bool]:
+    """Return a function that tells whether half of the time that Dagster waits for a tick is over."""
+    end = monotonic() + float(next(filter(None, map(os.environ.get, _LIMITS)), _DEFAULT_LIMIT)) / 2
+    return lambda: monotonic() >= end
 
 
 def looked_at_last(seen: Mapping[str, StateT], now: Mapping[str, StateT]) -> dict[str, StateT]:

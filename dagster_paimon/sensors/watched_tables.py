@@ -4,6 +4,7 @@
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
+from itertools import count
 from typing import Any, TypeAlias
 
 import dagster as dg
@@ -120,13 +121,27 @@ def after_last_run(
     return replace(watched, run_key="", state="", failures=failures, not_before_ms=now + pause_ms(failures))
 
 
-def attempt_of(watched: Watched) -> str:
-    """Return the suffix of the run key after other runs of the table.
+def unused_run_key(context: dg.SensorEvaluationContext, work: str, watched: Watched) -> str:
+    """Return a run key for some work that no run that has ended has.
 
-    Dagster creates one run for a run key, and a rollback may restore a state for which a run was requested.
+    Dagster creates one run for a run key. A rollback may restore a state for which a run was requested, and a sensor
+    whose cursor was reset does not know that runs have failed.
     """
     after = f" after {watched.successes}" if watched.successes else ""
-    return f"{after} attempt {watched.failures + 1}" if watched.failures else after
+    instance, now = _instance_of(context), now_ms()
+    for attempt in count(watched.failures + 1):
+        run_key = f"{work}{after} attempt {attempt}" if attempt > 1 else f"{work}{after}"
+        if instance is None or outcome(instance, run_key, requested_ms=now, now=now) is Outcome.RUNNING:
+            return run_key
+    raise AssertionError  # pragma: no cover - the numbers do not end
+
+
+def _instance_of(context: dg.SensorEvaluationContext) -> dg.DagsterInstance | None:
+    """Return the instance of a context; ``None`` for one that a test has built without."""
+    try:
+        return context.instance
+    except dg.DagsterInvariantViolationError:
+        return None
 
 
 def fingerprint_of(table: Table) -> str:

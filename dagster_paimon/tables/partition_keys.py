@@ -32,7 +32,8 @@ def keys_of_values(
 ) -> PartitionKeys:
     """Return the partition of each value: its text, or the time window that contains a date or time.
 
-    A time without a zone is in the time zone of the partitions. ``instance`` holds the dynamic partitions.
+    A time without a zone is in the time zone of the partitions. If the clock shows it twice, both partitions are
+    returned, because neither can be computed without the other. ``instance`` holds the dynamic partitions.
 
     Raises:
         InvalidInputError: the partitions have several dimensions, so one value does not determine a partition.
@@ -43,11 +44,13 @@ def keys_of_values(
         )
         raise InvalidInputError(message)
     given = [(value, _spellings(partitions, value)) for value in values]
-    existing = known_keys(partitions, {key for _, spellings in given for key in spellings}, instance)
+    again = {key for value, _ in given if (key := _second_key(partitions, value)) is not None}
+    existing = known_keys(partitions, again | {key for _, spellings in given for key in spellings}, instance)
     placed = [
         (value, next((key for key in keys if key in existing), keys[0] if keys else None)) for value, keys in given
     ]
     found = {key for _, key in placed if key is not None}
+    found |= again
     known = found & existing
     to_come = keys_to_come(partitions, found - known)
     others = tuple(value for value, key in placed if key not in known | to_come)
@@ -132,6 +135,19 @@ def key_of_moment(partitions: dg.TimeWindowPartitionsDefinition, moment: date) -
     zone = UTC if partitions.timezone == _UTC else ZoneInfo(partitions.timezone)
     at = moment if isinstance(moment, datetime) else datetime.combine(moment, time(), zone)
     return partitions.get_partition_key_for_timestamp((at if at.tzinfo else at.replace(tzinfo=zone)).timestamp())
+
+
+def _second_key(partitions: dg.PartitionsDefinition[Any], value: object) -> str | None:
+    """Return the partition of a time without a zone when the clock shows it again; ``None`` if it does not."""
+    if not isinstance(partitions, dg.TimeWindowPartitionsDefinition) or partitions.timezone == _UTC:
+        return None
+    if not isinstance(value, datetime) or value.tzinfo is not None:
+        return None
+    zone = ZoneInfo(partitions.timezone)
+    first, second = (value.replace(tzinfo=zone, fold=fold) for fold in (0, 1))
+    if first.timestamp() >= second.timestamp():  # the clock shows the time once, or leaps over it
+        return None
+    return partitions.get_partition_key_for_timestamp(second.timestamp())
 
 
 def _spellings(partitions: dg.PartitionsDefinition[Any], value: object) -> tuple[str, ...]:

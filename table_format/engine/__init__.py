@@ -51,6 +51,7 @@ from table_format.codecs.commit_message import decode_messages, encode_messages
 from table_format.indexes.file_index import FileIndexes
 from table_format.io.file_io import FileIO, FileStatus
 from table_format.io.table_store import TableStore
+from table_format.metastore.commit.commit_job import CommitCheck
 from table_format.metastore.expiry.file_deletions import FileDeletions
 from table_format.metastore.history.branches import BranchStore
 from table_format.metastore.references.expired_reads import explaining_expiry
@@ -102,6 +103,7 @@ __all__ = [
     "BatchCommit",
     "BucketId",
     "ChangeHistory",
+    "CommitCheck",
     "CommitMessage",
     "DataFileMeta",
     "DataSplit",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 from table_format.io.table_store import TableStore
 from table_format.metastore.manifest.manifest_changes import FileChanges
@@ -39,6 +40,10 @@ class CommitContext:
         return bucket_mode(self.schema, self.options.bucket)
 
 
+CommitCheck: TypeAlias = Callable[[Snapshot | None], None]
+"""Raises a ``ConflictError`` if work no longer fits the latest snapshot."""
+
+
 @dataclass(frozen=True, slots=True)
 class Proposal:
     """Changes for one base snapshot, and the live files of the affected partitions if they are already known."""
@@ -66,3 +71,13 @@ class CommitJob:
     def key(self) -> tuple[int, CommitKind]:
         """The identity of this snapshot among the snapshots of its user."""
         return self.identifier, self.kind
+
+
+def checked(job: CommitJob, check: CommitCheck) -> CommitJob:
+    """Return the same job with another check of the latest snapshot."""
+
+    def propose(latest: Snapshot | None) -> Proposal:
+        check(latest)
+        return job.propose(latest)
+
+    return replace(job, propose=propose)

@@ -22,7 +22,7 @@ from table_format.errors import (
 from table_format.io.table_store import TableStore
 from table_format.io.uncommitted_files import delete_uncommitted
 from table_format.metastore.commit.commit_check import find_lost_buckets
-from table_format.metastore.commit.commit_job import CommitContext, CommitJob, Proposal
+from table_format.metastore.commit.commit_job import CommitCheck, CommitContext, CommitJob, Proposal, checked
 from table_format.metastore.commit.commit_loop import CommitLoop
 from table_format.metastore.commit.listed_partitions import list_partitions, remove_partitions
 from table_format.metastore.commit.message_files import message_files
@@ -132,6 +132,7 @@ class TableCommit:
         ignore_empty: bool = True,
         on_drop: OnDrop | None = None,
         whole: bool = False,
+        check: CommitCheck | None = None,
     ) -> tuple[Snapshot, ...]:
         """Publish new files, then results of compaction. Return the new snapshots, at most two.
 
@@ -140,7 +141,8 @@ class TableCommit:
         conflict. If the compaction fails after the new files are published, its results are dropped too, or kept if
         its outcome is unknown: the rows are the same without them. A writer that continues must then reload its
         buckets. With ``whole``, a compaction is published for all buckets or for none. A failure that is not raised is
-        a warning in the log, because readers of some tables do not see rows before they are compacted.
+        a warning in the log, because readers of some tables do not see rows before they are compacted. ``check`` is
+        called before each attempt to publish new files.
 
         Raises:
             ConflictError: another commit made this one impossible, or others won every attempt; nothing is visible.
@@ -151,9 +153,9 @@ class TableCommit:
         snapshots: list[Snapshot] = []
         if not appended.is_empty or not ignore_empty or self._context.options.commit.force_create_snapshot:
             kind = CommitKind.OVERWRITE if appended.removes else CommitKind.APPEND
-            check = check_append_files or appended.removes
-            job = self._job(committable, kind, appended, check_conflicts=check)
-            snapshots.append(self._publish(job))
+            compares = check_append_files or appended.removes
+            job = self._job(committable, kind, appended, check_conflicts=compares)
+            snapshots.append(self._publish(job if check is None else checked(job, check)))
         return (*snapshots, *self._commit_compaction(committable, snapshots, on_drop=on_drop, whole=whole))
 
     def rearrange(self, committable: Committable) -> tuple[Snapshot, ...]:

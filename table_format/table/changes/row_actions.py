@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final, TypeVar, cast
 
 from table_format.errors import (
@@ -23,12 +24,14 @@ from table_format.errors import (
 )
 from table_format.formats.newer_schemas import refuse_newer
 from table_format.io.uncommitted_files import DeletingOnFailure
+from table_format.metastore.commit.commit_job import CommitCheck
 from table_format.metastore.references.expired_reads import explaining_expiry
 from table_format.model.arguments import refuse
 from table_format.model.arrow_types import arrow_schema
 from table_format.model.condition import Filter
 from table_format.model.expression import TARGET
 from table_format.model.predicate import Predicate
+from table_format.model.snapshot import Snapshot
 from table_format.options.scan import FALLBACK_BRANCH, STATE_KEYS
 from table_format.options.table_options import TableOptions
 from table_format.table.changes.append_tables import AppendTableChanges
@@ -178,11 +181,13 @@ def listed_clauses(clauses: _C | Sequence[_C], argument: str, *kinds: type) -> t
     return listed
 
 
-def replace_rows(facts: TableFacts, where: Predicate, write: Callable[[TableFacts], Messages]) -> Messages:
-    """Replace the rows that a filter selects in a table without primary key. Return the messages.
+def replace_rows(
+    facts: TableFacts, where: Predicate, write: Callable[[TableFacts], Messages]
+) -> tuple[Messages, CommitCheck]:
+    """Replace the rows that a filter selects in a table without primary key. Return the messages and their check.
 
-    Commit them together by ``BatchCommit.commit``. If another commit has changed the same files, this raises
-    ``FileConflict`` and you can repeat the work.
+    Commit them together by ``BatchCommit.commit``. If another commit has changed the same files, or has added files
+    that may have such rows, this raises ``FileConflict`` and you can repeat the work.
 
     Raises:
         UnsupportedFeature: the table has a primary key.
@@ -198,7 +203,30 @@ def replace_rows(facts: TableFacts, where: Predicate, write: Callable[[TableFact
     with explaining_expiry(facts.store, plan.snapshot):
         removed = AppendTableChanges(facts, plan, DeleteStatement(facts.schema, where)).write()
     with DeletingOnFailure(lambda: facts.delete_message_files(removed)):
-        return (*removed, *(replace(message, rewrites=True) for message in write(facts)))
+        messages = (*removed, *(replace(message, rewrites=True) for message in write(facts)))
+    return messages, partial(_refuse_new_files, latest, where, plan)
+
+
+def _refuse_new_files(facts: TableFacts, where: Predicate, plan: Plan, latest: Snapshot | None) -> None:
+    """Refuse to replace the rows of a plan if the latest snapshot may have more of them.
+
+    Raises:
+        FileConflict: names a file that other commits have added since the plan.
+    """
+    base_id = 0 if plan.snapshot is None else plan.snapshot.id
+    if latest is None or latest.id == base_id:
+        return
+    added = _file_names(Scan(facts, None, where).plan()) - _file_names(plan)
+    if added:
+        message = (
+            f"{facts.name}: rows were replaced as of snapshot {base_id}, but others have added {min(added)} since, "
+            "which may have such rows too. Nothing was committed; replace them again"
+        )
+        raise FileConflict(message)
+
+
+def _file_names(plan: Plan) -> set[str]:
+    return {file.file_name for split in plan.splits for file in split.files}
 
 
 def _changed(facts: TableFacts, bind_statement: Callable[[], RowStatement], commit_as: StatementCommit) -> RowChanges:

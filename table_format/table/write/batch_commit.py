@@ -23,6 +23,7 @@ from table_format.errors import (
     UnsupportedFeature,
 )
 from table_format.io.uncommitted_files import DeletingOnFailure
+from table_format.metastore.commit.commit_job import CommitCheck
 from table_format.metastore.commit.publications import REMEMBERED
 from table_format.metastore.expiry.expire_changelogs import expire_changelogs
 from table_format.metastore.expiry.expire_snapshots import expire_snapshots
@@ -114,6 +115,7 @@ class BatchCommit:
         watermark: int | None = None,
         properties: Mapping[str, str] | None = None,
         operation: str | None = None,
+        check: CommitCheck | None = None,
     ) -> tuple[Snapshot, ...]:
         """Commit messages, which makes their work visible. Return the new snapshots; none if there is nothing to
         commit or the identifier is already committed.
@@ -122,6 +124,8 @@ class BatchCommit:
         increase; only a new user, who commits once, needs none. If another commit has changed a bucket in the
         meantime, its compaction is dropped with a warning: the rows stay the same, and the next compaction takes
         them. ``operation`` is recorded in the snapshot: the kind of a statement whose rows depend on earlier ones.
+        ``check`` is called with the latest snapshot before each attempt to publish, and raises a ``ConflictError`` if
+        the messages no longer fit it.
 
         Raises:
             RowsChanged: a statement changed one of the keys after these rows were written, so they could have no
@@ -146,7 +150,7 @@ class BatchCommit:
 
         def publish(work: Sequence[CommitMessage]) -> tuple[Snapshot, ...]:
             committable = replace(given.committable(number, work), operation=operation)
-            return self._committer.commit(committable, on_drop=drop)
+            return self._committer.commit(committable, on_drop=drop, check=check)
 
         snapshots = committed_on_latest(self._facts, folded.messages, publish)
         if dropped and not snapshots:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
 
+import dagster as dg
 import pyarrow as pa
 import pytest
 
@@ -18,6 +20,7 @@ from table_format.io.memory import MemoryFileIO
 from table_format.table.facts import TableFacts
 from table_format.table.write.batch_commit import BatchCommit
 from tests.support.dynamic_buckets import assert_sound
+from tests.support.metastore_table import HookedFileIO, once
 from tests.support.reachable import check_files
 
 OPTIONS = {"bucket": "-1", "dynamic-bucket.target-row-num": "2"}
@@ -134,3 +137,36 @@ def test_an_attempt_after_an_unknown_outcome_checks_before_it_writes(
     assert repeated.times == 0
     assert found(catalog) == [(1, "a"), (2, "a")]
     assert len(table_of(catalog).snapshots()) == 2
+
+
+HOURS = dg.HourlyPartitionsDefinition("2026-03-01-00:00")
+
+
+@pytest.mark.parametrize("before", [9, 10])
+@pytest.mark.parametrize("partition_by", [["at"], []])
+def test_of_two_runs_of_one_hour_at_the_same_time_the_rows_of_the_last_one_stay(
+    partition_by: list[str], before: int
+) -> None:
+    metadata = {"partition_expr": "at", "paimon/partition_by": partition_by}
+    spec = WriteSpec.of("db.t", metadata, default_mode=WriteMode.overwrite_partition)
+    store = HookedFileIO(MemoryFileIO())
+    catalog = load_catalog({"warehouse": "/w"}, file_io=store)
+
+    def run(user: str, *minutes: int, hour: int = 10) -> None:
+        times = [datetime(2026, 3, 1, hour, minute) for minute in minutes]
+        write_output(
+            catalog,
+            spec,
+            ArrowWriter(pa.table({"at": pa.array(times, pa.timestamp("us")), "v": [user] * len(times)})),
+            Committer(user=user, properties={}),
+            partitions=(f"2026-03-01-{hour:02}:00",),
+            definition=HOURS,
+            evolution=SchemaEvolution.error,
+            create=True,
+        )
+
+    run("first", 1, 2, hour=before)
+    store.before("create", "/snapshot-2", once(lambda: run("second", 3)))
+    run("third", 2, 4)
+    read = table_of(catalog).scan().to_arrow().sort_by("at").to_pylist()
+    assert [row["v"] for row in read if row["at"].hour == 10] == ["third", "third"]

@@ -74,6 +74,32 @@ def test_each_day_has_a_tag_and_a_table_without_rows_has_none(project: Project) 
     assert not project.table("sales.empty").tags()
 
 
+def test_the_tag_of_a_day_is_kept_when_its_run_is_repeated_and_other_tables_get_theirs(project: Project) -> None:
+    a_keyed_table(project, "sales.items", commits=1)
+    run_requested(project, "daily_tag")
+    a_keyed_table(project, "sales.later", commits=1)
+    tagged = project.table("sales.items")
+    tagged.append(tagged.scan().to_arrow())
+    found = {r.asset_key.path[-1]: r.description for r in run_requested(project, "daily_tag")}
+    assert found == {
+        "items": "tag 'daily-2026-02-01' already keeps snapshot 1",
+        "later": "tag 'daily-2026-02-01' keeps snapshot 1",
+    }
+
+
+@pytest.mark.parametrize("name", list(SCHEDULES))
+def test_a_table_that_is_dropped_before_the_run_does_not_keep_it_from_the_others(project: Project, name: str) -> None:
+    for table in ("sales.items", "sales.old"):
+        a_keyed_table(project, table, commits=1)
+    (request,) = requested(project, name)
+    project.lakehouse.catalog().drop_table("sales.old")
+    job = JOBS[SCHEDULES[name].job_name]
+    result = job.execute_in_process(
+        run_config=request.run_config, resources=project.resources, instance=project.instance
+    )
+    assert [report.asset_key.path[-1] for report in observations(result)] == ["items"]
+
+
 def test_orphans_are_reported_and_stay(project: Project) -> None:
     a_keyed_table(project, "sales.items", commits=1)
     (report,) = run_requested(project, "weekly_orphans")

@@ -245,6 +245,25 @@ def test_a_failed_run_is_requested_again_after_a_growing_pause(tickets: Table, r
     assert report.tick() == []
 
 
+def test_a_partition_whose_runs_fail_does_not_keep_others_waiting(tickets: Table, report: Report) -> None:
+    tickets.append(rows((1, DAYS[0], 10), (2, DAYS[1], 10)))
+    report.fails += [DAYS[0]] * 9
+    assert report.tick() == [DAYS[0:2]]
+    tickets.append(rows((3, DAYS[1], 10), (4, DAYS[5], 10)))
+    assert report.tick() == [[DAYS[1]], [DAYS[5]]]
+    assert f"{DAYS[0]} wait 61 s after a failure" in str(report.ticks.tick().skip_message)
+    for _ in range(3):
+        report.now += 3_600_000
+        assert report.tick() == [[DAYS[0]]]
+        assert report.tick() == []
+    report.fails.clear()
+    report.now += 3_600_000
+    assert report.tick() == [[DAYS[0]]]
+    assert report.tick() == []
+    assert report.note == "nothing has changed"
+    assert report.differences(tickets) == {}
+
+
 def test_a_run_that_the_daemon_never_created_is_requested_again(tickets: Table, report: Report) -> None:
     tickets.append(rows((1, DAYS[0], 10)))
     assert report.tick(launch=False) == [[DAYS[0]]]

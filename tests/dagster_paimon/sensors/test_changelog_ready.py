@@ -117,5 +117,19 @@ def test_a_table_without_changelog_counts_the_rows_that_commits_added(
     log.compact(full=True)
     reader = Reader(project, monkeypatch)
     assert reader.tick() == 1
-    lag = changelog_ready.consumer_lag(log, "report")
+    lag = changelog_ready.consumer_lag(log, "report", min_snapshots=100, min_rows=100)
     assert (lag.snapshots, lag.rows) == (1, 2)
+
+
+def test_snapshots_are_counted_only_until_a_run_is_due(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = a_table(project.lakehouse, "crm.tickets")
+    for number in range(5):
+        log.append(rows((number, "mon", 1)))
+    reader = Reader(project, monkeypatch, min_snapshots=2)
+    read: list[int] = []
+    count = changelog_ready._changed_rows
+    monkeypatch.setattr(changelog_ready, "_changed_rows", lambda s, **mode: read.append(s.id) or count(s, **mode))
+    assert reader.tick() == 1
+    assert read == [1, 2]
+    lag = changelog_ready.consumer_lag(log, "report", min_snapshots=2, min_rows=None)
+    assert str(lag) == "at least 2 snapshots and 2 rows"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import dagster as dg
 import pytest
 
 from dagster_paimon import run_failure_cleanup
+from dagster_paimon.sensors import failed_runs
 from table_format import Table
 from tests.support.dagster_project import Project
 from tests.support.sensor_ticks import Ticks, a_table, rows
@@ -15,6 +17,23 @@ from tests.support.sensor_ticks import Ticks, a_table, rows
 
 @dg.asset(key=["crm", "visits"], io_manager_key="paimon_io")
 def visits() -> None: ...
+
+
+STARTED = dg.DagsterRunStatus.STARTED
+
+
+@dg.op
+def compact() -> None: ...
+
+
+@dg.job
+def compact_table() -> None:
+    compact()
+
+
+@dg.job
+def load() -> None:
+    compact.alias("load_rows")()
 
 
 VISITS = dg.define_asset_job("visits_job", selection=dg.AssetSelection.assets("crm/visits"))
@@ -27,7 +46,7 @@ class Failures:
         self.instance = project.instance
         self.table = a_table(project.lakehouse, "crm.visits")
         sensor = run_failure_cleanup(**arguments)
-        self.ticks = Ticks(sensor, project.instance, project.lakehouse, [visits], jobs=[VISITS])
+        self.ticks = Ticks(sensor, project.instance, project.lakehouse, [visits], jobs=[VISITS, compact_table, load])
         assert self.tick() == "no run has failed"
 
     def run(self, status: dg.DagsterRunStatus = dg.DagsterRunStatus.STARTED) -> dg.DagsterRun:
@@ -100,6 +119,63 @@ def test_it_waits_while_another_run_works_on_the_table(project: Project) -> None
     failures.instance.report_run_canceled(other)
     failures.tick()
     assert not exist(failures.table, left)
+
+
+def of_a_pattern(failures: Failures) -> str:
+    config = {"ops": {"compact": {"config": {"pattern": "crm.*"}}}}
+    return failures.instance.create_run_for_job(compact_table, run_config=config, status=STARTED).run_id
+
+
+def of_another_code_location(failures: Failures) -> str:
+    @dg.job
+    def of_others() -> None: ...
+
+    return failures.instance.create_run_for_job(of_others, status=STARTED).run_id
+
+
+def of_assets_of_another_code_location(failures: Failures) -> str:
+    run = failures.run(dg.DagsterRunStatus.NOT_STARTED)
+    others = frozenset({dg.AssetKey(["other", "asset"])})
+    return failures.instance.add_run(run._replace(run_id="others", asset_selection=others, status=STARTED)).run_id
+
+
+def of_ops(failures: Failures) -> str:
+    return failures.instance.create_run_for_job(load, status=STARTED).run_id
+
+
+@pytest.mark.parametrize(
+    "at_work", [of_a_pattern, of_another_code_location, of_assets_of_another_code_location, of_ops]
+)
+def test_files_of_a_run_that_may_work_on_the_table_are_kept(
+    project: Project, at_work: Callable[[Failures], str]
+) -> None:
+    failures = Failures(project, only_dagster_writes=True)
+    run, other = failures.run(), at_work(failures)
+    left = prepared(failures.table)
+    failures.instance.report_run_failed(run)
+    note = failures.tick()
+    assert f"run {run.run_id[:8]} waits:" in note
+    assert other[:8] in note or "other runs are working on crm.visits" in note
+    assert exist(failures.table, left)
+
+
+def test_a_run_with_many_tables_is_cleaned_up_in_several_ticks(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failures = Failures(project, only_dagster_writes=True)
+    tables = [failures.table, *(a_table(project.lakehouse, f"crm.{name}") for name in ("calls", "mails"))]
+    config = {"ops": {"compact": {"config": {"pattern": "crm.*"}}}}
+    run = failures.instance.create_run_for_job(compact_table, run_config=config, status=STARTED)
+    left = [prepared(table) for table in tables]
+    failures.instance.report_run_failed(run)
+    calls = iter([False, True, True] * 3)  # there is time for one table in each tick
+    monkeypatch.setattr(failed_runs, "half_time", lambda: lambda: next(calls))
+    for remaining in (2, 1, 0):
+        failures.tick()
+        assert sum(exist(table, paths) for table, paths in zip(tables, left, strict=True)) == remaining
+    monkeypatch.undo()
+    assert "waits" not in failures.tick()
+    assert failures.tick() == "no run has failed"
 
 
 def test_files_written_after_the_end_of_the_run_are_kept(project: Project) -> None:

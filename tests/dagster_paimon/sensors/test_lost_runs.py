@@ -138,6 +138,20 @@ def test_a_run_that_may_be_at_work_is_left_alone(machine: Machine, a_run: Callab
     assert machine.status(run) is before
 
 
+def test_the_files_of_a_run_that_was_ended_by_force_wait_for_the_end_of_its_process(machine: Machine) -> None:
+    with machine.server():
+        machine.tick()
+        with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+            run = machine.run(process.pid)
+            found = machine.instance.get_run_by_id(run)
+            assert found is not None
+            machine.instance.report_run_canceled(found)
+            for _ in range(2):
+                assert machine.tick() == f"run {run[:8]} waits: its process {process.pid} has not ended"
+            process.communicate()
+        assert machine.tick() == "no run has failed"
+
+
 def test_a_run_that_a_living_server_watches_is_left_to_it(machine: Machine) -> None:
     with machine.server():
         run = machine.run(of_a_dead_process())

@@ -144,3 +144,17 @@ def test_a_rollback_to_a_compacted_state_requests_a_separate_run(
     sensor.tick()
     # Dagster makes only one run of a run key.
     assert [request.run_key for request in sensor.requests] == [f"{first} after 1"]
+
+
+def test_a_sensor_whose_cursor_was_reset_requests_a_run_although_earlier_ones_have_failed(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written(project, "crm.eager", 5, keys=["id"], options={"write-only": "true"})
+    sensor = Pressure(project, monkeypatch)
+    run_keys = set()
+    for _ in range(3):
+        assert len(sensor.tick()) == 1
+        run_keys.add(sensor.requests[0].run_key)
+        sensor.ended(dg.DagsterRunStatus.FAILURE)
+        sensor.ticks.cursor = None
+    assert len(run_keys) == 3  # Dagster would launch no second run of one of them

@@ -61,6 +61,7 @@ CURSORS = {
     "changed partitions": {
         "trails": {"crm.a": [[1, "manifest-list", ["mon"]]]},
         "waiting": ["mon"],
+        "again": ["mon"],
         "requests": [["key", ["mon"], 1]],
         "failures": 1,
         "not_before_ms": 1,
@@ -68,7 +69,7 @@ CURSORS = {
     },
     "new partitions": {"trails": {"crm.a": [[1, "manifest-list", None]]}},
     "changelog": {"run_key": "key", "requested_ms": 1, "failures": 1, "not_before_ms": 1, "served": "1 snapshot-1"},
-    "failed runs": {"since": 1.0, "done": ["run"], "here": ["run"]},
+    "failed runs": {"since": 1.0, "done": ["run"], "here": ["run"], "cleaned": [["run", "crm.a"]]},
 }
 
 

@@ -104,3 +104,25 @@ def test_a_changed_time_is_the_dynamic_partition_that_another_sensor_has_added()
         found = keys_of_values(DYNAMIC, [AT, datetime(2026, 3, 2, 6), datetime(2026, 3, 2, 7)], instance)
     assert found.keys == ("2026-03-02 05:00:00.250000", "2026-03-02T06:00:00")
     assert found.to_come == {"2026-03-02 07:00:00"}
+
+
+@pytest.mark.parametrize(
+    ("value", "keys"),
+    [
+        (datetime(2026, 11, 1, 0, 59), ("2026-11-01-00:00",)),
+        (datetime(2026, 11, 1, 1, 10), ("2026-11-01-01:00", "2026-11-01-01:00-0500")),
+        (datetime(2026, 11, 1, 1, 10, tzinfo=UTC), ("2026-10-31-21:00",)),
+        (datetime(2026, 11, 1, 2), ("2026-11-01-02:00",)),
+    ],
+)
+def test_a_time_that_the_clock_shows_twice_belongs_to_both_partitions(value: datetime, keys: tuple[str, ...]) -> None:
+    hours = dg.HourlyPartitionsDefinition("2026-10-31-00:00", end_date="2026-11-02-00:00", timezone="America/New_York")
+    with dg.DagsterInstance.ephemeral() as instance:
+        # In any order: Dagster remembers the keys of a window, and may take 1:00 for the second 1:00.
+        assert sorted(keys_of_values(hours, [value], instance).keys) == sorted(keys)
+
+
+def test_a_time_that_the_clock_leaps_over_belongs_to_one_partition() -> None:
+    hours = dg.HourlyPartitionsDefinition("2026-03-07-00:00", end_date="2026-03-10-00:00", timezone="America/New_York")
+    with dg.DagsterInstance.ephemeral() as instance:
+        assert len(keys_of_values(hours, [datetime(2026, 3, 8, 2, 30)], instance).keys) == 1
