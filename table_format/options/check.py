@@ -28,6 +28,7 @@ from table_format.options.check_exchange import EXCHANGE_KEYS, check_exchange
 from table_format.options.check_file_index import check_file_index, is_file_index_key
 from table_format.options.check_files import FILE_KEYS, check_files
 from table_format.options.check_levels import LEVEL_KEYS, check_levels
+from table_format.options.check_memory import MEMORY_KEYS, check_memory
 from table_format.options.check_merge import check_merge_options
 from table_format.options.check_secrets import refuse_secret
 from table_format.options.check_stream import STREAM_KEYS, check_stream
@@ -41,6 +42,7 @@ from table_format.options.expire import (
 )
 from table_format.options.file_formats import FILE_FORMATS
 from table_format.options.files import COLUMN_STATS_MODE, PARTITION_NAME_OPTIONS
+from table_format.options.hints import PAGE_SIZE
 from table_format.options.identity import PARTITION, PATH, PRIMARY_KEY
 from table_format.options.manifest import FORMAT as MANIFEST_FORMAT
 from table_format.options.materialized import OF_THE_QUERY, check_columns_of_query, check_materialized
@@ -111,6 +113,7 @@ def check_creatable(schema: TableSchema) -> None:
     check_file_index(schema, options.file_index)
     check_stream(schema, options)
     check_levels(options)
+    check_memory(schema, options)
     check_materialized(schema)
     refuse_without_effect(schema, options)
     check_exchange(schema, options)
@@ -147,8 +150,7 @@ def check_alterable(old: TableSchema, new: TableSchema, *, has_snapshots: bool =
         check_file_index(new, options.file_index)
     if touched & STREAM_KEYS:
         check_stream(new, options)
-    if touched & LEVEL_KEYS:
-        check_levels(options)
+    _check_levels_and_memory(old, new, touched)
     check_materialized(new)
     check_columns_of_query(old, new)
     if touched & EXCHANGE_KEYS:
@@ -156,6 +158,14 @@ def check_alterable(old: TableSchema, new: TableSchema, *, has_snapshots: bool =
     # Refuse options that lose their effect because another option changes, but not those that had none before.
     before = {key for key, _ in without_effect(old, TableOptions.parse(old.options))}
     refuse_without_effect(new, options, unless=frozenset(before - changed.keys()))
+
+
+def _check_levels_and_memory(old: TableSchema, new: TableSchema, touched: Collection[str]) -> None:
+    options = TableOptions.parse(new.options)
+    if not LEVEL_KEYS.isdisjoint(touched):
+        check_levels(options)
+    if not MEMORY_KEYS.isdisjoint(touched) or (old.fields != new.fields and PAGE_SIZE.key in new.options):
+        check_memory(new, options)
 
 
 def check_dynamic(schema: TableSchema, options: Mapping[str, str]) -> None:

@@ -12,7 +12,8 @@ from table_format.options.values import (
     duration,
     integer,
     optional,
-    probability,
+    page_size,
+    probability_up_to,
     ratio,
     share,
     size,
@@ -54,7 +55,19 @@ PARTITION_REPORT_DELAY = hint(
     "partition.idle-time-to-report-statistic", duration, 0, "Reports of Flink jobs to a metastore."
 )
 LOOKUP_BLOOM_FILTER = hint("lookup.cache.bloom.filter.enabled", boolean, True, _LOOKUP)
-LOOKUP_BLOOM_FILTER_FPP = hint("lookup.cache.bloom.filter.fpp", probability, 0.05, _LOOKUP)
+LOOKUP_BLOOM_FILTER_FPP = hint(
+    "lookup.cache.bloom.filter.fpp",
+    # A filter of one row has no bit from 0.619 on, and the Java engine fails.
+    probability_up_to(0.6),
+    0.05,
+    _LOOKUP,
+)
+PAGE_SIZE = hint(
+    "page-size",
+    page_size(64, 1 << 30),
+    64 << 10,
+    "Size of a page of memory in the Java engine. 'write-buffer-size' must have at least three pages.",
+)
 
 HINTS: tuple[Option[Any], ...] = (
     SORT_ENGINE,
@@ -67,8 +80,8 @@ HINTS: tuple[Option[Any], ...] = (
     hint("sort-spill-buffer-size", size(), 64 << 20, _JAVA),
     SPILL_COMPRESSION,
     SPILL_ZSTD_LEVEL,
-    hint("local-sort.max-num-file-handles", integer(1), 128, _JAVA),
-    hint("page-size", size(1), 64 << 10, _JAVA),
+    hint("local-sort.max-num-file-handles", integer(2), 128, _JAVA),
+    PAGE_SIZE,
     hint("cache-page-size", size(1), 64 << 10, _JAVA),
     hint(
         "write-buffer-spillable",
