@@ -28,6 +28,7 @@ from table_format.options.check_exchange import EXCHANGE_KEYS, check_exchange
 from table_format.options.check_file_index import check_file_index, is_file_index_key
 from table_format.options.check_files import FILE_KEYS, check_files
 from table_format.options.check_levels import LEVEL_KEYS, check_levels
+from table_format.options.check_lookup import LOOKUP_KEYS, check_lookup
 from table_format.options.check_memory import MEMORY_KEYS, check_memory
 from table_format.options.check_merge import check_merge_options
 from table_format.options.check_secrets import refuse_secret
@@ -113,6 +114,7 @@ def check_creatable(schema: TableSchema) -> None:
     check_file_index(schema, options.file_index)
     check_stream(schema, options)
     check_levels(options)
+    check_lookup(schema, options)
     check_memory(schema, options)
     check_materialized(schema)
     refuse_without_effect(schema, options)
@@ -150,7 +152,7 @@ def check_alterable(old: TableSchema, new: TableSchema, *, has_snapshots: bool =
         check_file_index(new, options.file_index)
     if touched & STREAM_KEYS:
         check_stream(new, options)
-    _check_levels_and_memory(old, new, touched)
+    _check_compactions_and_memory(old, new, touched)
     check_materialized(new)
     check_columns_of_query(old, new)
     if touched & EXCHANGE_KEYS:
@@ -160,10 +162,12 @@ def check_alterable(old: TableSchema, new: TableSchema, *, has_snapshots: bool =
     refuse_without_effect(new, options, unless=frozenset(before - changed.keys()))
 
 
-def _check_levels_and_memory(old: TableSchema, new: TableSchema, touched: Collection[str]) -> None:
+def _check_compactions_and_memory(old: TableSchema, new: TableSchema, touched: Collection[str]) -> None:
     options = TableOptions.parse(new.options)
     if not LEVEL_KEYS.isdisjoint(touched):
         check_levels(options)
+    if not LOOKUP_KEYS.isdisjoint(touched) or old.fields != new.fields:
+        check_lookup(new, options)
     if not MEMORY_KEYS.isdisjoint(touched) or (old.fields != new.fields and PAGE_SIZE.key in new.options):
         check_memory(new, options)
 

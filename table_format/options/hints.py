@@ -34,6 +34,7 @@ SORT_ENGINE = hint(
 LOCAL_MERGE_BUFFER = hint(
     "local-merge-buffer-size", optional(size()), None, "Buffer for merging in the Java engine before a shuffle."
 )
+READ_BATCH_SIZE = hint("read.batch-size", integer(1, _BATCH), 1024, "Rows per batch in the Java readers.")
 WRITE_BUFFER_FOR_APPEND = hint("write-buffer-for-append", boolean, False, _JAVA)
 _SPILLED = ("zstd", "lz4", "lzo")
 SPILL_COMPRESSION: Option[str] = Option(
@@ -71,7 +72,7 @@ PAGE_SIZE = hint(
 
 HINTS: tuple[Option[Any], ...] = (
     SORT_ENGINE,
-    hint("read.batch-size", integer(1, _BATCH), 1024, "Rows per batch in the Java readers."),
+    READ_BATCH_SIZE,
     hint("write.batch-size", integer(1, _BATCH), 1024, "Rows per batch in the Java writers."),
     hint("write.batch-memory", size(), 128 << 20, _JAVA),
     hint("async-file-write", boolean, True, "Whether the Java engine writes files in another thread."),

@@ -30,6 +30,9 @@ from table_format.options.values import MAX_INT, Parser, integer, names, probabi
 
 PREFIX: Final = "file-index."
 
+_SMALLEST_BLOCK: Final = 20
+"""Its number of entries, and one entry: a value of 8 bytes, an offset and a length. Java fails at larger entries."""
+
 
 @dataclass(frozen=True, slots=True)
 class Setting:
@@ -132,9 +135,10 @@ BITMAPS: Final = IndexDeclaration(
         ),
         Setting(
             "index-block-size",
-            size(1),
+            size(_SMALLEST_BLOCK),
             16_384,
-            "Size of a block of values in version 2; by default 16 kb.",
+            "Size of a block of values in version 2; by default 16 kb. Apache Paimon cannot write a text that is "
+            "longer than a block less 16 bytes.",
             needs=("version", 2),
         ),
     ),
