@@ -52,6 +52,7 @@ from table_format.options import (
     commit,
     deletion_vectors,
     files,
+    hints,
     identity,
     kind,
     materialized,
@@ -111,6 +112,9 @@ _FREQUENT: Final = (
     merge.SEQUENCE_FIELDS,
 )
 """Options that many others need."""
+
+_SLOW: Final = (bucket.BUCKET, files.ZSTD_LEVEL, hints.READ_BATCH_SIZE)
+"""Options with whose largest value the real Paimon takes seconds for a write or a read; few tables have it."""
 
 _NEWER_FUNCTIONS: Final = frozenset({"count"})
 """Paimon 1.4 does not know them."""
@@ -181,6 +185,8 @@ class DrawnTable:
     number: int
     schema: Schema
     batches: tuple[pa.Table, ...]
+    later_batches: tuple[pa.Table, ...]
+    """For writers in turn."""
 
     def __str__(self) -> str:
         columns = ", ".join(f"{f.name} {f.type}" for f in self.schema.fields)
@@ -201,7 +207,8 @@ def draw(seed: int, number: int, name: str, catalog: Catalog) -> tuple[DrawnTabl
             except InvalidSchema:
                 wanted = None
             else:
-                return DrawnTable(number, wanted, tuple(_rows(chance, table) for _ in range(3))), table
+                batches, later = ([_rows(chance, table) for _ in range(3)] for _ in range(2))
+                return DrawnTable(number, wanted, tuple(batches), tuple(later)), table
     message = f"no table was accepted under seed {seed}, number {number}"
     raise AssertionError(message)
 
@@ -251,7 +258,10 @@ def _setting(chance: random.Random, option: AnyOption, columns: Sequence[str]) -
         key = key.replace(part, chance.choice(columns))
     if isinstance(option, Option) and option.fallback_keys and chance.random() < 0.2:
         key = chance.choice(option.fallback_keys)
-    return key.replace("<setting>", "any"), chance.choice(texts_of(option, columns))
+    texts = texts_of(option, columns)
+    if option in _SLOW and chance.random() < 0.95:
+        texts = texts[:-1]
+    return key.replace("<setting>", "any"), chance.choice(texts)
 
 
 def texts_of(option: AnyOption, columns: Sequence[str]) -> tuple[str, ...]:
