@@ -13,6 +13,7 @@ from table_format.errors import InvalidOption, UnsupportedFeature
 from table_format.model.arguments import options_by_key
 from table_format.model.column_names import does_not_exist
 from table_format.model.schema import TableSchema
+from table_format.model.types import DataType
 from table_format.nearest_names import did_you_mean
 from table_format.options.bucket import BUCKET, BUCKET_KEY
 from table_format.options.bucket_mode import (
@@ -166,10 +167,14 @@ def _check_compactions_and_memory(old: TableSchema, new: TableSchema, touched: C
     options = TableOptions.parse(new.options)
     if not LEVEL_KEYS.isdisjoint(touched):
         check_levels(options)
-    if not LOOKUP_KEYS.isdisjoint(touched) or old.fields != new.fields:
+    if not LOOKUP_KEYS.isdisjoint(touched) or _key_types(old) != _key_types(new):
         check_lookup(new, options)
     if not MEMORY_KEYS.isdisjoint(touched) or (old.fields != new.fields and PAGE_SIZE.key in new.options):
         check_memory(new, options)
+
+
+def _key_types(schema: TableSchema) -> list[DataType]:
+    return [schema.field(name).type for name in schema.primary_keys]
 
 
 def check_dynamic(schema: TableSchema, options: Mapping[str, str]) -> None:

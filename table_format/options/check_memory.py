@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from table_format.errors import InvalidOption
 from table_format.model.schema import TableSchema
-from table_format.options.bucket import BUCKET
 from table_format.options.bucket_mode import CrossPartition, bucket_mode
 from table_format.options.hints import PAGE_SIZE, WRITE_BUFFER_FOR_APPEND
 from table_format.options.table_options import TableOptions
 from table_format.options.values import MAX_INT
 from table_format.options.write import BUFFER_SIZE
 
-MEMORY_KEYS = frozenset(option.key for option in (BUFFER_SIZE, PAGE_SIZE, WRITE_BUFFER_FOR_APPEND, BUCKET))
+MEMORY_KEYS = frozenset(option.key for option in (BUFFER_SIZE, PAGE_SIZE, WRITE_BUFFER_FOR_APPEND))
 """Options that decide how many pages the write buffer needs, and how many it has."""
 
 _PAGES_OF_A_SORT = 3

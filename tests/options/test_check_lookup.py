@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from table_format.errors import InvalidOption, UnsupportedFeature
@@ -41,6 +43,15 @@ def test_bytes_are_keys_where_nothing_is_looked_up() -> None:
     check_creatable(table(VarBinaryType(nullable=False), {"changelog-producer": "full-compaction"}))
     options = {"changelog-producer": "lookup", "partition.legacy-name": "false"}
     check_creatable(table(VarBinaryType(nullable=False), options, partitions=("k",)))
+
+
+def test_what_was_made_before_can_be_altered() -> None:
+    made = table(VarBinaryType(nullable=False), {"changelog-producer": "lookup"})
+    more = replace(made, fields=(*made.fields, DataField(3, "w", IntType())), highest_field_id=3)
+    check_alterable(made, more)
+    text = table(IntType(nullable=False), {"changelog-producer": "lookup"})
+    with pytest.raises(InvalidOption, match="looks up keys"):
+        check_alterable(text, made)
 
 
 def test_the_splits_that_a_bootstrap_reads_in_parallel_are_limited() -> None:
