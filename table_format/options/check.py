@@ -29,6 +29,7 @@ from table_format.options.check_exchange import EXCHANGE_KEYS, check_exchange
 from table_format.options.check_file_index import check_file_index, is_file_index_key
 from table_format.options.check_files import FILE_KEYS, check_files
 from table_format.options.check_levels import LEVEL_KEYS, check_levels
+from table_format.options.check_limits import check_limit
 from table_format.options.check_lookup import LOOKUP_KEYS, check_lookup
 from table_format.options.check_memory import MEMORY_KEYS, check_memory
 from table_format.options.check_merge import check_merge_options
@@ -86,6 +87,7 @@ def check_options(options: Mapping[str, str]) -> None:
         parsed = parse_value(key, option.parser, value)
         if not _has_its_effect(option, parsed):
             raise _unsupported(option, key, value)
+        check_limit(option, key, value, parsed)
     given = [option.key for option in given_starting_points(options)]
     if len(given) > 1:
         message = f"may not be given together with {', '.join(given[1:])}: a scan has one starting point"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from table_format.options.declare import Option, hint
@@ -12,8 +13,7 @@ from table_format.options.values import (
     duration,
     integer,
     optional,
-    page_size,
-    probability_up_to,
+    probability,
     ratio,
     share,
     size,
@@ -58,16 +58,19 @@ PARTITION_REPORT_DELAY = hint(
 LOOKUP_BLOOM_FILTER = hint("lookup.cache.bloom.filter.enabled", boolean, True, _LOOKUP)
 LOOKUP_BLOOM_FILTER_FPP = hint(
     "lookup.cache.bloom.filter.fpp",
-    # A filter of one row has no bit from 0.619 on, and the Java engine fails.
-    probability_up_to(0.6),
+    replace(probability, edges=("1e-9", "0.6")),
     0.05,
-    _LOOKUP,
+    f"{_LOOKUP} At most 0.6.",
+)
+SORT_FILE_HANDLES = hint(
+    "local-sort.max-num-file-handles", replace(integer(1), edges=("2", "3")), 128, f"{_JAVA} At least 2."
 )
 PAGE_SIZE = hint(
     "page-size",
-    page_size(64, 1 << 30),
+    replace(size(1), edges=("64 b", "1 kb", "1 gb")),
     64 << 10,
-    "Size of a page of memory in the Java engine. 'write-buffer-size' must have at least three pages.",
+    "Size of a page of memory in the Java engine, a power of two from 64 b to 1 gb. 'write-buffer-size' must have at "
+    "least three pages.",
 )
 
 HINTS: tuple[Option[Any], ...] = (
@@ -81,7 +84,7 @@ HINTS: tuple[Option[Any], ...] = (
     hint("sort-spill-buffer-size", size(), 64 << 20, _JAVA),
     SPILL_COMPRESSION,
     SPILL_ZSTD_LEVEL,
-    hint("local-sort.max-num-file-handles", integer(2), 128, _JAVA),
+    SORT_FILE_HANDLES,
     PAGE_SIZE,
     hint("cache-page-size", size(1), 64 << 10, _JAVA),
     hint(

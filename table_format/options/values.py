@@ -105,18 +105,6 @@ def _parse_probability(value: str) -> float:
 probability: Final = Parser("a number between 0 and 1, exclusive", _parse_probability, edges=("1e-9", "0.999999"))
 
 
-def probability_up_to(maximum: float) -> Parser[float]:
-    """Decimal numbers above 0, up to a maximum below 1."""
-
-    def parse(value: str) -> float:
-        number = _parse_probability(value)
-        if number > maximum:
-            raise ValueError(value)
-        return number
-
-    return Parser(f"a number above 0, at most {maximum:g}", parse, edges=("1e-9", f"{maximum:g}"))
-
-
 def _parse_text(value: str) -> str:
     if not value.strip():
         raise ValueError(value)
@@ -276,24 +264,6 @@ def size(minimum: int = 0) -> Parser[int]:
     at_least = f", at least {_show_size(minimum)}" if minimum else ""
     edges = (f"{minimum} b", "1 kb", "9223372036854775807 b")
     return Parser(f"a size such as '128 mb' or '500 b'{at_least}", parse, _show_size, edges=edges)
-
-
-def page_size(minimum: int, maximum: int) -> Parser[int]:
-    """Amounts of bytes that are powers of two.
-
-    >>> page_size(64, 1 << 20)("32 kb")
-    32768
-    """
-
-    def parse(value: str) -> int:
-        amount = _parse_size(value)
-        if not minimum <= amount <= maximum or amount & amount - 1:
-            raise ValueError(value)
-        return amount
-
-    least, most = _show_size(minimum), _show_size(maximum)
-    accepts = f"a size such as '64 kb' that is a power of two, from {least} to {most}"
-    return Parser(accepts, parse, _show_size, edges=(least, "1 kb", most))
 
 
 def size_in_bytes(minimum: int = 0) -> Parser[int]:

@@ -26,10 +26,6 @@ def table(options: dict[str, str], columns: int = 2, *, keys: tuple[str, ...] = 
         ({BUFFER: f"{MOST + 65536} b"}, f"with 192 kb to {MOST} b"),
         ({BUFFER: "1 mb", PAGE: "1 mb"}, r"with 3 mb to \d+ b, which are 3 to .* \('page-size' = 1 mb\)"),
         ({PAGE: "128 mb"}, f"'{PAGE}' is 128 mb; .* '{BUFFER}' = 256 mb only if that is at least 3 pages"),
-        ({PAGE: "3000 b"}, "a power of two, from 64 b to 1 gb"),
-        ({PAGE: "32 b"}, "from 64 b to 1 gb"),
-        ({"lookup.cache.bloom.filter.fpp": "0.61"}, "a number above 0, at most 0.6"),
-        ({"local-sort.max-num-file-handles": "1"}, "at least 2"),
     ],
 )
 def test_what_paimon_cannot_write_with_is_refused(options: dict[str, str], message: str) -> None:
