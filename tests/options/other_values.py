@@ -10,6 +10,7 @@ from table_format.options.preconditions import READERS
 
 VALUES = {
     "orc.row.index.stride": "5000",
+    "page-size": "32 kb",
     "sequence.field": "a",
     "rowkind.field": "kind",
     "file.format.per.level": "0:avro",
