@@ -29,7 +29,7 @@ from table_format.options.check_exchange import EXCHANGE_KEYS, check_exchange
 from table_format.options.check_file_index import check_file_index, is_file_index_key
 from table_format.options.check_files import FILE_KEYS, check_files
 from table_format.options.check_levels import LEVEL_KEYS, check_levels
-from table_format.options.check_limits import check_limit
+from table_format.options.check_limits import check_limits
 from table_format.options.check_lookup import LOOKUP_KEYS, check_lookup
 from table_format.options.check_memory import MEMORY_KEYS, check_memory
 from table_format.options.check_merge import check_merge_options
@@ -87,7 +87,6 @@ def check_options(options: Mapping[str, str]) -> None:
         parsed = parse_value(key, option.parser, value)
         if not _has_its_effect(option, parsed):
             raise _unsupported(option, key, value)
-        check_limit(option, key, value, parsed)
     given = [option.key for option in given_starting_points(options)]
     if len(given) > 1:
         message = f"may not be given together with {', '.join(given[1:])}: a scan has one starting point"
@@ -102,6 +101,7 @@ def check_creatable(schema: TableSchema) -> None:
         UnsupportedFeature: an option has an effect that this version does not support.
     """
     check_options(schema.options)
+    check_limits(schema.options)
     options = TableOptions.parse(schema.options)
     for option in (PRIMARY_KEY, PARTITION):
         if option.key in schema.options:
@@ -135,6 +135,7 @@ def check_alterable(old: TableSchema, new: TableSchema, *, has_snapshots: bool =
     changed = {k: v for k, v in new.options.items() if old.options.get(k) != v}
     touched = {*changed, *(k for k in old.options if k not in new.options)}
     check_options(changed)
+    check_limits(changed)
     for key in sorted(touched):
         if not _follows_renames(key, old, new):
             _check_change(key, old.options.get(key), new.options.get(key), has_snapshots=has_snapshots)

@@ -5,14 +5,15 @@ CREATE and ALTER refuse them. A table that has them already is read and written 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from table_format.errors import InvalidOption
-from table_format.options.declare import AnyOption
+from table_format.options.declare import parse_value
 from table_format.options.hints import LOOKUP_BLOOM_FILTER_FPP, PAGE_SIZE, SORT_FILE_HANDLES
 from table_format.options.index_types import BITMAPS, SMALLEST_BLOCK
+from table_format.options.registry import find
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +32,16 @@ _LIMITS: Final[dict[str, _Limit]] = {
 }
 
 
-def check_limit(option: AnyOption, key: str, text: str, value: object) -> None:
-    """Refuse a value with which Apache Paimon cannot write or compact a table.
+def check_limits(options: Mapping[str, str]) -> None:
+    """Refuse values with which Apache Paimon cannot write or compact a table.
 
     Raises:
         InvalidOption: names the option, its value and what is allowed.
     """
-    limit = _LIMITS.get(option.key)
-    if limit is not None and not limit.holds(value):
+    for key, text in options.items():
+        option = find(key)
+        limit = None if option is None else _LIMITS.get(option.key)
+        if option is None or limit is None or limit.holds(parse_value(key, option.parser, text)):
+            continue
         message = f"is '{text.strip()}'; Apache Paimon fails to write or compact a table with it; set {limit.allowed}"
         raise InvalidOption(key, message)
