@@ -51,6 +51,7 @@ from table_format.options import (
     changelog,
     commit,
     deletion_vectors,
+    expire,
     files,
     hints,
     identity,
@@ -88,6 +89,8 @@ _LEFT_OUT: Final = frozenset(
         # Directories outside the table; tests/table/test_external_paths.py has them.
         files.EXTERNAL_PATHS,
         files.EXTERNAL_PATHS_SPECIFIC_FS,
+        # Until a table has so many snapshots, each expiry of 1.4 fails after its commit; 2.0 waits.
+        expire.CHANGELOG_NUM_RETAINED_MIN,
         # How short it may be depends on the machine.
         commit.ATTEMPT_TIMEOUT,
         # Of Paimon 2.0: 1.4 shows no rows before they are compacted, and orders nested rows by their arrival.
