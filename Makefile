@@ -76,10 +76,12 @@ options: setup ## Draw tables from the declared options: what CREATE accepts wor
 	$(BIN)/python -m tests.oracle.install
 	$(BIN)/python -m tests.options.accepted_tables --seed $(SEED) --count 500 --oracle
 
-histories: setup ## Write 830 random histories, and 64 tables with dynamic buckets, in turn with the real Paimon and pypaimon; FIRST=1000
+histories: setup ## Write 1,050 random histories, and 64 tables with dynamic buckets, in turn with the real Paimon and pypaimon; FIRST=1000
 	$(BIN)/python -m tests.oracle.install
-	HAND_OVERS=16 HAND_OVERS_OF_THREE=4 HAND_OVERS_FIRST_SEED=$(FIRST) DYNAMIC_HAND_OVERS=16 MATRIX=1 $(BIN)/python -m pytest \
-		-m oracle -rA -n 2 tests/oracle/test_hand_over_histories.py tests/oracle/test_dynamic_bucket.py \
+	RANDOM_MERGES=150 RANDOM_READS=70 HAND_OVERS=16 HAND_OVERS_OF_THREE=4 HAND_OVERS_FIRST_SEED=$(FIRST) \
+		DYNAMIC_HAND_OVERS=16 MATRIX=1 $(BIN)/python -m pytest -m oracle -rA -n 2 \
+		tests/oracle/test_hand_over_histories.py tests/oracle/test_dynamic_bucket.py \
+		tests/oracle/test_random_merges.py tests/oracle/test_random_reads.py \
 		$$(grep -l "support.matrix import" tests/oracle/test_*.py)
 
 simulate: setup ## Search schedules and faults for a broken invariant

@@ -17,6 +17,7 @@ NONE, ZLIB, SNAPPY, LZO, LZ4, ZSTD = range(6)
 
 _HEADER_BYTES: Final = 3
 _WIDTHS: Final = (*range(1, 25), 26, 28, 30, 32, 40, 48, 56, 64)
+_LZ4_LONG, _LZ4_GOES_ON, _LZ4_MIN_MATCH = 15, 255, 4
 _SHORT_REPEAT, _DIRECT, _PATCHED_BASE, _DELTA = range(4)
 _MIN_REPEAT: Final = 3
 _ALL_BITS: Final = (1 << 64) - 1
@@ -58,12 +59,43 @@ def _expanded(chunk: bytes, compression: int, block_size: int) -> bytes:
         if compression == SNAPPY and cramjam.snappy.decompress_raw_len(chunk) <= block_size:
             return bytes(cramjam.snappy.decompress_raw(chunk))
         if compression == LZ4:
-            return bytes(cramjam.lz4.decompress_block(chunk, output_len=block_size))
+            # The library returns as many bytes as it is told, with zeros at the end.
+            size = min(_size_of_lz4(chunk), block_size)
+            return bytes(cramjam.lz4.decompress_block(chunk, output_len=size))
     except (zstandard.ZstdError, zlib.error, cramjam.DecompressionError) as error:
         message = f"a chunk of {len(chunk)} bytes cannot be decompressed: {error}"
         raise ValueError(message) from error
     message = f"a chunk of {len(chunk)} bytes with unknown compression {compression}"
     raise ValueError(message)
+
+
+def _size_of_lz4(block: bytes) -> int:
+    """Return the decompressed size of a block, which is the sum of its literals and matches.
+
+    >>> _size_of_lz4(bytes([0x12, 0x61, 0x01, 0x00, 0x10, 0x62]))
+    8
+    """
+    size = at = 0
+    while at < len(block):
+        token = block[at]
+        literals, at = _lz4_length(block, at + 1, token >> 4)
+        size, at = size + literals, at + literals
+        if at >= len(block):
+            break
+        match, at = _lz4_length(block, at + 2, token & 15)
+        size += match + _LZ4_MIN_MATCH
+    return size
+
+
+def _lz4_length(block: bytes, at: int, length: int) -> tuple[int, int]:
+    if length < _LZ4_LONG:
+        return length, at
+    while at < len(block):
+        length += block[at]
+        at += 1
+        if block[at - 1] < _LZ4_GOES_ON:
+            break
+    return length, at
 
 
 def unsigned_values(data: bytes, count: int) -> np.ndarray:

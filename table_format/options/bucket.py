@@ -86,7 +86,9 @@ BOOTSTRAP_PARALLELISM = Option(
     "cross-partition-upsert.bootstrap-parallelism",
     integer(1),
     10,
-    "Number of splits that are read in parallel when the local key index is built.",
+    "Number of splits that are read in parallel when the local key index is built. Apache Paimon takes the memory of "
+    "two pages for each.",
+    honoured=range(1, 1025),
 )
 INDEX_IN_DATA_FILE_DIR = Option(
     "index-file-in-data-file-dir",

@@ -13,6 +13,7 @@ from table_format.errors import InvalidOption, UnsupportedFeature
 from table_format.model.arguments import options_by_key
 from table_format.model.column_names import does_not_exist
 from table_format.model.schema import TableSchema
+from table_format.model.types import DataType
 from table_format.nearest_names import did_you_mean
 from table_format.options.bucket import BUCKET, BUCKET_KEY
 from table_format.options.bucket_mode import (
@@ -28,6 +29,9 @@ from table_format.options.check_exchange import EXCHANGE_KEYS, check_exchange
 from table_format.options.check_file_index import check_file_index, is_file_index_key
 from table_format.options.check_files import FILE_KEYS, check_files
 from table_format.options.check_levels import LEVEL_KEYS, check_levels
+from table_format.options.check_limits import check_limits
+from table_format.options.check_lookup import LOOKUP_KEYS, check_lookup
+from table_format.options.check_memory import MEMORY_KEYS, check_memory
 from table_format.options.check_merge import check_merge_options
 from table_format.options.check_secrets import refuse_secret
 from table_format.options.check_stream import STREAM_KEYS, check_stream
@@ -41,6 +45,7 @@ from table_format.options.expire import (
 )
 from table_format.options.file_formats import FILE_FORMATS
 from table_format.options.files import COLUMN_STATS_MODE, PARTITION_NAME_OPTIONS
+from table_format.options.hints import PAGE_SIZE
 from table_format.options.identity import PARTITION, PATH, PRIMARY_KEY
 from table_format.options.manifest import FORMAT as MANIFEST_FORMAT
 from table_format.options.materialized import OF_THE_QUERY, check_columns_of_query, check_materialized
@@ -96,6 +101,7 @@ def check_creatable(schema: TableSchema) -> None:
         UnsupportedFeature: an option has an effect that this version does not support.
     """
     check_options(schema.options)
+    check_limits(schema.options)
     options = TableOptions.parse(schema.options)
     for option in (PRIMARY_KEY, PARTITION):
         if option.key in schema.options:
@@ -111,6 +117,8 @@ def check_creatable(schema: TableSchema) -> None:
     check_file_index(schema, options.file_index)
     check_stream(schema, options)
     check_levels(options)
+    check_lookup(schema, options)
+    check_memory(schema, options)
     check_materialized(schema)
     refuse_without_effect(schema, options)
     check_exchange(schema, options)
@@ -127,6 +135,7 @@ def check_alterable(old: TableSchema, new: TableSchema, *, has_snapshots: bool =
     changed = {k: v for k, v in new.options.items() if old.options.get(k) != v}
     touched = {*changed, *(k for k in old.options if k not in new.options)}
     check_options(changed)
+    check_limits(changed)
     for key in sorted(touched):
         if not _follows_renames(key, old, new):
             _check_change(key, old.options.get(key), new.options.get(key), has_snapshots=has_snapshots)
@@ -147,8 +156,7 @@ def check_alterable(old: TableSchema, new: TableSchema, *, has_snapshots: bool =
         check_file_index(new, options.file_index)
     if touched & STREAM_KEYS:
         check_stream(new, options)
-    if touched & LEVEL_KEYS:
-        check_levels(options)
+    _check_compactions_and_memory(old, new, touched)
     check_materialized(new)
     check_columns_of_query(old, new)
     if touched & EXCHANGE_KEYS:
@@ -156,6 +164,20 @@ def check_alterable(old: TableSchema, new: TableSchema, *, has_snapshots: bool =
     # Refuse options that lose their effect because another option changes, but not those that had none before.
     before = {key for key, _ in without_effect(old, TableOptions.parse(old.options))}
     refuse_without_effect(new, options, unless=frozenset(before - changed.keys()))
+
+
+def _check_compactions_and_memory(old: TableSchema, new: TableSchema, touched: Collection[str]) -> None:
+    options = TableOptions.parse(new.options)
+    if not LEVEL_KEYS.isdisjoint(touched):
+        check_levels(options)
+    if not LOOKUP_KEYS.isdisjoint(touched) or _key_types(old) != _key_types(new):
+        check_lookup(new, options)
+    if not MEMORY_KEYS.isdisjoint(touched) or (old.fields != new.fields and PAGE_SIZE.key in new.options):
+        check_memory(new, options)
+
+
+def _key_types(schema: TableSchema) -> list[DataType]:
+    return [schema.field(name).type for name in schema.primary_keys]
 
 
 def check_dynamic(schema: TableSchema, options: Mapping[str, str]) -> None:

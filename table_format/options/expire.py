@@ -55,7 +55,8 @@ CHANGELOG_NUM_RETAINED_MIN = Option(
     optional(integer(1)),
     None,
     "Minimum number of commits whose changes are kept, whatever their age; by default the number of snapshots. With a "
-    "higher number, changes are kept as long-lived changelogs after their snapshots expire.",
+    "higher number, changes are kept as long-lived changelogs after their snapshots expire. Until the table has had "
+    "this many snapshots, commits of Apache Paimon 1.4 end with an error of their expiry.",
 )
 CHANGELOG_NUM_RETAINED_MAX = Option(
     "changelog.num-retained.max",

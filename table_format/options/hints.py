@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from table_format.options.declare import Option, hint
@@ -33,6 +34,7 @@ SORT_ENGINE = hint(
 LOCAL_MERGE_BUFFER = hint(
     "local-merge-buffer-size", optional(size()), None, "Buffer for merging in the Java engine before a shuffle."
 )
+READ_BATCH_SIZE = hint("read.batch-size", integer(1, _BATCH), 1024, "Rows per batch in the Java readers.")
 WRITE_BUFFER_FOR_APPEND = hint("write-buffer-for-append", boolean, False, _JAVA)
 _SPILLED = ("zstd", "lz4", "lzo")
 SPILL_COMPRESSION: Option[str] = Option(
@@ -54,11 +56,26 @@ PARTITION_REPORT_DELAY = hint(
     "partition.idle-time-to-report-statistic", duration, 0, "Reports of Flink jobs to a metastore."
 )
 LOOKUP_BLOOM_FILTER = hint("lookup.cache.bloom.filter.enabled", boolean, True, _LOOKUP)
-LOOKUP_BLOOM_FILTER_FPP = hint("lookup.cache.bloom.filter.fpp", probability, 0.05, _LOOKUP)
+LOOKUP_BLOOM_FILTER_FPP = hint(
+    "lookup.cache.bloom.filter.fpp",
+    replace(probability, edges=("1e-9", "0.6")),
+    0.05,
+    f"{_LOOKUP} At most 0.6.",
+)
+SORT_FILE_HANDLES = hint(
+    "local-sort.max-num-file-handles", replace(integer(1), edges=("2", "3")), 128, f"{_JAVA} At least 2."
+)
+PAGE_SIZE = hint(
+    "page-size",
+    replace(size(1), edges=("64 b", "1 kb", "1 gb")),
+    64 << 10,
+    "Size of a page of memory in the Java engine, a power of two from 64 b to 1 gb. 'write-buffer-size' must have at "
+    "least three pages.",
+)
 
 HINTS: tuple[Option[Any], ...] = (
     SORT_ENGINE,
-    hint("read.batch-size", integer(1, _BATCH), 1024, "Rows per batch in the Java readers."),
+    READ_BATCH_SIZE,
     hint("write.batch-size", integer(1, _BATCH), 1024, "Rows per batch in the Java writers."),
     hint("write.batch-memory", size(), 128 << 20, _JAVA),
     hint("async-file-write", boolean, True, "Whether the Java engine writes files in another thread."),
@@ -67,8 +84,8 @@ HINTS: tuple[Option[Any], ...] = (
     hint("sort-spill-buffer-size", size(), 64 << 20, _JAVA),
     SPILL_COMPRESSION,
     SPILL_ZSTD_LEVEL,
-    hint("local-sort.max-num-file-handles", integer(1), 128, _JAVA),
-    hint("page-size", size(1), 64 << 10, _JAVA),
+    SORT_FILE_HANDLES,
+    PAGE_SIZE,
     hint("cache-page-size", size(1), 64 << 10, _JAVA),
     hint(
         "write-buffer-spillable",

@@ -7,7 +7,7 @@ and so are the checks of CREATE and ALTER and the reference in docs/options.md.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from table_format.errors import InvalidData
@@ -26,9 +26,12 @@ from table_format.model.file_index import (
 )
 from table_format.model.types import DataType
 from table_format.options.declare import AnyOption, Option, OptionPattern
-from table_format.options.values import MAX_INT, Parser, integer, names, probability, size
+from table_format.options.values import MAX_INT, MAX_LONG, Parser, integer, names, probability, size
 
 PREFIX: Final = "file-index."
+
+SMALLEST_BLOCK: Final = 20
+"""Its number of entries, and one entry: a value of 8 bytes, an offset and a length. Java fails at larger entries."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,9 +135,10 @@ BITMAPS: Final = IndexDeclaration(
         ),
         Setting(
             "index-block-size",
-            size(1),
+            replace(size(1), edges=(f"{SMALLEST_BLOCK} b", "1 kb", f"{MAX_LONG} b")),
             16_384,
-            "Size of a block of values in version 2; by default 16 kb.",
+            "Size of a block of values in version 2, at least 20 b; by default 16 kb. Apache Paimon cannot write a "
+            "text that is longer than a block less 16 bytes.",
             needs=("version", 2),
         ),
     ),

@@ -1,8 +1,8 @@
 """The text of option values in a schema, which every reader of the format can parse.
 
 Readers in Java do not accept blanks around a number, ``P1D`` for a duration, or ``partial_update`` for
-``partial-update``, and have a word for "no compression" in each file format. Free forms are stored in the strict
-form; other texts stay unchanged.
+``partial-update``. Some of their words are in lower case only, and each file format has its own word for "no
+compression". Free forms are stored in the strict form; other texts stay unchanged.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ _CODEC_KEYS: Final = (
     files.AVRO_COMPRESSION.key,
     manifest.COMPRESSION.key,
 )
+_ZSTD_OF_AVRO: Final = "zstandard"
+"""What the library of Java for Avro calls ``zstd``; Paimon translates it in its own options only."""
 _FORMAT_KEYS: Final = frozenset(
     {files.FORMAT.key, files.FORMAT_PER_LEVEL.key, changelog.FORMAT.key, manifest.FORMAT.key}
 )
@@ -71,6 +73,8 @@ def _codecs_of(key: str, options: Mapping[str, str]) -> Callable[[str], str]:
     }
     if key == files.COMPRESSION_PER_LEVEL.key:
         return lambda text: _of_levels(text, dict(files.FORMAT_PER_LEVEL.read(options)), data)
+    if key == files.AVRO_COMPRESSION.key:
+        return _codec_of_avro_library
     return lambda text: _codec(text, formats.get(key, data))
 
 
@@ -81,7 +85,12 @@ def _of_levels(text: str, formats: Mapping[int, str], default: str) -> str:
 
 def _codec(text: str, file_format: str) -> str:
     codec = files.COMPRESSION.parser(text)
-    return uncompressed_word(file_format) if codec == "none" else text if codec == text.lower() else codec
+    return uncompressed_word(file_format) if codec == "none" else codec
+
+
+def _codec_of_avro_library(text: str) -> str:
+    codec = _codec(text, AVRO.name)
+    return _ZSTD_OF_AVRO if codec == "zstd" else codec
 
 
 def _word(text: str) -> str:

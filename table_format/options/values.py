@@ -306,7 +306,7 @@ def _ways_to_write(*values: str) -> tuple[str, ...]:
 
 
 def _stored_choice(value: str) -> str:
-    return value.strip().replace("_", "-")
+    return value.strip().replace("_", "-").lower()
 
 
 def word(**aliases: str) -> Parser[str]:

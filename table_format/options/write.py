@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from table_format.limits import MIB
 from table_format.options.declare import Option
-from table_format.options.values import boolean, one_of, size
+from table_format.options.values import MAX_LONG, boolean, one_of, size
 
 
 class Exchange(StrEnum):
@@ -21,9 +21,10 @@ class Exchange(StrEnum):
 
 BUFFER_SIZE = Option(
     "write-buffer-size",
-    size(1),
+    replace(size(1), edges=("1 b", "192 kb", f"{3072 * MIB} b", f"{MAX_LONG} b")),
     256 * MIB,
-    "Size of the rows that are buffered in memory before they are sorted and written.",
+    "Size of the rows that are buffered in memory before they are sorted and written. Apache Paimon needs at least 3 "
+    "pages ('page-size') for a table with a primary key, and 6 if keys move between partitions.",
 )
 
 SPARK_EXCHANGE = Option(

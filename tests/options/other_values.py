@@ -10,6 +10,7 @@ from table_format.options.preconditions import READERS
 
 VALUES = {
     "orc.row.index.stride": "5000",
+    "page-size": "32 kb",
     "sequence.field": "a",
     "rowkind.field": "kind",
     "file.format.per.level": "0:avro",
@@ -87,7 +88,8 @@ def another_value(option: Option[Any]) -> str:
     """A value of an option that is not its default."""
     if isinstance(option.default, bool):
         return str(not option.default).lower()
-    for text in ("3", "9", "0.5", "true", "3 mb", *option.parser.edges):
+    given = (VALUES[option.key],) if option.key in VALUES else ()
+    for text in (*given, "3", "9", "0.5", "true", "3 mb", *option.parser.edges):
         try:
             parsed = option.parser(text)
         except ValueError:

@@ -113,7 +113,7 @@ def test_indexes_that_columns_can_have_are_accepted_with_their_settings() -> Non
     ("key", "value"),
     [
         ("file-index.bitmap.i.version", "3"),
-        ("file-index.bitmap.i.index-block-size", "0 b"),
+        ("file-index.bitmap.i.index-block-size", "19 b"),
         ("file-index.range-bitmap.i.chunk-size", "much"),
         ("file-index.range-bitmap.d.chunk-size", "1 kb"),
     ],

@@ -71,6 +71,7 @@ import org.apache.paimon.table.sink.CommitMessage;
 import org.apache.paimon.table.sink.RowKeyExtractor;
 import org.apache.paimon.table.sink.TableCommitImpl;
 import org.apache.paimon.table.source.DataSplit;
+import org.apache.paimon.table.source.EndOfScanException;
 import org.apache.paimon.table.source.ReadBuilder;
 import org.apache.paimon.table.source.Split;
 import org.apache.paimon.table.source.StreamTableScan;
@@ -155,8 +156,8 @@ public class PaimonPeer {
                 return write(request);
             case "compact":
                 return compact(request);
-            case "compact_tracked":
-                return compactTracked(request);
+            case "compact_append":
+                return compactAppend(request);
             case "history":
                 return history(request);
             case "kept":
@@ -726,16 +727,20 @@ public class PaimonPeer {
         return NODES.objectNode();
     }
 
-    /** Compacts an append table with row tracking as the jobs of Flink and Spark do; version 0.9 has no such tables. */
-    private static ObjectNode compactTracked(JsonNode request) throws Exception {
+    /** Compacts an append table without buckets as the jobs of Flink and Spark do. Not of version 0.9. */
+    private static ObjectNode compactAppend(JsonNode request) throws Exception {
         FileStoreTable table = table(request);
+        boolean isTracked = Boolean.parseBoolean(table.options().get("row-tracking.enabled"));
         Class<?> coordinator = Class.forName("org.apache.paimon.append.AppendCompactCoordinator");
         Object planning = coordinator.getConstructor(FileStoreTable.class, boolean.class).newInstance(table, false);
         List<CommitMessage> messages = new ArrayList<>();
         try (BatchTableCommit commit = table.newBatchWriteBuilder().newCommit()) {
-            for (Object task : (List<?>) coordinator.getMethod("run").invoke(planning)) {
+            for (Object task : plannedTasks(coordinator, planning)) {
                 Object write = table.store().newWrite("compaction");
-                write.getClass().getMethod("withWriteType", RowType.class).invoke(write, tracked(table.rowType(), false));
+                if (isTracked) {
+                    RowType type = tracked(table.rowType(), false);
+                    write.getClass().getMethod("withWriteType", RowType.class).invoke(write, type);
+                }
                 for (Method method : task.getClass().getMethods()) {
                     if (method.getName().equals("doCompact")) {
                         messages.add((CommitMessage) method.invoke(task, table, write));
@@ -745,6 +750,18 @@ public class PaimonPeer {
             commit.commit(messages);
         }
         return NODES.objectNode();
+    }
+
+    /** What is to be compacted; the plan of a table in which nothing is says that it has ended. */
+    private static List<?> plannedTasks(Class<?> coordinator, Object planning) throws Exception {
+        try {
+            return (List<?>) coordinator.getMethod("run").invoke(planning);
+        } catch (InvocationTargetException end) {
+            if (end.getCause() instanceof EndOfScanException) {
+                return List.of();
+            }
+            throw end;
+        }
     }
 
     /** The columns of a file that holds the ids of its rows. */
@@ -781,7 +798,7 @@ public class PaimonPeer {
             case DOUBLE:
                 double number = ((Number) value).doubleValue();
                 boolean finite = !Double.isNaN(number) && !Double.isInfinite(number);
-                return finite ? NODES.numberNode(new BigDecimal(value.toString()).doubleValue()) : NODES.textNode(value.toString());
+                return finite ? NODES.numberNode(Double.parseDouble(value.toString())) : NODES.textNode(value.toString());
             case DECIMAL:
                 return NODES.textNode(((Decimal) value).toBigDecimal().toPlainString());
             case BINARY:

@@ -134,9 +134,9 @@ class PaimonPeer(JsonProcess):
         """
         self._call("write", warehouse, table, rows=rows, options={}, moved=True)
 
-    def compact_tracked(self, warehouse: Path | str, table: str) -> None:
-        """Compact an append table with row tracking, as the jobs of Flink and Spark do."""
-        self._call("compact_tracked", warehouse, table, options={"compaction.min.file-num": "2"})
+    def compact_append(self, warehouse: Path | str, table: str) -> None:
+        """Compact an append table without buckets, as the jobs of Flink and Spark do. Not of 0.9.0."""
+        self._call("compact_append", warehouse, table, options={"compaction.min.file-num": "2"})
 
     def history(self, warehouse: Path | str, table: str, *step: str | int) -> None:
         """A step on tags, branches, consumers or the history, such as ``"create_tag", "t1"``."""

@@ -31,7 +31,7 @@ def test_rows_keep_their_ids_when_paimon_moves_them(
         rows = [["+I", [10 * commit + i, "ab"[i % 2], f"v{commit}{i}"]] for i in range(5)]
         paimon.write(tmp_path, "db.t", rows)
     assert_same_ids(paimon, tmp_path)
-    paimon.compact_tracked(tmp_path, "db.t")
+    paimon.compact_append(tmp_path, "db.t")
     assert_same_ids(paimon, tmp_path)
     paimon.write_moved(tmp_path, "db.t", [["+I", [1, "a", "changed", 99, None]], ["+I", [2, "b", "moved", 98, 1]]])
     assert_same_ids(paimon, tmp_path)

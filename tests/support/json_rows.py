@@ -54,6 +54,28 @@ def rows_with_floats(rows: Sequence[Sequence[Any]], fields: Sequence[DataField])
     return sorted_rows([[_float(v) if i in floats else v for i, v in enumerate(row)] for row in rows])
 
 
+def alike_rows(rows: list[list[Any]], fields: Sequence[DataField]) -> list[list[Any]]:
+    """Rows without what differs between two JSON encoders: digits of a FLOAT, and the order of the entries of a map."""
+    return sorted_rows([[_alike(v, f.type) for v, f in zip(row, fields, strict=True)] for row in rows])
+
+
+def _alike(value: Any, data_type: DataType) -> Any:
+    match data_type:
+        case _ if value is None:
+            return None
+        case FloatType() if not isinstance(value, str):
+            return float(np.float32(value))
+        case ArrayType(element=element):
+            return [_alike(v, element) for v in value]
+        case MapType(key=key, value=item):
+            return sorted_rows([[_alike(k, key), _alike(v, item)] for k, v in value])
+        case MultisetType(element=element):
+            return sorted_rows([[_alike(k, element), count] for k, count in value])
+        case RowType(fields=fields):
+            return {f.name: _alike(value[f.name], f.type) for f in fields}
+    return value
+
+
 def _float(value: Any) -> Any:
     return value if value is None or isinstance(value, str) else float(np.float32(value))
 

@@ -49,7 +49,7 @@ def check_marks(table: Table) -> None:
             {"deletion-vectors.bitmap64": "true"},
             {"changelog-producer": "lookup"},
             {"sequence.field": "v"},
-            {"write-buffer-size": "200 b"},
+            {"write-buffer-size": "200 b", "page-size": "64 b"},
             {"file.format": "avro"},
             {"file.format.per.level": "0:avro"},
             {"target-file-size": "1 b"},
@@ -123,7 +123,7 @@ def test_each_snapshot_keeps_its_own_vectors() -> None:
     assert len({tuple(sorted(state.items())) for state in states.values()}) == 4
 
 
-@pytest.mark.parametrize("options", [{}, {"write-buffer-size": "200 b"}])
+@pytest.mark.parametrize("options", [{}, {"write-buffer-size": "200 b", "page-size": "64 b"}])
 def test_only_named_index_files_are_left(options: dict[str, str]) -> None:
     warehouse = memory_warehouse()
     table = warehouse.table(primary_keys=["id"], options={**ENABLED, "bucket": "1", **options})

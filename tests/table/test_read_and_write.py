@@ -311,7 +311,9 @@ def test_many_partitions_in_one_batch(memory: Warehouse) -> None:
 
 
 def test_a_small_buffer_makes_more_files_and_the_same_rows(memory: Warehouse) -> None:
-    table = memory.table(primary_keys=["id"], options={"write-buffer-size": "1 kb", "bucket": "3"})
+    table = memory.table(
+        primary_keys=["id"], options={"write-buffer-size": "1 kb", "page-size": "128 b", "bucket": "3"}
+    )
     table.append(keyed([(i % 500, "a", i) for i in range(2_000)]))
     assert [row[2] for row in rows_of(table)] == sorted(range(1_500, 2_000), key=lambda v: repr((v % 500,)))
 

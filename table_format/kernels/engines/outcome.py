@@ -56,6 +56,8 @@ def check_required(versions: Versions, required: frozenset[str], columns: Mappin
             missing = source < 0
             nulls = int((missing if valid is None else missing | ~valid[source]).sum())
         if nulls:
-            message = f"column '{name}' is NOT NULL; merging {counted(versions.starts.size, 'key')} "
-            f"left {nulls} of them without it"
+            message = (
+                f"column '{name}' is NOT NULL; merging {counted(versions.starts.size, 'key')} left {nulls} of them "
+                "without it"
+            )
             raise InvalidData(message)

@@ -201,7 +201,7 @@ RANGE_BITMAP_OF_ID = {"file-index.range-bitmap.columns": "id"}
         # As many bits, and another number of hash functions.
         (BLOOM_OF_ID, {"file-index.bloom-filter.id.items": "5", "file-index.bloom-filter.id.fpp": "0.01"}),
         (BITMAP_OF_V, {"file-index.bitmap.v.version": "1"}),
-        (BITMAP_OF_V, {"file-index.bitmap.v.index-block-size": "1 b"}),
+        (BITMAP_OF_V, {"file-index.bitmap.v.index-block-size": "20 b"}),
         (RANGE_BITMAP_OF_ID, {"file-index.range-bitmap.id.chunk-size": "8 b"}),
     ],
 )

@@ -219,7 +219,8 @@ def at(table: Table, now_ms: int) -> Table:
 
 
 def test_a_buffer_that_is_full_makes_more_files_and_keeps_the_order(warehouse: Warehouse) -> None:
-    options = {**POSTPONED, "write-buffer-size": "1 kb", "target-file-size": "2 kb", "postpone.default-bucket-num": "3"}
+    small = {"write-buffer-size": "1 kb", "page-size": "128 b", "target-file-size": "2 kb"}
+    options = {**POSTPONED, **small, "postpone.default-bucket-num": "3"}
     table = warehouse.table(**PARTITIONED, options=options)
     rows = [(i % 500, "ab"[i % 7 == 0], i) for i in range(4_000)]
     table.append(keyed(rows))

@@ -203,7 +203,7 @@ VALUES = st.tuples(
     strategy=st.sampled_from(STRATEGIES),
     order_by=st.permutations(["c", "d", "s"]).flatmap(lambda names: st.integers(2, 3).map(lambda n: names[:n])),
     deleted=st.sets(st.integers(0, 47)),
-    buffer_bytes=st.sampled_from(["1 b", "256 mb"]),
+    buffer=st.sampled_from([{"write-buffer-size": "400 b", "page-size": "128 b"}, {}]),
     kind=st.sampled_from(["append", "marked", "keyed", "merged on write"]),
     partitioned=st.booleans(),
 )
@@ -212,14 +212,14 @@ def test_the_rows_before_are_the_rows_after(
     strategy: str,
     order_by: list[str],
     deleted: set[int],
-    buffer_bytes: str,
+    buffer: dict[str, str],
     kind: str,
     partitioned: bool,
 ) -> None:
     marks = MARKS if kind in ("marked", "merged on write") else {}
     is_keyed = kind in ("keyed", "merged on write")
     dynamic = {"bucket": "-1", "dynamic-bucket.target-row-num": "5"} if is_keyed else {"bucket": "-1"}
-    options = {**dynamic, **marks, "write-buffer-size": buffer_bytes}
+    options = {**dynamic, **marks, **buffer}
     table = memory_warehouse().table(
         schema=SCHEMA,
         primary_keys=["dt", "id"] if is_keyed else [],

@@ -42,7 +42,7 @@ STEPS: dict[str, tuple[type, str]] = {
 
 
 _DATED = pa.schema([pa.field("id", pa.int64(), nullable=False), pa.field("dt", pa.string(), False), ("v", pa.int32())])
-_SMALL = {"bucket": "1", "write-buffer-size": "1 b"}
+_SMALL = {"bucket": "1", "write-buffer-size": "192 b", "page-size": "64 b"}
 
 
 def dated(rows: Sequence[tuple[int, str, int]]) -> pa.Table:
