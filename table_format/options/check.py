@@ -13,7 +13,6 @@ from table_format.errors import InvalidOption, UnsupportedFeature
 from table_format.model.arguments import options_by_key
 from table_format.model.column_names import does_not_exist
 from table_format.model.schema import TableSchema
-from table_format.model.types import DataType
 from table_format.nearest_names import did_you_mean
 from table_format.options.bucket import BUCKET, BUCKET_KEY
 from table_format.options.bucket_mode import (
@@ -30,7 +29,6 @@ from table_format.options.check_file_index import check_file_index, is_file_inde
 from table_format.options.check_files import FILE_KEYS, check_files
 from table_format.options.check_levels import LEVEL_KEYS, check_levels
 from table_format.options.check_limits import check_limits
-from table_format.options.check_lookup import LOOKUP_KEYS, check_lookup
 from table_format.options.check_memory import MEMORY_KEYS, check_memory
 from table_format.options.check_merge import check_merge_options
 from table_format.options.check_secrets import refuse_secret
@@ -117,7 +115,6 @@ def check_creatable(schema: TableSchema) -> None:
     check_file_index(schema, options.file_index)
     check_stream(schema, options)
     check_levels(options)
-    check_lookup(schema, options)
     check_memory(schema, options)
     check_materialized(schema)
     refuse_without_effect(schema, options)
@@ -170,14 +167,8 @@ def _check_compactions_and_memory(old: TableSchema, new: TableSchema, touched: C
     options = TableOptions.parse(new.options)
     if not LEVEL_KEYS.isdisjoint(touched):
         check_levels(options)
-    if not LOOKUP_KEYS.isdisjoint(touched) or _key_types(old) != _key_types(new):
-        check_lookup(new, options)
     if not MEMORY_KEYS.isdisjoint(touched) or (old.fields != new.fields and PAGE_SIZE.key in new.options):
         check_memory(new, options)
-
-
-def _key_types(schema: TableSchema) -> list[DataType]:
-    return [schema.field(name).type for name in schema.primary_keys]
 
 
 def check_dynamic(schema: TableSchema, options: Mapping[str, str]) -> None:

@@ -2,7 +2,7 @@
 
 Java ``SortBufferWriteBuffer``, ``BinaryIndexedSortable`` and ``BinaryRowSerializer``. A row in memory has 8 bytes for
 each column, and bits for nulls. This part must fit in a page. Paimon does not check it, and fails or reads back other
-rows than it has buffered.
+rows than it has buffered. Without the option ``page-size``, any buffer is allowed: this library writes with it.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ _LENGTH = 4
 
 
 def check_memory(schema: TableSchema, options: TableOptions) -> None:
-    """Refuse a write buffer with too few or too many pages, and pages in which no row fits.
+    """Refuse ``page-size`` if no row fits in a page, or if the write buffer has too few or too many of them.
 
     Raises:
         InvalidOption: names the option, its value and what is allowed.
     """
-    if not (schema.primary_keys or WRITE_BUFFER_FOR_APPEND.read(options.raw)):
+    if PAGE_SIZE.key not in options.raw or not (schema.primary_keys or WRITE_BUFFER_FOR_APPEND.read(options.raw)):
         return
     page, size = PAGE_SIZE.read(options.raw), options.write.buffer_size
     shown_page, shown_size = PAGE_SIZE.parser.show(page), BUFFER_SIZE.parser.show(size)
     needed = _bytes_before_the_values(schema)
-    if PAGE_SIZE.key in options.raw and page < needed:
+    if page < needed:
         message = (
             f"is {shown_page}; Apache Paimon needs pages of at least {needed} bytes to write this table, because it "
             f"keeps {needed} bytes of each row with {len(schema.fields)} columns together"

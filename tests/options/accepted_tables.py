@@ -18,13 +18,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from table_format import Table, load_catalog
+from table_format.errors import InvalidOption
 from table_format.model.types import (
+    BytesType,
     DataField,
     MultisetType,
     VarCharType,
     types_in,
 )
 from table_format.options.bucket_mode import Postponed, Unaware, bucket_mode
+from table_format.options.check_memory import check_memory
+from table_format.options.hints import PAGE_SIZE
 from table_format.options.merge import MergeEngine
 from table_format.options.table_options import TableOptions
 from tests.options.drawn_tables import DrawnTable, draw, option_coverage
@@ -93,7 +97,7 @@ def _steps(
     def expire() -> None:
         table.expire_snapshots(retain_max=1, retain_min=1, older_than_ms=2**62, retain_floor_ms=0)
 
-    if paimon is None or any(map(_is_misread, table.schema.fields)) or _leaves_keys_twice(table):
+    if paimon is None or any(map(_is_misread, table.schema.fields)) or _is_only_written_here(table):
         yield from (write, read, compact, read, expire, read)
         return
     there = paimon
@@ -135,10 +139,30 @@ def _difference(warehouse: Path, name: str, paimon: PaimonPeer | None) -> str:
     return "" if theirs == alike_rows(ours, fields) else f"here {ours}, there {theirs}"
 
 
+def _is_only_written_here(table: Table) -> bool:
+    """Whether Paimon reads the table, but cannot write it, as the documents say."""
+    return _leaves_keys_twice(table) or _looks_up_bytes(table) or _has_too_few_pages(table)
+
+
 def _leaves_keys_twice(table: Table) -> bool:
     """A key that moves to another partition stays in both (docs/cross-partition.md); the next job of Paimon fails."""
     merge = table.options.merge
     return table.schema.is_cross_partition and merge.ignore_delete and merge.engine is MergeEngine.DEDUPLICATE
+
+
+def _looks_up_bytes(table: Table) -> bool:
+    schema = table.schema
+    types = [schema.field(name).type for name in schema.trimmed_primary_keys]
+    return table.options.compacts_by_lookup and any(isinstance(each, BytesType) for each in types)
+
+
+def _has_too_few_pages(table: Table) -> bool:
+    paged = table.options.with_options({PAGE_SIZE.key: str(PAGE_SIZE.read(table.options.raw))})
+    try:
+        check_memory(table.schema, paged)
+    except InvalidOption:
+        return True
+    return False
 
 
 def _is_misread(field: DataField) -> bool:
