@@ -49,6 +49,7 @@ LONG: Final = (
     "spark/sql/test_statements.py",
     "table/read/test_reads_under_expiry.py",
     "spark/test_odd_input.py",
+    "oracle/test_accepted_tables.py",
     "oracle/test_index_hand_overs.py",
     "dagster_paimon/resources/test_spark_process.py",
     "table/write/test_acknowledged_rows.py",
