@@ -43,7 +43,8 @@ def report_of(
     """Describe a table and the snapshots that a step committed to it."""
     facts = table.facts
     health = measure(facts)
-    rows = count_rows(facts, health, read_up_to=count_keys_up_to)
+    # Others may have changed the schema while the step ran.
+    rows = count_rows(table.current_facts, health, read_up_to=count_keys_up_to)
     metadata: dict[str, Any] = {
         **_committed(snapshots),
         **({"dagster/row_count": rows} if rows is not None else {}),

@@ -14,7 +14,7 @@ from table_format.errors import InvalidOption, UnsupportedFeature
 from table_format.model.schema import TableSchema
 from table_format.options.declare import Option, declared_in, hint
 from table_format.options.kind import is_materialized_table
-from table_format.options.values import MAX_LONG, choice, integer, optional, text, verbatim
+from table_format.options.values import MAX_LONG, constant, integer, optional, text, verbatim
 
 UNITS_MS: Final[Mapping[str, int]] = {"second": 1_000, "minute": 60_000, "hour": 3_600_000, "day": 86_400_000}
 """The units of a freshness, in milliseconds."""
@@ -39,27 +39,27 @@ INTERVAL_FRESHNESS = Option(
 )
 TIME_UNIT = Option(
     "materialized-table.interval-freshness.time-unit",
-    optional(choice(*UNITS_MS)),
+    optional(constant(*UNITS_MS)),
     None,
     "Unit of the freshness of a materialized table.",
 )
 LOGICAL_REFRESH_MODE = Option(
     "materialized-table.logical-refresh-mode",
-    optional(choice(AUTOMATIC, FULL, CONTINUOUS)),
+    optional(constant(AUTOMATIC, FULL, CONTINUOUS)),
     None,
     "The refresh mode that CREATE MATERIALIZED TABLE has asked for.",
     honoured=(AUTOMATIC, FULL),
 )
 REFRESH_MODE = Option(
     "materialized-table.refresh-mode",
-    optional(choice(FULL, CONTINUOUS)),
+    optional(constant(FULL, CONTINUOUS)),
     None,
-    "How a materialized table is refreshed: all rows at once. Flink also has streaming jobs that never end.",
+    "How a materialized table is refreshed: by runs of its query. Flink also has streaming jobs that never end.",
     honoured=(FULL,),
 )
 REFRESH_STATUS = Option(
     "materialized-table.refresh-status",
-    optional(choice("initializing", ACTIVATED, SUSPENDED)),
+    optional(constant("initializing", ACTIVATED, SUSPENDED)),
     None,
     "Whether a materialized table is refreshed when its rows are too old.",
 )

@@ -309,6 +309,11 @@ def _stored_choice(value: str) -> str:
     return value.strip().replace("_", "-").lower()
 
 
+def constant(*values: str) -> Parser[str]:
+    """One of a few words, in any case; stored in upper case, as Flink stores the constants of its enums."""
+    return replace(choice(*values), stored=lambda value: value.strip().upper())
+
+
 def word(**aliases: str) -> Parser[str]:
     """Any word, in any case, for options with an open set of values. Some words have aliases.
 
