@@ -253,7 +253,7 @@ def test_a_query_reads_the_columns_beside_one_of_a_type_that_spark_does_not_have
 def test_a_query_that_cannot_be_parsed_is_passed_to_spark_unless_it_names_a_table(shop: TestLake) -> None:
     with pytest.raises(InvalidSql, match="line 1, column "):
         shop.lake.sql("SELECT * FROM t WHERE = 1")
-    with pytest.raises(InvalidSql, match="takes a table, a beginning and an end, found 2 arguments"):
+    with pytest.raises(InvalidSql, match=r"takes 3 arguments \(table, beginning, end\), found 2 arguments"):
         shop.lake.sql("SELECT * FROM paimon_incremental_query('t', 2)")  # the table is only in a text
     with pytest.raises(AnalysisException):
         shop.lake.sql("SELECT 1 WHERE = 1")
