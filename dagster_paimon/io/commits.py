@@ -81,7 +81,7 @@ class Committer:
 
     ``since_ms`` is a time before the first commit of the user, at which a search can stop. ``identifier`` is that of
     the next commit: an attempt that replaces the rows of an earlier one takes the number after it.
-    ``failed_later`` tells that an earlier attempt stored the event of this output, and then failed.
+    ``failed_later`` tells that the output replaces rows, and that an earlier attempt stored its event and then failed.
     """
 
     user: str

@@ -265,7 +265,8 @@ def _committer(
         **{f"dagster.tag.{key}": value for key, value in tags.items() if not key.startswith("dagster/")},
     }
     return replace(
-        committed.with_properties({**spec.properties, **described}), failed_later=was_handled_before(context)
+        committed.with_properties({**spec.properties, **described}),
+        failed_later=spec.mode.replaces and was_handled_before(context),
     )
 
 

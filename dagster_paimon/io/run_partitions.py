@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any
 
 import dagster as dg
 
@@ -14,12 +14,9 @@ from dagster_paimon.io.spec import WriteMode, WriteSpec
 from dagster_paimon.io.tally import PartitionRows, Tally
 from dagster_paimon.tables.measure import partition_key
 from table_format import CommitKind, Predicate, Schema, Snapshot, TableSchema
-from table_format.engine import CommitMessage, FileKind, TableFacts
+from table_format.engine import CommitMessage, FileKind, PartitionChoice, TableFacts
 from table_format.errors import InvalidData
 from table_format.types import AnyTimestampType, ArrayType, DataField, InternalValue
-
-PartitionChoice: TypeAlias = Callable[[frozenset[bytes]], frozenset[bytes]]
-"""A function that selects some of the given partitions of a table."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

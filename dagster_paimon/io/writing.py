@@ -104,7 +104,7 @@ def write_output(
         table = _created(catalog, spec, frame, columns, partitions, definition, create=create)
     else:
         earlier = committed_by(table.facts, who.user, since_ms=who.since_ms)
-        if spec.mode.replaces and who.failed_later:
+        if who.failed_later:
             # Only writing again makes the rows those of this attempt.
             who, earlier = who.after(earlier), ()
         if not earlier:

@@ -54,6 +54,7 @@ from table_format.io.table_store import TableStore
 from table_format.metastore.commit.commit_job import CommitCheck
 from table_format.metastore.expiry.file_deletions import FileDeletions
 from table_format.metastore.history.branches import BranchStore
+from table_format.metastore.manifest.partitions import PartitionChoice
 from table_format.metastore.references.expired_reads import explaining_expiry
 from table_format.metastore.references.expired_reads import on_latest as on_latest_of
 from table_format.metastore.scan.file_plan import PlanCounts
@@ -123,6 +124,7 @@ __all__ = [
     "ManifestEntry",
     "Messages",
     "OrderedColumn",
+    "PartitionChoice",
     "PlanCounts",
     "Pruning",
     "Reader",

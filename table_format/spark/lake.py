@@ -512,8 +512,8 @@ class Lake:
         """Replace the rows of a materialized table, or of a partition of it, by those of its query, in one commit.
 
         The query reads one snapshot of each source. If no source has changed since the last refresh, nothing is run,
-        and the rows count as fresh. Partitions that the changes cannot have affected stay, if the query allows to
-        tell. With ``if_stale``, nothing is run either while the rows are younger than the
+        and the rows count as fresh. Partitions that the changes cannot have affected stay, if the query shows
+        which ones they are. With ``if_stale``, nothing is run either while the rows are younger than the
         freshness, or the table is suspended. With ``force``, the query always runs: after a change of a setting of the
         session that its result depends on. ``partition`` maps some or all partition columns to values. ``properties``
         are more properties of the snapshot.

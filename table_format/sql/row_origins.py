@@ -19,7 +19,6 @@ from sqlglot.optimizer.qualify import qualify
 from table_format.errors import InvalidSql
 from table_format.sql.pipes import has_pipes
 from table_format.sql.references import tree_of
-from table_format.sql.splices import quoted
 
 _DIALECT: Final = "spark"
 _CLAUSES: Final = frozenset({"expressions", "from_", "joins", "where", "group", "having", "order", "distinct", "with_"})
@@ -63,11 +62,6 @@ class Origin:
 
     expression: str
     columns: frozenset[str]
-
-    @property
-    def is_column(self) -> bool:
-        """Whether the expression is a column itself."""
-        return len(self.columns) == 1 and self.expression == quoted(next(iter(self.columns)))
 
 
 def origins_in(
@@ -203,10 +197,8 @@ def _origin(value: exp.Expr, spellings: Mapping[str, str]) -> Origin:
     used = frozenset(spellings[column.name.lower()] for column in value.find_all(exp.Column))
 
     def spelled(node: exp.Expr) -> exp.Expr:
-        return exp.column(exp.to_identifier(spellings[node.name.lower()], quoted=True)) if _is_column(node) else node
+        if not isinstance(node, exp.Column):
+            return node
+        return exp.column(exp.to_identifier(spellings[node.name.lower()], quoted=True))
 
     return Origin(value.copy().transform(spelled).sql(_DIALECT), used)
-
-
-def _is_column(node: exp.Expr) -> bool:
-    return isinstance(node, exp.Column)

@@ -33,7 +33,7 @@ from table_format.options.table_options import TableOptions
 from table_format.options.unread import Reader, refuse_unread
 from table_format.secrets import shown_options
 from table_format.table.changes.change_methods import ChangeMethods
-from table_format.table.facts import TableFacts
+from table_format.table.facts import TableFacts, reporting_drops
 from table_format.table.read.order_by import row_limit
 from table_format.table.read.scan import Scan, columns_argument
 from table_format.table.read.stream import StreamScan
@@ -375,6 +375,7 @@ primary key: id, day; partitioned by: day; dynamic options: scan.snapshot-id=1)
             turns=WriterTurns.of(self.facts),
         )
 
+    @reporting_drops
     def truncate(self) -> tuple[Snapshot, ...]:
         """Delete all rows, in one commit.
 
@@ -385,11 +386,11 @@ primary key: id, day; partitioned by: day; dynamic options: scan.snapshot-id=1)
         facts = self.current_facts
         facts.require(Operation.WRITE)
         facts.require_changeable()
-        with facts.explaining_drop():
-            snapshots = facts.committer(fresh_user(facts)).truncate()
+        snapshots = facts.committer(fresh_user(facts)).truncate()
         expire_after_commit(facts)
         return snapshots
 
+    @reporting_drops
     def drop_partitions(self, partitions: Sequence[Mapping[str, object]]) -> tuple[Snapshot, ...]:
         """Delete all rows of some partitions in one commit. Give each by values of some or all partition columns.
 
@@ -404,8 +405,7 @@ primary key: id, day; partitioned by: day; dynamic options: scan.snapshot-id=1)
         facts.require(Operation.WRITE)
         facts.require_changeable()
         specs = [partition_spec(facts.schema, partition) for partition in mappings(partitions, "partitions")]
-        with facts.explaining_drop():
-            snapshots = facts.committer(fresh_user(facts)).drop_partitions(specs)
+        snapshots = facts.committer(fresh_user(facts)).drop_partitions(specs)
         expire_after_commit(facts)
         return snapshots
 

@@ -7,11 +7,9 @@ to one of Paimon's, and to one that both write by turns. Both read all three, an
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 import sys
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -44,6 +42,7 @@ from table_format.model.types import (
     VarCharType,
 )
 from tests.oracle.peer import PaimonPeer
+from tests.oracle.random_cases import run_cases
 from tests.oracle.test_aggregate_functions import bitmap32, bitmap64, hll, theta
 from tests.oracle.test_incremental import expected_plans, streamed
 from tests.oracle.test_merge_engines import Case, Trio
@@ -350,7 +349,7 @@ def _compare(trio: Trio, fields: Sequence[DataField]) -> None:
 
 
 def _compare_changes(trio: Trio, fields: Sequence[DataField]) -> None:
-    """The changes of the three tables are the same, whoever wrote and read them."""
+    """The three tables have the same changes, whichever engine wrote and reads them."""
     options = {"scan.snapshot-id": "1"}
     told: dict[str, list[Any]] = {}
     for name in ("ours", "theirs", "mixed"):
@@ -387,21 +386,8 @@ def _alike_plans(plans: dict[int, Any], fields: Sequence[DataField]) -> dict[int
 
 def main() -> int:
     """Run many cases. The exit code is 1 if one failed."""
-    parser = argparse.ArgumentParser(prog="python -m tests.oracle.random_merges", description=__doc__)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--first", type=int, default=0, help="the number of the first case")
-    parser.add_argument("--count", type=int, default=100)
-    arguments = parser.parse_args()
-    failed = 0
-    with PaimonPeer(VERSION) as paimon:
-        for number in range(arguments.first, arguments.first + arguments.count):
-            with tempfile.TemporaryDirectory(prefix="merges-") as directory:
-                try:
-                    run(f"{arguments.seed}/{number}", paimon, Path(directory))
-                except AssertionError as error:
-                    failed += 1
-                    print(f"{error}\n", flush=True)
-    print(f"{arguments.count} cases, {failed} failed")
+    passed, failed = run_cases("tests.oracle.random_merges", __doc__, run, VERSION)
+    print(f"{len(passed) + failed} cases, {failed} failed")
     return 1 if failed else 0
 
 

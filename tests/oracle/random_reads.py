@@ -6,10 +6,8 @@
 
 from __future__ import annotations
 
-import argparse
 import random
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +18,7 @@ from table_format.table.system.table import SystemTable
 from table_format.table.table import Table
 from tests.oracle.histories import NAME, History, Mode
 from tests.oracle.peer import PaimonPeer
+from tests.oracle.random_cases import run_cases
 from tests.oracle.test_hand_over_histories import ADDS, EACH_COMMIT, FULL, LOOKUP, MARKED, MODES, PARTIAL, SUM
 from tests.support.json_rows import json_rows, sorted_rows
 from tests.support.system_rows import MODIFIED, differences
@@ -147,21 +146,8 @@ def _differences(paimon: PaimonPeer, warehouse: Path, title: str) -> list[str]:
 
 def main() -> int:
     """Run many histories. The exit code is 1 if one failed."""
-    parser = argparse.ArgumentParser(prog="python -m tests.oracle.random_reads", description=__doc__)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--first", type=int, default=0, help="the number of the first history")
-    parser.add_argument("--count", type=int, default=100)
-    arguments = parser.parse_args()
-    failed = read = 0
-    with PaimonPeer(VERSION) as paimon:
-        for number in range(arguments.first, arguments.first + arguments.count):
-            with tempfile.TemporaryDirectory(prefix="reads-") as directory:
-                try:
-                    read += run(f"{arguments.seed}/{number}", paimon, Path(directory))
-                except AssertionError as error:
-                    failed += 1
-                    print(f"{error}\n", flush=True)
-    print(f"{arguments.count} histories read in {read} ways, {failed} failed")
+    ways, failed = run_cases("tests.oracle.random_reads", __doc__, run, VERSION)
+    print(f"{len(ways) + failed} histories read in {sum(ways)} ways, {failed} failed")
     return 1 if failed else 0
 
 

@@ -1,4 +1,4 @@
-"""Whoever changes the history is alone with the table; whoever commits is not: the documents require it.
+"""A process that changes the history is the only one that commits to the table meanwhile, as the documents require.
 
 The locks are locks of files: the system frees those of a process that dies.
 """

@@ -66,8 +66,9 @@ def affected_partitions(
         NotByPartitions: this cannot be told without running the whole query.
     """
     refresh = _base(found, facts)
-    source = _changed_source(session, refresh, states)
-    columns = {name: session.data_table(name).schema.field_names for name in found.sources}
+    sources = {name: session.data_table(name).facts for name in found.sources}
+    source = _changed_source(sources, refresh, states)
+    columns = {name: each.schema.field_names for name, each in sources.items()}
     origins = origins_in(found.query, source.name, columns, facts.schema.partition_keys)
     fields = [facts.schema.field(name) for name in origins]
     origins = {field.name: origins[field.name] for field in fields if isinstance(field.type, _TYPES)}
@@ -96,7 +97,7 @@ def _base(found: MaterializedTable, facts: TableFacts) -> Refresh:
     return found.refresh
 
 
-def _changed_source(session: SqlSession, refresh: Refresh, states: Mapping[str, SourceState]) -> _Source:
+def _changed_source(sources: Mapping[str, TableFacts], refresh: Refresh, states: Mapping[str, SourceState]) -> _Source:
     """Return the only source with other rows than the refresh before has read."""
     changed = []
     for name, state in states.items():
@@ -106,12 +107,11 @@ def _changed_source(session: SqlSession, refresh: Refresh, states: Mapping[str, 
             raise NotByPartitions(message)
         if state.consumed == read:
             continue
-        facts = session.data_table(name).facts
-        changes = None if state.snapshot is None else changes_since(facts, read, state.snapshot)
+        changes = None if state.snapshot is None else changes_since(sources[name], read, state.snapshot)
         if changes is None:
             message = f"the commits to {name} since snapshot {read.id} are not all known"
             raise NotByPartitions(message)
-        changed += [_Source(name, facts, changes)] if changes.partitions else []
+        changed += [_Source(name, sources[name], changes)] if changes.partitions else []
     if len(changed) != 1:
         names = ", ".join(source.name for source in changed)
         message = f"{len(changed)} sources have changed: {names}" if changed else "no source has changed"

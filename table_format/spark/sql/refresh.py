@@ -86,11 +86,15 @@ def _why_skipped(found: MaterializedTable, now_ms: int, *, if_stale: bool, force
     return None
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Attempt:
-    """What an attempt has read, and which partitions it replaces: ``None`` for all rows, ``reason`` says why."""
+    """What an attempt has read, and which partitions it replaces, with their internal values in ``specs``.
+
+    ``None`` stands for all rows, and ``reason`` says why.
+    """
 
     states: Mapping[str, SourceState] = field(default_factory=dict)
+    specs: Sequence[PartitionSpec] | None = None
     partitions: Sequence[Mapping[str, object]] | None = None
     reason: str | None = None
 
@@ -126,16 +130,15 @@ class _Run:
             with self._explaining():
                 states, rows = self._pinned()
                 rows = _fitting(rows, facts.schema, self.found.sources)
-                attempt = self._attempt(states)
-            specs = given or _specs(facts.schema, attempt)
-            if specs is not None:
-                rows = rows.where(_in_partitions(facts.schema, specs))
+                attempt = self._attempt(states, given)
+            if attempt.specs is not None:
+                rows = rows.where(_in_partitions(facts.schema, attempt.specs))
             return write_frame(rows, facts, replacing=True, commit_user=commit.commit_user)
 
         def publish(messages: Messages) -> tuple[Snapshot, ...]:
             self._require_last(is_base=attempt.partitions is not None)
             properties = {**self.properties, **self._record(attempt).properties}
-            return commit.overwrite(messages, partition=given or _specs(facts.schema, attempt), properties=properties)
+            return commit.overwrite(messages, partition=attempt.specs, properties=properties)
 
         snapshots = write_and_commit(
             facts.store, commit, write=write, publish=publish, is_repeatable=True, turns=WriterTurns.of(facts)
@@ -148,16 +151,17 @@ class _Run:
             whole_because=attempt.reason,
         )
 
-    def _attempt(self, states: Mapping[str, SourceState]) -> _Attempt:
-        """Decide which rows to replace."""
+    def _attempt(self, states: Mapping[str, SourceState], given: Sequence[PartitionSpec] | None) -> _Attempt:
+        """Decide which rows to replace. ``given`` is the partition that the user names."""
         if self.partition is not None:
-            return _Attempt(states, [self.partition])
+            return _Attempt(states, given, [self.partition])
         if self.is_whole:
             return _Attempt(states, reason="all rows were asked for")
         try:
-            return _Attempt(states, affected_partitions(self.session, self.found, self.facts, states))
+            partitions = affected_partitions(self.session, self.found, self.facts, states)
         except NotByPartitions as reason:
             return _Attempt(states, reason=str(reason))
+        return _Attempt(states, [written_partition(self.facts.schema, each) for each in partitions], partitions)
 
     def _record(self, attempt: _Attempt) -> Refresh:
         is_partial = self.partition is None and attempt.partitions is not None
@@ -261,13 +265,6 @@ def _fitting(rows: DataFrame, schema: TableSchema, sources: Sequence[str]) -> Da
             )
             raise InvalidInputError(message)
     return stored(rows, schema.fields)
-
-
-def _specs(schema: TableSchema, attempt: _Attempt) -> list[PartitionSpec] | None:
-    """Return the internal values of the partitions to replace; ``None`` for all rows."""
-    if attempt.partitions is None:
-        return None
-    return [written_partition(schema, partition) for partition in attempt.partitions]
 
 
 def _in_partitions(schema: TableSchema, specs: Sequence[PartitionSpec]) -> Column:

@@ -13,7 +13,7 @@ from table_format.metastore.expiry.orphans import GRACE_MS, OrphanReport, remove
 from table_format.model.arguments import flag
 from table_format.model.snapshot import Snapshot
 from table_format.options.declare import Operation
-from table_format.table.facts import HasFacts
+from table_format.table.facts import HasFacts, reporting_drops
 from table_format.table.upkeep import compact as compact_actions
 from table_format.table.upkeep import partition_done as partition_done_actions
 from table_format.table.upkeep import partition_expiry as partition_expiry_actions
@@ -223,6 +223,7 @@ class UpkeepMethods(HasFacts, Protocol):
         """
         return partition_done_actions.mark_partitions_done(self, partitions, allow_empty=allow_empty)
 
+    @reporting_drops
     def expire_snapshots(
         self,
         *,
@@ -247,18 +248,18 @@ class UpkeepMethods(HasFacts, Protocol):
         flag(dry_run, "dry_run")
         facts = self.current_facts
         facts.require(Operation.EXPIRE)
-        with facts.explaining_drop():
-            return expire_snapshots(
-                facts.store,
-                facts.options,
-                dry_run=dry_run,
-                retain_max=retain_max,
-                retain_min=retain_min,
-                older_than_ms=older_than_ms,
-                limit=limit,
-                retain_floor_ms=retain_floor_ms,
-            )
+        return expire_snapshots(
+            facts.store,
+            facts.options,
+            dry_run=dry_run,
+            retain_max=retain_max,
+            retain_min=retain_min,
+            older_than_ms=older_than_ms,
+            limit=limit,
+            retain_floor_ms=retain_floor_ms,
+        )
 
+    @reporting_drops
     def expire_changelogs(
         self,
         *,
@@ -283,18 +284,18 @@ class UpkeepMethods(HasFacts, Protocol):
         flag(everything, "everything")
         facts = self.current_facts
         facts.require(Operation.EXPIRE)
-        with facts.explaining_drop():
-            return expire_changelogs(
-                facts.store,
-                facts.options,
-                dry_run=dry_run,
-                retain_max=retain_max,
-                retain_min=retain_min,
-                older_than_ms=older_than_ms,
-                limit=limit,
-                everything=everything,
-            )
+        return expire_changelogs(
+            facts.store,
+            facts.options,
+            dry_run=dry_run,
+            retain_max=retain_max,
+            retain_min=retain_min,
+            older_than_ms=older_than_ms,
+            limit=limit,
+            everything=everything,
+        )
 
+    @reporting_drops
     def remove_orphan_files(
         self, *, older_than_ms: int | None = None, dry_run: bool = False, nobody_else_writes: bool = False
     ) -> OrphanReport:
@@ -319,7 +320,6 @@ class UpkeepMethods(HasFacts, Protocol):
         facts = self.current_facts
         facts.require(Operation.EXPIRE)
         grace_ms = 0 if nobody_else_writes and older_than_ms is not None else GRACE_MS
-        with facts.explaining_drop():
-            return remove_orphan_files(
-                facts.store, facts.options, older_than_ms=older_than_ms, dry_run=dry_run, grace_ms=grace_ms
-            )
+        return remove_orphan_files(
+            facts.store, facts.options, older_than_ms=older_than_ms, dry_run=dry_run, grace_ms=grace_ms
+        )

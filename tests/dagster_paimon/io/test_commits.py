@@ -45,13 +45,13 @@ FIRST = ARun("first")
         (FIRST, ("first",)),
         (ARun("second", "first", FROM_FAILURE), ("second", "first")),
         (ARun("second", "first", AUTOMATIC), ("second", "first")),
-        (ARun("anew", "first"), ("anew",)),
-        (ARun("third", "anew", FROM_FAILURE), ("third", "anew")),
+        (ARun("new", "first"), ("new",)),
+        (ARun("third", "new", FROM_FAILURE), ("third", "new")),
         (ARun("orphan", "forgotten", FROM_FAILURE), ("orphan", "forgotten")),
     ],
 )
 def test_a_run_continues_only_the_work_of_the_run_that_it_retries(run: ARun, answer: tuple[str, ...]) -> None:
-    assert runs_of_work(run, History(FIRST, ARun("anew", "first"))) == answer
+    assert runs_of_work(run, History(FIRST, ARun("new", "first"))) == answer
 
 
 def test_the_snapshot_records_its_run_and_inputs() -> None:
