@@ -45,7 +45,8 @@ demo: setup ## Run the main job headless on a local warehouse and print what it 
 ui: setup ## Open the Dagster UI on the same history (http://localhost:3000)
 	$(BIN)/dagster dev -w workspace.yaml
 
-PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --durations 20 --durations-min 5
+# A test that does not end would hold up all checks, and may fill the disk.
+PYTEST := $(BIN)/python -m pytest --timeout 900 -n 2 --dist loadfile --no-loadscope-reorder --durations 20 --durations-min 5
 
 test: setup ## Run the tests except the long ones, with LONG=yes also these, with LONG=3/10 a share of them (nothing but PyPI is needed)
 	$(BIN)/python -m tests.support.shared_classes
