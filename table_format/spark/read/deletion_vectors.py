@@ -11,7 +11,7 @@ import re
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, count
+from itertools import chain
 from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
@@ -40,10 +40,16 @@ MAX_FILES_OF_SCAN: Final = 200
 
 _METADATA: Final = "_metadata"
 
-_MAX_SPARE_BITS: Final = 7
-"""Limits a directory to 64 places for each file, rounded up, if the number of its places is a power of two."""
+_SPARE_BITS: Final = 6
+"""A directory has at most 64 places for each file, rounded up, if keys are distinct in so many of their bits."""
 
-_NOTHING: Final = np.zeros(0, np.int64)
+_KEY_BITS: Final = 63
+
+_ALL_LIVE: Final = -1
+"""The entry of a file without a vector."""
+
+_LENGTH_BITS: Final = 32
+"""Bits of an entry for the number of words. The others have the number of the first word."""
 
 _PLAIN_NAME: Final = re.compile(r"[A-Za-z0-9._-]+")
 """File names that are the same in a path and in a URL. Spark returns URLs."""
@@ -124,10 +130,10 @@ def without_deleted_rows(
         key = F.crc32(metadata_member(rows, "file_name", columns).cast("binary"))
     position = metadata_member(rows, "row_index", columns)
     names = key_name, position_name, words_name = _free_names(columns, ("file", "position", "words"))
-    places, words = _words(files, keys)
+    places = places_for(keys)
+    words = _words(files, keys, places)
     added = zip((key, position, array_column(spark, words)), names, strict=True)
-    place = f"cast(pmod({key_name}, {places}) AS int)"
-    test = _is_kept(words_name, place, key_name, position_name)
+    test = _is_kept(words_name, places, key_name, position_name)
     return rows.select("*", *(value.alias(name) for value, name in added)).where(test).drop(*names)
 
 
@@ -148,55 +154,85 @@ def metadata_member(rows: DataFrame, member: str, columns: Sequence[str]) -> Col
     return F.col(f"{_METADATA}.{member}")
 
 
-def _words(files: Sequence[FileWithDeletedRows], keys: Sequence[int]) -> tuple[int, npt.NDArray[np.int64]]:
-    """Return the number of places of a directory, and an array of the directory, then an entry for each file.
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where a directory has the files with certain keys: at the bits of ``mask`` in the key, folded by ``shift``.
 
-    The place of a file is its key modulo the number of places. It holds the start of the entry, or -1. An entry is the
-    key, the number of words, and the bits as words. It is an array of numbers, not of structs, because Spark creates an
-    object for each struct that it reads.
+    Spark computes this for each row. A remainder would take the time of a division.
     """
-    places = places_for(keys)
-    directory = np.full(places, -1, np.int64)
-    entries = []
-    end = places
-    for found, key in zip(files, keys, strict=True):
-        words = _NOTHING if found.vector is None else found.vector.words(found.file.row_count)
-        directory[key % places] = end
-        entries += [np.array((key, len(words)), np.int64), words]
-        end += 2 + len(words)
-    return places, np.concatenate([directory, *entries])
+
+    shift: int
+    mask: int
+
+    def of(self, key: int) -> int:
+        """Return the place of a key.
+
+        >>> Places(4, 7).of(0b11_0001)
+        2
+        """
+        return (key ^ key >> self.shift) & self.mask
 
 
-def places_for(keys: Sequence[int]) -> int:
-    """Return a number of places in which keys do not collide, if possible a power of two.
+def places_for(keys: Sequence[int]) -> Places:
+    """Return places that are distinct, if possible those of keys that are not folded, and with a small mask.
 
-    The number is part of the code that Spark generates. With few different numbers, Spark often finds the code in its
-    cache and does not compile it.
+    Both numbers are part of the code that Spark generates. With few different numbers, Spark often finds the code in
+    its cache and does not compile it.
+
+    Raises:
+        ValueError: keys are equal.
     """
     least = (len(keys) - 1).bit_length()
-    powers = (1 << bits for bits in range(least, least + _MAX_SPARE_BITS))
-    # For hundreds of keys, thousands of numbers are tried.
+    most = least + _SPARE_BITS
+    whole = ((_KEY_BITS, bits) for bits in range(least, most))
+    folded = ((shift, bits) for bits in range(most, _KEY_BITS + 1) for shift in range(1, _KEY_BITS + 1))
+    # For hundreds of keys, many places are tried.
     numbers = np.array(keys, np.int64)
-    return next(n for n in chain(powers, count(len(keys))) if _are_apart(np.sort(numbers % n)))
+    for shift, bits in chain(whole, folded):
+        places = Places(shift, (1 << bits) - 1)
+        ascending = np.sort((numbers ^ numbers >> shift) & places.mask)
+        if (ascending[1:] != ascending[:-1]).all():
+            return places
+    message = f"keys of files are equal: {sorted(keys)}"
+    raise ValueError(message)
 
 
-def _are_apart(ascending: npt.NDArray[np.int64]) -> bool:
-    return bool((ascending[1:] != ascending[:-1]).all())
+def _words(files: Sequence[FileWithDeletedRows], keys: Sequence[int], places: Places) -> npt.NDArray[np.int64]:
+    """Return an array of the directory, then the bits of each file as words.
+
+    The directory has two numbers at twice the place of a file: the key and the entry. A key that no file has is -1. The
+    array has numbers, not structs, because Spark creates an object for each struct that it reads.
+    """
+    directory = np.full(2 * (places.mask + 1), -1, np.int64)
+    parts = [directory]
+    end = len(directory)
+    for found, key in zip(files, keys, strict=True):
+        place = 2 * places.of(key)
+        directory[place] = key
+        if found.vector is None:
+            directory[place + 1] = _ALL_LIVE
+            continue
+        words = found.vector.words(found.file.row_count)
+        directory[place + 1] = end << _LENGTH_BITS | len(words)
+        parts.append(words)
+        end += len(words)
+    return np.concatenate(parts)
 
 
-def _is_kept(words: str, place: str, key: str, position: str) -> str:
+def _is_kept(words: str, places: Places, key: str, position: str) -> str:
     """Return the SQL test that the bit of a row is 0. Parsing one text is faster than creating twenty columns.
 
     The test raises an error if the row is unknown.
     """
-    entry = f"get({words}, {place})"
-    length = f"get({words}, cast({entry} AS int) + 1)"
-    word = f"get({words}, cast({entry} + 2 + shiftright({position}, 6) AS int))"
+    place = f"shiftleft(cast(({key} ^ shiftright({key}, {places.shift})) & {places.mask} AS int), 1)"
+    entry = f"get({words}, {place} | 1)"
+    length = f"{entry} & {(1 << _LENGTH_BITS) - 1}"
+    word = f"get({words}, cast(shiftright({entry}, {_LENGTH_BITS}) + shiftright({position}, 6) AS int))"
     message = "a row is in no file, or beyond the end of a file, for which the table has deletion vectors: position "
     unknown = f"cast(raise_error(concat('{message}', {position})) AS boolean)"
     return (
-        f"CASE WHEN NOT get({words}, cast({entry} AS int)) <=> {key} THEN {unknown} WHEN {length} = 0 THEN true "
-        f"WHEN shiftright({position}, 6) >= {length} THEN {unknown} "
+        f"CASE WHEN NOT get({words}, {place}) <=> {key} THEN {unknown} WHEN {entry} < 0 THEN true "
+        f"WHEN shiftright({position}, 6) >= ({length}) THEN {unknown} "
         f"ELSE (shiftright({word}, cast({position} & 63 AS int)) & 1) = 0 END"
     )
 

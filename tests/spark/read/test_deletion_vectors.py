@@ -21,6 +21,7 @@ from table_format.spark.read.deletion_vectors import (
     MAX_FILES_OF_SCAN,
     DeletionVectorBudget,
     FileWithDeletedRows,
+    Places,
     places_for,
     scans_of,
     without_deleted_rows,
@@ -146,18 +147,31 @@ def test_files_of_equal_size_are_distinguished_by_name(lake: TestLake) -> None:
         without_deleted_rows(lake.spark, told, [twin, unknown], told.columns).select("id").collect()
 
 
-@pytest.mark.parametrize("keys", [[4], [1, 2, 3, 4, 5], [n << 40 for n in range(200)], [n * n for n in range(200)]])
+@pytest.mark.parametrize("keys", [[4], [1, 2, 3, 4, 5], [n << 20 for n in range(200)], [n * n for n in range(200)]])
 def test_the_places_of_keys_are_distinct_and_few(keys: list[int]) -> None:
     places = places_for(keys)
-    assert len({key % places for key in keys}) == len(keys)
-    assert places <= 64 * max(1, len(keys) * 2 - 1)
+    assert len({places.of(key) for key in keys}) == len(keys)
+    assert places.mask < 64 * max(1, len(keys) * 2 - 1)
 
 
 @pytest.mark.parametrize(
-    ("keys", "places"), [([7], 1), ([1, 2], 2), ([1, 2, 3], 4), ([0, 8, 16], 32), ([0, 1 << 40, 2 << 40], 3)]
+    ("keys", "places"),
+    [
+        ([7], Places(63, 0)),
+        ([1, 2], Places(63, 1)),
+        ([1, 2, 3], Places(63, 3)),
+        ([0, 8, 16], Places(63, 31)),
+        ([0, 1 << 20, 2 << 20], Places(14, 255)),
+        ([0, 1 << 62], Places(56, 127)),
+    ],
 )
-def test_the_number_of_places_is_a_power_of_two_if_one_is_suitable(keys: list[int], places: int) -> None:
+def test_keys_are_folded_only_if_they_differ_in_no_low_bits(keys: list[int], places: Places) -> None:
     assert places_for(keys) == places
+
+
+def test_equal_keys_have_no_places() -> None:
+    with pytest.raises(ValueError, match=r"equal: \[3, 3\]"):
+        places_for([3, 3])
 
 
 def _a_file(lake: TestLake) -> tuple[str, DataFileMeta]:
