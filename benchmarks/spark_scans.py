@@ -43,7 +43,9 @@ TABLES: Mapping[str, Mapping[str, str]] = {
 FEW = frozenset({"few deletion vectors"})
 """Tables with upserts of a hundredth of the rows instead of a tenth."""
 SENT = "sent"
-"""Finished rows in memory, which Python tasks send to Spark: what any reader that merges in Python costs at least."""
+"""Finished rows in memory, which Python tasks send to Spark."""
+READ_AND_SENT = "read and sent"
+"""The same, but tasks read the rows from Parquet files first: what any reader that merges in Python costs at least."""
 SENT_AT_ONCE = 65_536
 APPENDS = "append, partitioned"
 PARTITION = "p"
@@ -124,6 +126,7 @@ def lines() -> Sequence[Line]:
         Line("all columns, deletion vectors, no bit tested", "deletion vectors", every, is_floor=True),
         Line("all columns, aggregation", "aggregation", every, 1.1),
         Line("all columns, sent by Python tasks", SENT, every),
+        Line("all columns, read and sent by Python tasks", READ_AND_SENT, every),
         Line("2 of 11 columns, aggregation", "aggregation", two_columns()),
         Line("all columns, partial-update", "partial-update", every),
         Line("one partition, append table", APPENDS, one_partition()),
@@ -231,8 +234,8 @@ class Bench:
         return f"| {line.name}{differ} | {first[0]:.2f} / {first[1]:.2f} | {' | '.join(cells)} | {bar} |"
 
     def _frame_of(self, name: str, columns: Sequence[str] | None = None, filter: str | None = None) -> DataFrame:
-        if name == SENT:
-            return self._sent_rows()
+        if name in {SENT, _identifier(READ_AND_SENT)}:
+            return self._sent_rows(name)
         options: dict[str, Any] = dict(self._options)
         return self.lake.table(f"b.{name}", columns=columns, filter=filter, **options)
 
@@ -253,15 +256,15 @@ class Bench:
         return f"{wall:.2f} / {statistics.median(mine[1] / max(plain[1], 0.01) for mine, plain in pairs):.2f}"
 
     def _table(self, kind: str) -> str:
-        name = "".join(c if c.isalnum() else "_" for c in kind)
+        name = _identifier(kind)
         if name in self._made:
             return name
         self._made.add(name)
         if kind == APPENDS:
             self._append_table(name)
             return name
-        if kind == SENT:
-            self._keep_rows_to_send()
+        if kind in {SENT, READ_AND_SENT}:
+            self._keep_rows_to_send(name)
             return name
         groups, rows = (11, self._rows) if not kind.endswith("60") else (60, self._rows // 4)
         options = {"bucket": "4", "write-only": "true", **TABLES[kind.partition(",")[0]]}
@@ -287,24 +290,31 @@ class Bench:
         self.lake.write(rows.repartition(PARTITION), f"b.{name}")
         rows.repartition(PARTITION).write.partitionBy(PARTITION).parquet(str(self._scratch / f"{name}-plain"))
 
-    def _keep_rows_to_send(self) -> None:
-        """Write plain Parquet files, and the same rows as Arrow files that a task maps into memory."""
-        plain = str(self._scratch / f"{SENT}-plain")
+    def _keep_rows_to_send(self, name: str) -> None:
+        """Write plain Parquet files with Spark, and the same rows as Arrow files and Parquet files for Python tasks."""
+        plain = str(self._scratch / f"{name}-plain")
         self._frame(11, 0, self._rows, 0).write.parquet(plain)
         for number, file in enumerate(sorted(Path(plain).glob("*.parquet"))):
             rows = pq.read_table(file)
             instants = rows.schema.get_field_index("t")
             rows = rows.set_column(instants, "t", rows.column("t").cast(pa.timestamp("us", "UTC")))
-            with pa.ipc.new_file(str(self._scratch / f"{SENT}-{number}.arrow"), rows.schema) as kept:
-                kept.write_table(rows, max_chunksize=SENT_AT_ONCE)
+            kept = self._scratch / f"{name}-{number}"
+            pq.write_table(rows, f"{kept}.parquet", compression="zstd")
+            # A task maps it into memory.
+            with pa.ipc.new_file(f"{kept}.arrow", rows.schema) as mapped:
+                mapped.write_table(rows, max_chunksize=SENT_AT_ONCE)
 
-    def _sent_rows(self) -> DataFrame:
-        files = sorted(map(str, self._scratch.glob(f"{SENT}-*.arrow")))
+    def _sent_rows(self, name: str) -> DataFrame:
+        kind = "arrow" if name == SENT else "parquet"
+        files = sorted(map(str, self._scratch.glob(f"{name}-*.{kind}")))
 
         def send(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             for number in (int(n) for batch in batches for n in batch.column(0).to_numpy()):
-                rows = pa.ipc.open_file(pa.memory_map(files[number]))
-                yield from map(rows.get_batch, range(rows.num_record_batches))
+                if kind == "parquet":
+                    yield from pq.ParquetFile(files[number]).iter_batches(SENT_AT_ONCE, use_threads=False)
+                else:
+                    rows = pa.ipc.open_file(pa.memory_map(files[number]))
+                    yield from map(rows.get_batch, range(rows.num_record_batches))
 
         schema = self._frame(11, 0, 1, 0).schema
         return self.lake.spark.range(0, len(files), 1, os.cpu_count()).mapInArrow(send, schema)
@@ -323,6 +333,10 @@ class Bench:
             return "id"
         # The first half are known keys in random positions.
         return f"if(id < {start + count // 2}, pmod((id - {start}) * 7919 + {start}, {start}), id)"
+
+
+def _identifier(kind: str) -> str:
+    return "".join(c if c.isalnum() else "_" for c in kind)
 
 
 if __name__ == "__main__":
