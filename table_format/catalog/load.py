@@ -99,7 +99,9 @@ def _opened_warehouse(
     if store is None:
         raise _unknown_store(warehouse)
     _refuse_missing_slashes(warehouse)
-    return store.place_of(warehouse), store.open(store.completed(_own_options(store, options), warehouse))
+    io = store.open(store.completed(_own_options(store, options), warehouse))
+    # Last, because errors show the path by this URI from then on, even those about another path.
+    return store.place_of(warehouse), io
 
 
 def _refuse_missing_slashes(warehouse: str) -> None:

@@ -6,7 +6,7 @@ memory does not depend on the size of the bucket. The result is not visible befo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import pyarrow as pa
@@ -25,6 +25,7 @@ from table_format.lsm.intervals import Run, Section
 from table_format.lsm.keys import key_ranges
 from table_format.lsm.levels import Levels, levels_of, replace_files
 from table_format.lsm.merge_spec import merge_spec
+from table_format.lsm.record_expiry import RecordExpiry
 from table_format.lsm.runs import RunSource, has_disjoint_sequences, is_add, merge_section, physical_batch, with_levels
 from table_format.lsm.universal import CompactUnit, drops_deletes, force_up_level_0, full_compaction, pick_compaction
 from table_format.model.commit import CommitMessage
@@ -66,16 +67,21 @@ def bucket_vectors(bucket: BucketFiles, deletions: BucketDeletions | None) -> Bu
 def whole_compaction(bucket: BucketFiles, levels: Levels, deletion_vectors: BucketVectors | None) -> CompactUnit | None:
     """Plan a compaction of all files to the highest level.
 
-    Files that are already on that level are included if they have deleted rows, or on request.
+    Files that are already on that level are included if they have deleted or expired rows, or on request.
     """
     unit = full_compaction(levels)
     if unit is not None:
         return unit
-    if bucket.options.compaction.force_rewrite_all_files:
-        files = levels.files
-    else:
-        files = () if deletion_vectors is None else deletion_vectors.files_with_deletions(levels.files)
+    must_rewrite = _files_to_rewrite(bucket, RecordExpiry.of(bucket))
+    marked = () if deletion_vectors is None else deletion_vectors.files_with_deletions(levels.files)
+    files = tuple(file for file in levels.files if file in marked or must_rewrite(file))
     return CompactUnit(files, levels.max_level, in_place=True) if files else None
+
+
+def _files_to_rewrite(bucket: BucketFiles, expiry: RecordExpiry | None) -> Callable[[DataFileMeta], bool]:
+    """Return which files are rewritten instead of left in place or moved."""
+    rewrite_all = bucket.options.compaction.force_rewrite_all_files
+    return lambda file: rewrite_all or (expiry is not None and expiry.is_in(file))
 
 
 def due_compaction(bucket: BucketFiles, levels: Levels) -> CompactUnit | None:
@@ -99,7 +105,7 @@ def run_compaction(
 
     The file whose rows are ``flushed`` is not read.
     """
-    key_range = key_ranges(bucket.schema)
+    key_range, expiry = key_ranges(bucket.schema), RecordExpiry.of(bucket)
     steps: Iterable[Step] = (
         [Rewrite((((file,),),)) for file in unit.files]
         if unit.in_place
@@ -108,7 +114,7 @@ def run_compaction(
             max_level=levels.max_level,
             small_file_bytes=bucket.small_file_bytes,
             key_range=key_range,
-            rewrite_all=bucket.options.compaction.force_rewrite_all_files,
+            must_rewrite=_files_to_rewrite(bucket, expiry),
         )
     )
     older: Sequence[Run] = ()
@@ -118,7 +124,7 @@ def run_compaction(
     # Older rows are marked as deleted; otherwise newer rows must retract them.
     masked = bucket.options.deletion_vectors.enabled and unit.output_level != 0
     drop = drops_deletes(unit, levels) or masked
-    detection = ChangeDetection.of(bucket, unit, levels, deletion_vectors, flushed)
+    detection = ChangeDetection.of(bucket, unit, levels, deletion_vectors, flushed, expiry)
     if detection is not None:
         steps = detection.plan(tuple(steps))
     before: list[DataFileMeta] = []
@@ -133,7 +139,14 @@ def run_compaction(
                         files, changelog_files = detection.rewrite(step, drop_retracts=drop)
                     else:
                         files, changelog_files = _rewrite(
-                            bucket, step, unit.output_level, older, deletion_vectors, flushed, drop_retracts=drop
+                            bucket,
+                            step,
+                            unit.output_level,
+                            older,
+                            deletion_vectors,
+                            flushed,
+                            expiry,
+                            drop_retracts=drop,
                         )
                     written.extend((*files, *changelog_files))
                     changelog.extend(changelog_files)
@@ -159,6 +172,7 @@ def _rewrite(
     older: Sequence[Run],
     deletion_vectors: BucketVectors | None,
     flushed: FlushedRows | None,
+    expiry: RecordExpiry | None,
     *,
     drop_retracts: bool,
 ) -> tuple[tuple[DataFileMeta, ...], tuple[DataFileMeta, ...]]:
@@ -175,6 +189,7 @@ def _rewrite(
                 older,
                 deletion_vectors,
                 flushed,
+                expiry,
                 drop_retracts=drop_retracts,
                 show_levels=writes_changelog,
             )
@@ -190,7 +205,7 @@ def _changelog_of_first_rows(bucket: BucketFiles, file: DataFileMeta, level: int
     if file.level != 0 or not _writes_changelog_of_first_rows(bucket):
         return ()
     with bucket.writing(level=level, source=FileSource.APPEND, changelog=True) as changelog:
-        for batch in _merged_rows(bucket, ((file,),), (), None, None, drop_retracts=False):
+        for batch in _merged_rows(bucket, ((file,),), (), None, None, None, drop_retracts=False):
             changelog.write(physical_batch(batch, bucket.schema))
         return changelog.close()
 
@@ -206,12 +221,20 @@ def _merged_rows(
     older: Sequence[Run],
     deletion_vectors: BucketVectors | None,
     flushed: FlushedRows | None,
+    expiry: RecordExpiry | None,
     *,
     drop_retracts: bool,
     show_levels: bool = False,
 ) -> Iterator[pa.RecordBatch]:
     """Yield the merged rows of a section in key order: sequence number, kind, columns, and ``_LEVEL`` on request."""
-    source = RunSource(bucket.reader(), bucket.partition, bucket.bucket, deletions=deletion_vectors, flushed=flushed)
+    source = RunSource(
+        bucket.reader(),
+        bucket.partition,
+        bucket.bucket,
+        deletions=deletion_vectors,
+        flushed=flushed,
+        expiry=expiry,
+    )
     fields = (SEQUENCE_NUMBER, VALUE_KIND, *bucket.schema.fields)
     members = [file for run in section for file in run]
     spec = merge_spec(bucket.schema, bucket.options)

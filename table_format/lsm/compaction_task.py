@@ -6,7 +6,7 @@ overlap another only changes its level. No file between two others is ever left 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -39,18 +39,23 @@ Step: TypeAlias = Rewrite | Upgrade
 
 
 def plan_steps(
-    unit: CompactUnit, *, max_level: int, small_file_bytes: int, key_range: KeyRangeOf, rewrite_all: bool = False
+    unit: CompactUnit,
+    *,
+    max_level: int,
+    small_file_bytes: int,
+    key_range: KeyRangeOf,
+    must_rewrite: Callable[[DataFileMeta], bool],
 ) -> tuple[Step, ...]:
     """Return the steps of a compaction in key order. A file that is already in its place appears in none of them.
 
-    With ``rewrite_all`` every file is rewritten.
+    Files that ``must_rewrite`` selects are rewritten in any case.
     """
     steps: list[Step] = []
     candidate: list[Section] = []
 
     def conclude() -> None:
         if len(candidate) == 1 and len(candidate[0]) == 1:
-            steps.extend(_move(candidate[0][0], unit.output_level, max_level, rewrite_all=rewrite_all))
+            steps.extend(_move(candidate[0][0], unit.output_level, max_level, must_rewrite))
         elif candidate:
             steps.append(Rewrite(tuple(candidate)))
         candidate.clear()
@@ -64,15 +69,17 @@ def plan_steps(
                 candidate.append(((file,),))
             else:
                 conclude()
-                steps.extend(_move((file,), unit.output_level, max_level, rewrite_all=rewrite_all))
+                steps.extend(_move((file,), unit.output_level, max_level, must_rewrite))
     conclude()
     return tuple(steps)
 
 
-def _move(files: Iterable[DataFileMeta], output_level: int, max_level: int, *, rewrite_all: bool) -> Iterable[Step]:
+def _move(
+    files: Iterable[DataFileMeta], output_level: int, max_level: int, must_rewrite: Callable[[DataFileMeta], bool]
+) -> Iterable[Step]:
     for file in files:
         # On the highest level, there is no older row that a retract row could retract, so retract rows are dropped.
-        if rewrite_all or (output_level == max_level and file.delete_row_count != 0):
+        if must_rewrite(file) or (output_level == max_level and file.delete_row_count != 0):
             yield Rewrite((((file,),),))
         elif file.level != output_level:
             yield Upgrade(file)

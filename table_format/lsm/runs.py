@@ -24,8 +24,10 @@ from table_format.kernels.merge import LEVEL, MergeSpec, merge_batches
 from table_format.lsm.flushed_rows import FlushedRows
 from table_format.lsm.intervals import Run, Section
 from table_format.lsm.prefetch import prefetched
+from table_format.lsm.record_expiry import RecordExpiry
 from table_format.model.arrow_calls import bit_wise_and, equal
 from table_format.model.arrow_types import arrow_schema
+from table_format.model.data_file import DataFileMeta
 from table_format.model.predicate import Predicate
 from table_format.model.schema import SEQUENCE_NUMBER, VALUE_KIND, TableSchema
 from table_format.model.types import DataField
@@ -41,7 +43,8 @@ class RunSource:
     ``decode_ahead`` reads each run in its own thread. ``selected`` are the positions of the only rows to read; ``None``
     selects all. ``firsts`` are the positions of the first row of each file, by name; with them, rows have a column
     ``_POSITION`` that counts over all files. ``flushed`` are the rows of a file that are still in memory: the file is
-    not read, and all its rows are returned.
+    not read, and all its rows are returned. Rows that have expired by ``expiry`` are left out; ``fields`` must then
+    include its column.
     """
 
     reader: DataFileReader
@@ -52,33 +55,40 @@ class RunSource:
     selected: FrozenBitMap | None = None
     firsts: Mapping[str, int] | None = None
     flushed: FlushedRows | None = None
+    expiry: RecordExpiry | None = None
 
     def run(
         self, run: Run, fields: Sequence[DataField], *, predicate: Predicate | None = None, batch_rows: int
     ) -> Generator[pa.RecordBatch]:
         """Yield the rows of a run in order; rows that do not match ``predicate`` may be left out."""
         for file in run:
-            if self.flushed is not None and self.flushed.file_name == file.file_name:
-                yield from self.flushed.batches(fields, batch_rows)
-                continue
-            batches = self.reader.read(
-                self.partition,
-                self.bucket,
-                file,
-                fields,
-                predicate=predicate,
-                deleted=None if self.deletions is None else self.deletions.of(file),
-                selected=self.selected,
-                batch_rows=batch_rows,
-                with_positions=self.firsts is not None,
-            )
-            if self.firsts is not None:
-                batches = _counted_from(self.firsts[file.file_name], batches)
-            if file.row_count <= batch_rows:
-                # A small file is closed before its rows are used, so that a merge of a thousand files does not keep all
-                # open.
-                yield from _read_ahead(batches)
-            yield from batches
+            rows = self._rows(file, fields, predicate, batch_rows)
+            yield from rows if self.expiry is None else self.expiry.kept(rows)
+
+    def _rows(
+        self, file: DataFileMeta, fields: Sequence[DataField], predicate: Predicate | None, batch_rows: int
+    ) -> Iterator[pa.RecordBatch]:
+        if self.flushed is not None and self.flushed.file_name == file.file_name:
+            yield from self.flushed.batches(fields, batch_rows)
+            return
+        batches = self.reader.read(
+            self.partition,
+            self.bucket,
+            file,
+            fields,
+            predicate=predicate,
+            deleted=None if self.deletions is None else self.deletions.of(file),
+            selected=self.selected,
+            batch_rows=batch_rows,
+            with_positions=self.firsts is not None,
+        )
+        if self.firsts is not None:
+            batches = _counted_from(self.firsts[file.file_name], batches)
+        if file.row_count <= batch_rows:
+            # A small file is closed before its rows are used, so that a merge of a thousand files does not keep all
+            # open.
+            yield from _read_ahead(batches)
+        yield from batches
 
 
 def merge_section(

@@ -57,6 +57,7 @@ from table_format.options.merge import (
 )
 from table_format.options.other_names import own_name
 from table_format.options.preconditions import is_default, refuse_without_effect, without_effect
+from table_format.options.record_expiry import time_field
 from table_format.options.registry import BY_KEY, find
 from table_format.options.startup import given_starting_points, startup_mode
 from table_format.options.table_options import TableOptions
@@ -298,6 +299,8 @@ def _check_columns(schema: TableSchema, options: TableOptions) -> None:
         _check_column(schema, ROWKIND_FIELD.key, options.merge.rowkind_field)
     if options.merge.sequence_fields and not schema.primary_keys:
         raise InvalidOption(SEQUENCE_FIELDS.key, "orders rows of one key, but the table has no primary key")
+    if options.record_expiry.time_field is not None:
+        time_field(schema, options.record_expiry)
     check_merge_options(schema, options)
 
 

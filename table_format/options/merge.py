@@ -213,9 +213,13 @@ REFUSED: tuple[AnyOption, ...] = (
             ("map.shared-shredding.column-placement-policy", "Layout of a map."),
         )
     ),
-    unsupported("record-level.expire-time", optional(text), None, "Age at which a row is no longer returned.", *WRITES),
-    unsupported("record-level.time-field", optional(text), None, "Column with the time of a row."),
-    unsupported("record-level.time-field-type", optional(text), None, "Unit of the time of a row."),
+    unsupported(
+        "record-level.time-field-type",
+        optional(text),
+        None,
+        "Unit of the time of a row, in Apache Paimon 0.9. Later releases know it from the type.",
+        *WRITES,
+    ),
     unsupported("primary-key.nullable", boolean, False, "Nullable key columns.", *READ_AND_WRITE, immutable=True),
     unsupported("pk-clustering-override", boolean, False, "Cluster instead of sort.", *READ_AND_WRITE, immutable=True),
 )

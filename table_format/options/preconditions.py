@@ -26,6 +26,7 @@ from table_format.options import (
     merge,
     partitions,
     postpone,
+    record_expiry,
     scan,
     spark_read,
     spark_stream,
@@ -206,6 +207,8 @@ NEEDS: Final[tuple[tuple[tuple[Need, ...], tuple[AnyOption, ...]], ...]] = (
         ),
     ),
     ((PRIMARY_KEY, _NOT_POSTPONED), (compaction.FORCE_COMPACT, compaction.FULL_COMPACTION_DELTA_COMMITS)),
+    ((PRIMARY_KEY, _option(record_expiry.TIME_FIELD)), (record_expiry.EXPIRE_TIME,)),
+    ((PRIMARY_KEY, _option(record_expiry.EXPIRE_TIME)), (record_expiry.TIME_FIELD,)),
     ((_SORTABLE,), (compaction.ZORDER_TEXT_BYTES,)),
     (
         (Need("a primary key ('streaming-read-append-overwrite' is for tables without)", PRIMARY_KEY.holds),),

@@ -24,6 +24,7 @@ from table_format.options.materialized import MaterializedTableOptions
 from table_format.options.merge import MergeOptions
 from table_format.options.partitions import PartitionOptions
 from table_format.options.postpone import PostponeOptions
+from table_format.options.record_expiry import RecordExpiryOptions
 from table_format.options.refused import REFUSED
 from table_format.options.scan import ScanOptions
 from table_format.options.spark_read import SparkReadOptions
@@ -43,6 +44,7 @@ GROUPS: Final[tuple[type[object], ...]] = (
     MergeOptions,
     CompactionOptions,
     DeletionVectorOptions,
+    RecordExpiryOptions,
     WriteOptions,
     CommitOptions,
     ExpireOptions,

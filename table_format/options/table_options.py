@@ -26,6 +26,7 @@ from table_format.options.manifest import ManifestOptions
 from table_format.options.merge import MergeEngine, MergeOptions
 from table_format.options.partitions import PartitionOptions
 from table_format.options.postpone import PostponeOptions
+from table_format.options.record_expiry import RecordExpiryOptions
 from table_format.options.scan import ScanOptions
 from table_format.options.spark_read import SparkReadOptions
 from table_format.options.spark_stream import SparkStreamOptions
@@ -140,6 +141,15 @@ class TableOptions:
             InvalidOption: a value cannot be parsed.
         """
         return parse_group(DeletionVectorOptions, self.raw)
+
+    @cached_property
+    def record_expiry(self) -> RecordExpiryOptions:
+        """When rows expire.
+
+        Raises:
+            InvalidOption: a value cannot be parsed.
+        """
+        return parse_group(RecordExpiryOptions, self.raw)
 
     @property
     def merges_on_write(self) -> bool:

@@ -9,9 +9,13 @@ from tests.lsm.files import a_file, key_range_of_test_files
 BIG, SMALL = 100, 10
 
 
-def steps(*files, output: int = 5, max_level: int = 5) -> list[str]:
+def steps(*files, output: int = 5, max_level: int = 5, must: str = "") -> list[str]:
     planned = plan_steps(
-        CompactUnit(files, output), max_level=max_level, small_file_bytes=70, key_range=key_range_of_test_files()
+        CompactUnit(files, output),
+        max_level=max_level,
+        small_file_bytes=70,
+        key_range=key_range_of_test_files(),
+        must_rewrite=lambda file: file.file_name in must,
     )
     return [
         "rewrite " + " ".join(f.file_name for f in step.files) if isinstance(step, Rewrite) else _upgrade(step)
@@ -59,3 +63,9 @@ def test_a_file_with_retract_rows_is_rewritten_when_it_goes_to_the_highest_level
         assert steps(a_file("a", size=BIG, deletes=deletes)) == ["rewrite a"]
         assert steps(a_file("a", size=BIG, deletes=deletes, level=5)) == ["rewrite a"]
         assert steps(a_file("a", size=BIG, deletes=deletes), output=4) == ["upgrade a"]
+
+
+def test_a_file_that_must_be_rewritten_is_rewritten_wherever_it_is():
+    files = [a_file("a", level=5, keys=(0, 1), size=BIG), a_file("b", keys=(2, 3), size=BIG)]
+    assert steps(*files, must="ab") == ["rewrite a", "rewrite b"]
+    assert steps(*files, must="a", output=4) == ["rewrite a", "upgrade b"]

@@ -12,6 +12,8 @@ VALUES = {
     "orc.row.index.stride": "5000",
     "page-size": "32 kb",
     "sequence.field": "a",
+    "record-level.expire-time": "7 d",
+    "record-level.time-field": "a",
     "rowkind.field": "kind",
     "file.format.per.level": "0:avro",
     "file.compression.per.level": "0:snappy",

@@ -53,7 +53,7 @@ def test_a_malformed_value_is_refused_with_the_accepted_form() -> None:
         ("tag.create-success-file", "true"),
         ("file-index.inverted.columns", "v"),
         ("file-index.bloom-filter.v.version", "2"),
-        ("record-level.expire-time", "1 d"),
+        ("record-level.time-field-type", "seconds-int"),
         ("partition.mark-done-action", "success-file,done-partition"),
         ("partition.end-input-to-done", "true"),
         ("row-tracking.enabled", "true"),

@@ -8,6 +8,7 @@ import pytest
 
 from table_format import load_catalog
 from table_format.errors import InvalidOption
+from table_format.shown_paths import shown_paths
 
 ADDRESS = "dfs.namenode.http-address"
 
@@ -42,6 +43,7 @@ def test_the_uri_or_an_option_names_the_namenodes(options: dict[str, str], namen
 def test_what_is_missing_or_wrong_is_refused_by_name(options: dict[str, str], named: str) -> None:
     with pytest.raises(InvalidOption, match=named):
         load_catalog(options)
+    assert shown_paths("/w/db.db") == "/w/db.db"
 
 
 def test_the_user_is_that_of_the_option_or_of_hadoops_environment_or_of_the_process(

@@ -113,6 +113,7 @@ _TABLES = {
             "partial": {"merge-engine": "partial-update"},
             "groups": {"merge-engine": "partial-update", "fields.a.sequence-group": "b"},
             "sequence": {"sequence.field": "a"},
+            "expiring": {"record-level.expire-time": "1 d", "record-level.time-field": "a"},
             "quiet hours": {
                 "compaction.offpeak.start.hour": "20",
                 "compaction.offpeak.end.hour": "5",

@@ -10,7 +10,7 @@ from table_format.model.file_index import column_of
 _LISTS: Final = ("bucket-key", "sequence.field", "partial-update.remove-record-on-sequence-group")
 """Options whose value is a list of columns."""
 
-_SINGLE: Final = ("rowkind.field",)
+_SINGLE: Final = ("rowkind.field", "record-level.time-field")
 _FIELDS: Final = "fields."
 _LIST_SUFFIXES: Final = (".sequence-group",)
 """``fields.<columns>.<suffix>``: key and value are lists of columns. (A nested key names fields within its column.)"""
