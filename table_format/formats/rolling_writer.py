@@ -33,8 +33,6 @@ from table_format.model.types import BytesType, DataField, DataType
 from table_format.options.files import FileOptions
 from table_format.options.table_options import TableOptions
 
-_DATA_FILE_PREFIX: Final = "data-"
-
 _MIN_CHECK_ROWS: Final = 1000
 """The size of a file is checked after at least this many rows, as in Java."""
 
@@ -106,7 +104,7 @@ class RollingDataFileWriter:
         files = options.files.at_level(level) if schema.is_primary_key_table else options.files
         self._files = options.changelog.files_like(files) if changelog else files
         self._target = bucket.target_file_bytes
-        self._prefix = prefix or (options.changelog.prefix if changelog else _DATA_FILE_PREFIX)
+        self._prefix = prefix or (options.changelog.prefix if changelog else options.files.prefix)
         self._uuid = bucket.store.runtime.ids.uuid()
         self._places = _places(bucket.store, options.files)
         self._next_sequence_number = first_sequence_number
@@ -169,7 +167,8 @@ class RollingDataFileWriter:
 
     def _begin(self, file_format: FileFormat) -> _OpenFile:
         options = options_for(self._files, file_format)
-        name = data_file_name(self._prefix, self._uuid, self._begun, file_format.identifier)
+        extension = self._options.files.extension_of(file_format.identifier)
+        name = data_file_name(self._prefix, self._uuid, self._begun, extension)
         self._begun += 1
         place = next(self._places)
         path = place.file_in_bucket(self._partition_text, self._bucket, name)

@@ -365,14 +365,14 @@ def data_file_name(prefix: str, uuid: str, counter: int, extension: str) -> str:
     return f"{prefix}{uuid}-{counter}.{extension}"
 
 
-def postponed_prefix(commit_user: str, writer_id: int) -> str:
+def postponed_prefix(prefix: str, commit_user: str, writer_id: int) -> str:
     """Return the prefix of the names of postponed files. Files of one writer share it, because they are replayed
     together.
 
-    >>> postponed_prefix("8ecde9e2-76bb-4a4d-b027-ef08f39a032c", 1139073719)
+    >>> postponed_prefix("data-", "8ecde9e2-76bb-4a4d-b027-ef08f39a032c", 1139073719)
     'data--u-8ecde9e2-76bb-4a4d-b027-ef08f39a032c-s-1139073719-w-'
     """
-    return f"data--u-{commit_user}-s-{writer_id}-w-"
+    return f"{prefix}-u-{commit_user}-s-{writer_id}-w-"
 
 
 def file_index_name(data_file: str, uuid: str) -> str:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from table_format.options.declare import Option
 from table_format.options.file_formats import FILE_FORMATS
 from table_format.options.files import CODEC_ALIASES, FileOptions
-from table_format.options.values import boolean, names, optional, stats_mode, text, word
+from table_format.options.values import boolean, name_prefix, names, optional, stats_mode, word
 
-PREFIX = Option("changelog-file.prefix", text, "changelog-", "Prefix of the names of changelog files.")
+PREFIX = Option("changelog-file.prefix", name_prefix, "changelog-", "Prefix of the names of changelog files.")
 FORMAT = Option(
     "changelog-file.format",
     optional(word()),

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any
+from typing import Any, Final
 
 from table_format.limits import KIB, MAX_INT, MIB
 from table_format.options.declare import WRITES, AnyOption, Option, OptionPattern, unsupported
@@ -18,6 +18,7 @@ from table_format.options.values import (
     choice,
     integer,
     levels,
+    name_prefix,
     optional,
     ratio,
     size,
@@ -128,6 +129,17 @@ PARTITION_LEGACY_NAME = Option(
 PARTITION_NAME_OPTIONS: tuple[Option[Any], ...] = (PARTITION_DEFAULT_NAME, PARTITION_LEGACY_NAME)
 """Options that decide the names of directories of partitions."""
 
+_CODEC_EXTENSIONS: Final = {"none": "", "gzip": "gz", "bzip2": "bz2", "zstd": "zst"}
+"""Extensions of codecs that differ from their names (Java ``HadoopCompressionType``)."""
+
+PREFIX = Option("data-file.prefix", name_prefix, "data-", "Prefix of the names of data files.")
+COMPRESSION_IN_NAME = Option(
+    "file.suffix.include.compression",
+    boolean,
+    False,
+    "Names of data and changelog files end with the value of 'file.compression' before the format, such as "
+    "'.snappy.parquet'; for zstd, it is 'zst'.",
+)
 PATH_DIRECTORY = Option(
     "data-file.path-directory",
     optional(replace(text, stored=lambda value: value.strip().strip("/"))),
@@ -213,6 +225,8 @@ class FileOptions:
     """How data files are written: format, compression, sizes in bytes, names."""
 
     format: str = FORMAT.field()
+    prefix: str = PREFIX.field()
+    compression_in_name: bool = COMPRESSION_IN_NAME.field()
     compression: str = COMPRESSION.field()
     zstd_level: int = ZSTD_LEVEL.field()
     target_file_size: int | None = TARGET_FILE_SIZE.field()
@@ -258,6 +272,15 @@ class FileOptions:
         ('deflate', 'zstd')
         """
         return self.own_codec_of(file_format) or self.compression
+
+    def extension_of(self, file_format: str) -> str:
+        """Return what the name of a file of one format ends with (Java ``DataFilePathFactory.makeExtension``).
+
+        >>> FileOptions(compression_in_name=True).extension_of("parquet"), FileOptions().extension_of("orc")
+        ('zst.parquet', 'orc')
+        """
+        codec = _CODEC_EXTENSIONS.get(self.compression.lower(), self.compression)
+        return f"{codec}.{file_format}" if self.compression_in_name and codec else file_format
 
     def own_codec_of(self, file_format: str) -> str | None:
         """Return the compression that an option for one format sets; ``None`` if there is none."""
@@ -313,8 +336,6 @@ class FileOptions:
 
 
 REFUSED: tuple[AnyOption, ...] = (
-    unsupported("file.suffix.include.compression", boolean, False, "Include the compression in the file name."),
-    unsupported("data-file.prefix", text, "data-", "Prefix of data file names."),
     unsupported("data-file.external-paths.weights", optional(text), None, "Weights of external paths."),
     unsupported("target-file-row-num", integer(1, MAX_LONG), MAX_LONG, "Number of rows at which a file is closed."),
     OptionPattern("parquet.<setting>", text, "A setting of the Java Parquet writer.", supported=False),

@@ -169,7 +169,7 @@ def _prefix(facts: TableFacts, commit_user: str | None) -> str:
     # Not from the random numbers of the process, whose state its forks share.
     writer_id = int(ids.uuid().replace("-", "")[:7], 16)
     user = commit_user if commit_user is not None and is_plain_user(commit_user) else ids.uuid()
-    return postponed_prefix(user, writer_id)
+    return postponed_prefix(facts.options.files.prefix, user, writer_id)
 
 
 def _gives_up(facts: TableFacts, bucket_id: BucketId, error: MissingFile) -> bool:
