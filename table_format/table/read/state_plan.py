@@ -20,6 +20,7 @@ from table_format.table.facts import TableFacts
 from table_format.table.read.file_indexes import index_results
 from table_format.table.read.filters import bound_filter
 from table_format.table.read.hash_index_buckets import pruned_by_hash_index
+from table_format.table.read.newer_options import refuse_other_options
 from table_format.table.read.plan import Plan
 from table_format.table.read.plan_check import check_whole_plan
 from table_format.table.read.splits import make_splits
@@ -42,12 +43,14 @@ def state_plan(
     Raises:
         SnapshotExpired: the snapshot has expired in the meantime.
         UnsupportedFeature: the state has an unsupported feature that affects its rows.
-        SchemaChanged: files have a newer schema, and the older one would truncate values. Or a fast-forward has
-            replaced the schemas of the snapshot since it was found.
+        SchemaChanged: files have a newer schema, and the older one would truncate values or merge rows by other
+            options. Or a fast-forward has replaced the schemas of the snapshot since it was found.
     """
     facts = facts.in_schema(start.schema)
     with explaining_expiry(facts.store, start.snapshot):
         start = with_schema_of_snapshot(facts, start)
+        if start.written is not None:
+            refuse_other_options(facts.name, start.schema, start.written)
         plan = _state_plan(facts, start, columns, filter, min_level=min_level, levels=levels)
     if start.written is not None:
         # The schemas of the files were read since then; none of them is later than that of the snapshot.
