@@ -14,7 +14,7 @@ from typing import Final, assert_never
 
 from table_format.counted import counted
 from table_format.errors import UnsupportedFeature
-from table_format.formats.newer_schemas import refuse_newer
+from table_format.formats.newer_schemas import refuse_dropped, refuse_newer
 from table_format.metastore.references.expired_reads import explaining_expiry
 from table_format.metastore.scan.file_filter import FileFilter
 from table_format.metastore.scan.file_plan import PlanCounts, changed_files, live_files
@@ -208,7 +208,11 @@ def _with_splits(facts: TableFacts, plan: Plan, splits: tuple[DataSplit, ...]) -
     needed: set[int] = {file.schema_id for split in splits for file in _all_files(split)}
     schemas = {i: facts.schemas[i] for i in sorted(needed)}
     columns = () if plan.predicate is None else plan.schema.select(sorted(columns_of(plan.predicate)))
-    refuse_newer(schemas.values(), plan.schema, (*plan.fields, *columns), where=facts.name, rewriting=False)
+    shown = (*plan.fields, *columns)
+    if plan.snapshot is not None and plan.snapshot.schema_id > plan.schema.id:
+        # Files may have been pruned by columns that they no longer have.
+        refuse_dropped(facts.schemas[plan.snapshot.schema_id], plan.schema, shown, where=facts.name)
+    refuse_newer(schemas.values(), plan.schema, shown, where=facts.name, rewriting=False)
     return replace(plan, splits=splits, schemas=schemas)
 
 
