@@ -57,6 +57,7 @@ def test_a_stream_gets_all_changes_from_before_and_after_another_changelog_produ
     table.append(keyed([(2, "a", 2)]))
     if reader == "open":
         seen += changes_in(stream)
+    table.compact(full=True)
     warehouse.catalog.alter_table("db.t", SetOption(PRODUCER, after))
     fresh = warehouse.reopened(table)
     fresh.append(keyed([(3, "a", 3)]))
