@@ -68,7 +68,10 @@ class _ChainReader:
         self.chain = Chain()
         self._facts = facts
         self._paths = facts.store.paths
-        self._ids: Sequence[int] = facts.snapshots.listed_ids()
+        listed = facts.snapshots.listed_ids()
+        # An expiry that runs, or was interrupted, deletes the files of its snapshots first. Nobody reads them any more.
+        expiring = max((notice.end for notice in facts.snapshots.notices.all()), default=0)
+        self._ids: Sequence[int] = [number for number in listed if number >= expiring]
         self._schema_ids: Sequence[int] = facts.schema_store.ids()
         self._states: dict[int, Snapshot] = {}
 
