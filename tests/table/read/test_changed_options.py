@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Mapping
 
 import pyarrow as pa
 import pytest
 
 from table_format import Table
-from table_format.errors import SchemaChanged
+from table_format.errors import InvalidOption, SchemaChanged
 from table_format.model.schema_change import (
     AddColumn,
     DropColumn,
@@ -31,7 +32,7 @@ def warehouse() -> Warehouse:
     return memory_warehouse()
 
 
-def changes_in(stream: StreamScan) -> list[tuple[object, ...]]:
+def changes_in(stream: StreamScan) -> list[tuple[str, int, int]]:
     """The changes that a stream has for its reader now: kind, key and value."""
     found = []
     while (plan := stream.next_plan()) is not None:
@@ -102,6 +103,58 @@ def test_changes_from_before_the_changelog_outlive_their_snapshots(warehouse: Wa
     fresh.expire_changelogs(everything=True)
     assert not fresh.remove_orphan_files(older_than_ms=1 << 60, nobody_else_writes=True).paths
     assert fresh.verify(depth="rows").is_healthy
+
+
+def alter_producer(warehouse: Warehouse, table: Table, producer: str) -> None:
+    """Alter the producer, after a full compaction where that is required."""
+    try:
+        warehouse.catalog.alter_table("db.t", SetOption(PRODUCER, producer))
+    except InvalidOption:  # run a full compaction first
+        table.compact(full=True)
+        warehouse.catalog.alter_table("db.t", SetOption(PRODUCER, producer))
+
+
+@pytest.mark.parametrize("bucket", ["1", "-1", "-2"])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_changes_of_a_random_history_of_producers_add_up_to_the_rows(
+    warehouse: Warehouse, bucket: str, seed: int
+) -> None:
+    draw = random.Random(f"{bucket} {seed}")
+    options = {"bucket": bucket, "changelog.num-retained.max": "999", "changelog.num-retained.min": "998"}
+    table = warehouse.table(primary_keys=["id"], options={**options, "snapshot.num-retained.min": "1"})
+    stream, held = table.stream(), dict[int, int]()
+    for _ in range(25):
+        table = warehouse.reopened(table)
+        match draw.choice(["append"] * 4 + ["compact", "alter", "expire", "read", "reopen"]):
+            case "append":
+                ids = draw.sample(range(6), 3)
+                kinds = pa.array(draw.choices(["+I", "+I", "-D"], k=3))
+                table.append(keyed([(key, "a", draw.randrange(99)) for key in ids], _row_kind=kinds))
+            case "compact":
+                table.compact(full=draw.random() < 0.5)
+            case "alter":
+                alter_producer(warehouse, table, draw.choice(["none", "input", "lookup", "full-compaction"]))
+            case "expire":
+                table.expire_snapshots(retain_max=1, retain_min=1, retain_floor_ms=0)
+                table.remove_orphan_files(older_than_ms=1 << 60, nobody_else_writes=True)
+            case "read":
+                apply_changes(stream, held)
+            case "reopen":
+                position, stream = stream.checkpoint(), table.stream()
+                stream.restore(position)
+    table.compact(full=True)
+    apply_changes(stream, held)
+    assert sorted(held.items()) == rows_of(warehouse.reopened(table), columns=["id", "v"])
+    assert table.verify(depth="rows").is_healthy
+
+
+def apply_changes(stream: StreamScan, held: dict[int, int]) -> None:
+    """Apply what a stream has for its reader now to the rows that the reader holds."""
+    for kind, key, value in changes_in(stream):
+        if kind in ("+I", "+U"):
+            held[key] = value
+        elif kind == "-D":
+            held.pop(key, None)
 
 
 # --- states ---------------------------------------------------------------------------------------------------------
