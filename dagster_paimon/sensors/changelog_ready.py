@@ -73,20 +73,19 @@ def consumer_lag(table: Table, consumer: str, *, min_snapshots: int, min_rows: i
     changes, latest = changes_of(table.facts), table.latest_snapshot()
     earliest = changes.earliest_id() or 1
     next_id = max(table.consumers().get(consumer, earliest), earliest)
-    by_changelog = changes_mode(table.facts) == CHANGELOG
     last_id = latest.id if latest else 0
     lag = ConsumerLag(next_id, 0, 0, latest)
     for number in range(next_id, last_id + 1):
         snapshot = changes.find(number)
-        rows = 0 if snapshot is None else _changed_rows(snapshot, by_changelog=by_changelog)
+        rows = 0 if snapshot is None else _changed_rows(table, snapshot)
         lag = replace(lag, snapshots=lag.snapshots + (rows > 0), rows=lag.rows + rows, is_all=number == last_id)
         if lag.reaches(min_snapshots, min_rows):
             break
     return lag
 
 
-def _changed_rows(snapshot: Snapshot, *, by_changelog: bool) -> int:
-    if by_changelog:
+def _changed_rows(table: Table, snapshot: Snapshot) -> int:
+    if changes_mode(table.facts, snapshot) == CHANGELOG:
         return snapshot.changelog_record_count or 0
     return abs(snapshot.delta_record_count or 0) if snapshot.commit_kind is CommitKind.APPEND else 0
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, TypeAlias, TypeGuard, cast
 
+from table_format.catalog.changelog_switch import check_changelog_switch
 from table_format.catalog.deletion_vector_switch import check_deletion_vector_switch
 from table_format.catalog.external_paths import check_external_paths, files_outside
 from table_format.catalog.fallback import check_fallback_branch
@@ -232,6 +233,7 @@ class NamedCatalog(ABC):
         def check(old: TableSchema, new: TableSchema) -> None:
             check_changed(old, new, has_snapshots=SnapshotStore(store).latest() is not None)
             check_deletion_vector_switch(store, old, new)
+            check_changelog_switch(store, old, new)
             check_partition_names(store, old, new)
             check_listed_partitions(old, new, lists_partitions=self.lists_partitions)
             if EXTERNAL_KEYS & {k for k in {*old.options, *new.options} if old.options.get(k) != new.options.get(k)}:

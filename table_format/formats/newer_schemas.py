@@ -2,8 +2,9 @@
 
 A handle keeps the schema with which it was opened, while other processes may alter the table and write with the new
 schema. Columns that can hold every value of such a file are read as usual. If values would be cut off, or would be
-missing from rows that are written back, the read fails before the first row. Schema ids ascend, so a schema with a
-higher id than the handle's is newer.
+missing from rows that are written back, the read fails before the first row. It also fails if a column was dropped: it
+has no values in such a file, even if another column now has its name. Schema ids ascend, so a schema with a higher id
+than the handle's is newer.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from table_format.errors import SchemaChanged
-from table_format.model.column_fit import lost_columns, narrowed_columns
+from table_format.model.column_fit import dropped_columns, lost_columns, narrowed_columns
 from table_format.model.schema import TableSchema
 from table_format.model.types import DataField
 
@@ -24,13 +25,13 @@ def refuse_newer(
     where: str,
     rewriting: bool,
 ) -> None:
-    """Refuse files of the schemas ``written`` if ``schema`` would lose some of their values.
+    """Refuse files of the schemas ``written`` if ``schema`` would lose some of their values, or has dropped columns.
 
     ``fields`` are the columns that are read; with ``rewriting`` all columns count, because the rows are written back.
     ``where`` names the table or the file.
 
     Raises:
-        SchemaChanged: values would be lost; the message names the columns and both schemas.
+        SchemaChanged: values would be lost, or do not exist; the message names the columns and both schemas.
     """
     for newer in written:
         if newer.id <= schema.id:
@@ -38,11 +39,32 @@ def refuse_newer(
         if rewriting:
             lost = lost_columns(newer.fields, schema.fields)
         else:
+            refuse_dropped(newer, schema, fields, where=where)
             lost = narrowed_columns(newer.physical_fields, fields)
         if lost:
             advice = "Nothing was written; load the table again" if rewriting else "Load the table again"
-            message = (
-                f"{where}: rows were written under schema {newer.id}, and the table was opened under schema "
-                f"{schema.id}, which would lose values of {', '.join(lost)}. {advice} and repeat"
-            )
+            message = f"{_found(newer, schema, where)}, which would lose values of {_names(lost)}. {advice} and repeat"
             raise SchemaChanged(message)
+
+
+def refuse_dropped(newer: TableSchema, schema: TableSchema, fields: Sequence[DataField], *, where: str) -> None:
+    """Refuse rows of a newer schema that has dropped some of the columns ``fields`` of ``schema``.
+
+    Raises:
+        SchemaChanged: the message names the columns and both schemas.
+    """
+    dropped = dropped_columns(newer.fields, fields) if newer.id > schema.id else ()
+    if dropped:
+        message = (
+            f"{_found(newer, schema, where)}, which has columns that were dropped since: {_names(dropped)}. Load the "
+            "table again and repeat"
+        )
+        raise SchemaChanged(message)
+
+
+def _found(newer: TableSchema, schema: TableSchema, where: str) -> str:
+    return f"{where}: rows were written under schema {newer.id}, and the table was opened under schema {schema.id}"
+
+
+def _names(columns: Sequence[str]) -> str:
+    return ", ".join(dict.fromkeys(columns))

@@ -11,8 +11,8 @@ import errno
 import os
 import shutil
 import stat
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -83,8 +83,9 @@ class LocalFileIO:
         """Write a file that must not exist, durably, through a temporary file. Raises ``FileExistsError``."""
         temporary = self._temporary(path)
         try:
-            _write_new(temporary, data)
-            _link(temporary, path)
+            with _naming(path):
+                _write_new(temporary, data)
+                _link(temporary, path)
         finally:  # after an interrupt as well; the published name is another one
             Path(temporary).unlink(missing_ok=True)
         _sync_directory(parent(path))
@@ -93,7 +94,8 @@ class LocalFileIO:
         """Replace or create a file; a reader sees the old or the new bytes."""
         temporary = self._temporary(path)
         try:
-            _write_new(temporary, data)
+            with _naming(path):
+                _write_new(temporary, data)
             # No sync of the directory: after a power cut the old bytes are as good as the new.
             Path(temporary).replace(path)
         finally:
@@ -205,7 +207,8 @@ class _DurableFile(pa.OSFile):
         self._requested = 0
 
     def write(self, data: bytes | SupportPyBuffer) -> int:
-        written = super().write(data)
+        with _naming(self._path):
+            written = super().write(data)
         end = self.tell()
         if end - self._requested >= _BYTES_OF_A_REQUEST:
             _start_to_sync(self.fileno(), self._requested, end - self._requested)
@@ -215,8 +218,9 @@ class _DurableFile(pa.OSFile):
     def close(self) -> None:
         if self.closed:
             return
-        super().close()
-        _sync(self._path, os.O_RDONLY)
+        with _naming(self._path):
+            super().close()
+            _sync(self._path, os.O_RDONLY)
         _sync_directory(parent(self._path))
 
 
@@ -277,6 +281,17 @@ def _move_link(source: str, target: str) -> None:
     Path(source).unlink()
     _sync_directory(parent(target))
     _sync_directory(parent(source))
+
+
+@contextmanager
+def _naming(path: str) -> Iterator[None]:
+    """Name the file in errors of calls that only know an open file, such as that of a full disk."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is not None or error.errno is None:
+            raise
+        raise OSError(error.errno, os.strerror(error.errno), path) from error
 
 
 def _open_new(path: str) -> int:
@@ -379,7 +394,7 @@ def _sync(path: str, flags: int) -> None:
 
 def _sync_directory(directory: str) -> None:
     # The directory was deleted in the meantime together with the file, so its name need not be durable.
-    with suppress(FileNotFoundError):
+    with suppress(FileNotFoundError), _naming(directory):
         _sync(directory, os.O_RDONLY | os.O_DIRECTORY)
 
 

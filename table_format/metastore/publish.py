@@ -20,7 +20,6 @@ _FIRST_WAIT_MS: Final = 20
 _REFUSALS: Final = frozenset(
     {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EINVAL, errno.EOPNOTSUPP, errno.ENOTDIR}
 )
-"""Errors with which the store has refused the request, so that it will not execute it later."""
 
 
 class PutOutcome(StrEnum):
@@ -57,7 +56,7 @@ def put_if_absent(store: TableStore, path: str, data: bytes, *, give_up_ms: int)
         except OSError as e:
             error = e
             # An earlier request without an answer may still take effect after a refusal.
-            in_doubt = in_doubt or e.errno not in _REFUSALS
+            in_doubt = in_doubt or not is_refusal(e)
         else:
             return Put(PutOutcome.OURS)
         found = _look(store, path)
@@ -96,6 +95,11 @@ def create_new(store: TableStore, path: str, data: bytes, *, what: str, give_up_
             raise put.error
     message = f"{path}: the store did not say whether {what} was created; look before trying again"
     raise OutcomeUnknownError(message) from put.error
+
+
+def is_refusal(error: OSError) -> bool:
+    """Return whether the store has refused a request, so that it will not execute it later."""
+    return error.errno in _REFUSALS
 
 
 def create_unique(store: TableStore, path: str, data: bytes) -> None:

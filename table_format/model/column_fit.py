@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from table_format.model.schema import SYSTEM_FIELD_ID_START
 from table_format.model.type_changes import keeps_bounds
 from table_format.model.types import ArrayType, DataField, DataType, MapType, MultisetType, RowType
 
@@ -24,6 +25,35 @@ def narrowed_columns(written: Sequence[DataField], wanted: Sequence[DataField]) 
     """
     by_id = {field.id: field for field in written}
     return tuple(f.name for f in wanted if f.id in by_id and not holds(f.type, by_id[f.id].type, whole=False))
+
+
+def dropped_columns(written: Sequence[DataField], wanted: Sequence[DataField]) -> tuple[str, ...]:
+    """Return the columns of ``wanted`` that a newer schema, ``written``, no longer has, as a whole or a field in them.
+
+    A column that was added later under the same name has another id.
+
+    >>> from table_format.model.types import IntType
+    >>> dropped_columns([DataField(2, "n", IntType())], [DataField(0, "n", IntType())])
+    ('n',)
+    """
+    by_id = {field.id: field for field in written}
+    columns = (f for f in wanted if f.id < SYSTEM_FIELD_ID_START)
+    return tuple(f.name for f in columns if f.id not in by_id or not _has_fields(by_id[f.id].type, f.type))
+
+
+def _has_fields(source: DataType, target: DataType) -> bool:
+    """Return whether ``source`` has all fields of ``target``."""
+    match source, target:
+        case ArrayType(element=old), ArrayType(element=new):
+            return _has_fields(old, new)
+        case MultisetType(element=old), MultisetType(element=new):
+            return _has_fields(old, new)
+        case MapType(key=old_key, value=old), MapType(key=new_key, value=new):
+            return _has_fields(old_key, new_key) and _has_fields(old, new)
+        case RowType(fields=old_fields), RowType(fields=new_fields):
+            by_id = {field.id: field.type for field in old_fields}
+            return all(f.id in by_id and _has_fields(by_id[f.id], f.type) for f in new_fields)
+    return True
 
 
 def lost_columns(written: Sequence[DataField], target: Sequence[DataField]) -> tuple[str, ...]:

@@ -31,6 +31,7 @@ from table_format.options.check_levels import LEVEL_KEYS, check_levels
 from table_format.options.check_limits import check_limits
 from table_format.options.check_memory import MEMORY_KEYS, check_memory
 from table_format.options.check_merge import check_merge_options
+from table_format.options.check_schema import check_cross_partition
 from table_format.options.check_secrets import refuse_secret
 from table_format.options.check_stream import STREAM_KEYS, check_stream
 from table_format.options.declare import AnyOption, Operation, Option, OptionPattern, parse_value
@@ -68,6 +69,7 @@ from table_format.secrets import shown_option
 _ONLY_WITH_PRIMARY_KEY = (SEQUENCE_FIELDS, MERGE_ENGINE)
 _NAMES_COLUMNS = (BUCKET_KEY, ROWKIND_FIELD, REMOVE_ON_SEQUENCE_GROUP)
 _ONE_WAY = (IGNORE_DELETE, IGNORE_UPDATE_BEFORE)
+_CROSS_PARTITION_KEYS = frozenset({*IGNORE_DELETE.keys, *MERGE_ENGINE.keys, *SEQUENCE_FIELDS.keys})
 
 
 def check_options(options: Mapping[str, str]) -> None:
@@ -142,6 +144,8 @@ def check_alterable(old: TableSchema, new: TableSchema, *, has_snapshots: bool =
     if touched & {BUCKET.key, BUCKET_KEY.key}:
         _check_bucket(new, options)
     counts = (NUM_RETAINED_MIN, NUM_RETAINED_MAX, CHANGELOG_NUM_RETAINED_MIN, CHANGELOG_NUM_RETAINED_MAX)
+    if touched & _CROSS_PARTITION_KEYS:
+        check_cross_partition(new, options)
     if touched & {option.key for option in counts}:
         _check_retention(options)
     if touched & {CREATION_DELAY.key, CREATION_PERIOD.key, CREATION_PERIOD_DURATION.key}:

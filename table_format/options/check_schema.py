@@ -29,7 +29,7 @@ from table_format.model.types import (
 from table_format.options.bucket import BUCKET_FUNCTION, BUCKET_KEY
 from table_format.options.bucket_mode import Fixed, Postponed, bucket_mode, check_cross_partition_mode
 from table_format.options.files import PARTITION_LEGACY_NAME
-from table_format.options.merge import ROWKIND_FIELD, SEQUENCE_FIELDS
+from table_format.options.merge import IGNORE_DELETE, MERGE_ENGINE, ROWKIND_FIELD, SEQUENCE_FIELDS, MergeEngine
 from table_format.options.table_options import TableOptions
 
 _KIND_LENGTH: Final = 2
@@ -133,7 +133,12 @@ def _check_primary_key(schema: TableSchema) -> None:
         raise InvalidSchema(message)
 
 
-def _check_cross_partition(schema: TableSchema, options: TableOptions) -> None:
+def check_cross_partition(schema: TableSchema, options: TableOptions) -> None:
+    """Refuse options that do not work if a key may move between partitions.
+
+    Raises:
+        InvalidOption: names the option.
+    """
     if not schema.is_cross_partition:
         return
     check_cross_partition_mode(schema, options.bucket)
@@ -143,10 +148,16 @@ def _check_cross_partition(schema: TableSchema, options: TableOptions) -> None:
             "the later one always wins"
         )
         raise InvalidOption(SEQUENCE_FIELDS.key, message)
+    if options.merge.ignore_delete and options.merge.engine is MergeEngine.DEDUPLICATE:
+        message = (
+            f"does not work with '{MERGE_ENGINE.key}' = deduplicate and a primary key that lacks partition columns: a "
+            "key that moves to another partition is deleted in its old one, and with this option it would stay in both"
+        )
+        raise InvalidOption(IGNORE_DELETE.key, message)
 
 
 def _check_column_options(schema: TableSchema, options: TableOptions) -> None:
-    _check_cross_partition(schema, options)
+    check_cross_partition(schema, options)
     for column in options.bucket.key:
         _check_bucket_key(schema, column)
     _check_bucket_function(schema, options)

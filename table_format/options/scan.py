@@ -92,8 +92,8 @@ INCREMENTAL_SCAN_MODE = Option(
     choice("auto", "delta", "changelog", "diff"),
     "auto",
     "Which changes to read: the rows that commits wrote ('delta'), the changelog files ('changelog'), or the "
-    "difference between the two states ('diff'). 'auto' reads changelogs if the table has a changelog-producer, and "
-    "deltas otherwise.",
+    "difference between the two states ('diff'). 'auto' reads changelogs of snapshots that were written with a "
+    "changelog-producer, and deltas of others.",
 )
 INCREMENTAL_TAG_TO_SNAPSHOT = Option(
     "incremental-between-tag-to-snapshot",

@@ -17,6 +17,16 @@ class ChangelogProducer(StrEnum):
     LOOKUP = "lookup"
     FULL_COMPACTION = "full-compaction"
 
+    def first_level_with_changelog(self, num_levels: int) -> int:
+        """Return the lowest level whose rows have their changelog. For lower ones, a compaction has yet to write it."""
+        match self:
+            case ChangelogProducer.LOOKUP:
+                return 1
+            case ChangelogProducer.FULL_COMPACTION:
+                return num_levels - 1
+            case ChangelogProducer.NONE | ChangelogProducer.INPUT:
+                return 0
+
 
 CHANGELOG_PRODUCER = Option(
     "changelog-producer",

@@ -79,13 +79,19 @@ class TableFacts:
         return (TableFacts, (self.name, self.store, self.schema, self.options, self.opened))
 
     def in_schema(self, schema: TableSchema) -> TableFacts:
-        """Return the table as it is read in an earlier schema.
+        """Return the table as it is read in another schema of it.
 
         Options that name columns, such as those of the merge engine, name the columns of the schema that contains them.
-        If one of these columns was renamed, dropped or added since, the options of the earlier schema are used.
+        If one of these columns was renamed, dropped or added since, the options of the earlier schema are used. A later
+        schema has its own options, overridden by those of the scan.
         """
         if schema == self.schema:
             return self
+        if schema.id > self.schema.id:
+            stored, raw = self.schema.options, self.options.raw
+            given = {key: value for key, value in raw.items() if stored.get(key) != value}
+            later = {key: value for key, value in schema.options.items() if key in raw or key not in stored}
+            return replace(self, schema=schema, options=TableOptions({**later, **given}))
         own, earlier = column_options(self.schema.options), column_options(schema.options)
         bound = columns_bound_by_options({**own, **earlier})
         ids, earlier_ids = ({f.name: f.id for f in fields} for fields in (self.schema.fields, schema.fields))

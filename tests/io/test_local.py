@@ -95,6 +95,32 @@ def test_a_full_disk_leaves_neither_the_file_nor_its_temporary_form(tmp_path, mo
     assert entries(tmp_path) == []
 
 
+def write_durably(path):
+    with LocalFileIO().open_output(path) as sink:
+        sink.write(b"1")
+
+
+WRITES = {
+    "create": lambda path: LocalFileIO().create(path, b"1"),
+    "overwrite": lambda path: LocalFileIO().overwrite(path, b"1"),
+    "open_output": write_durably,
+}
+
+
+@pytest.mark.parametrize(
+    ("verb", "call"), [("create", "write"), ("create", "fsync"), ("overwrite", "write"), ("open_output", "fsync")]
+)
+def test_the_error_of_a_full_disk_names_the_file(tmp_path, monkeypatch, verb, call):
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    path = f"{tmp_path}/f"
+    monkeypatch.setattr(os, call, full)
+    with pytest.raises(OSError, match="No space left on device") as caught:
+        WRITES[verb](path)
+    assert (caught.value.errno, caught.value.filename) == (errno.ENOSPC, path)
+
+
 def test_bytes_and_name_are_synced_before_create_returns(tmp_path, monkeypatch):
     events = []
     fsync, link = os.fsync, os.link

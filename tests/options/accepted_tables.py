@@ -29,7 +29,6 @@ from table_format.model.types import (
 from table_format.options.bucket_mode import Postponed, Unaware, bucket_mode
 from table_format.options.check_memory import check_memory
 from table_format.options.hints import PAGE_SIZE
-from table_format.options.merge import MergeEngine
 from table_format.options.table_options import TableOptions
 from tests.options.drawn_tables import DrawnTable, draw, option_coverage
 from tests.oracle.peer import PaimonPeer
@@ -141,13 +140,7 @@ def _difference(warehouse: Path, name: str, paimon: PaimonPeer | None) -> str:
 
 def _is_only_written_here(table: Table) -> bool:
     """Whether Paimon reads the table, but cannot write it, as the documents say."""
-    return _leaves_keys_twice(table) or _looks_up_bytes(table) or _has_too_few_pages(table)
-
-
-def _leaves_keys_twice(table: Table) -> bool:
-    """A key that moves to another partition stays in both (docs/cross-partition.md); the next job of Paimon fails."""
-    merge = table.options.merge
-    return table.schema.is_cross_partition and merge.ignore_delete and merge.engine is MergeEngine.DEDUPLICATE
+    return _looks_up_bytes(table) or _has_too_few_pages(table)
 
 
 def _looks_up_bytes(table: Table) -> bool:

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from table_format.metastore.schema.option_columns import rename_in_options
+from table_format.metastore.schema.option_columns import options_under_names_of
 from table_format.model.column_fit import holds, lost_columns
 from table_format.model.schema import TableSchema
 from table_format.options.bucket import BUCKET, BUCKET_FUNCTION
@@ -35,9 +35,6 @@ _DECIDING: Final[tuple[AnyOption, ...]] = (
     PARTITION_LEGACY_NAME,
 )
 """The options that affect the place of a row, or whether it wins over other rows."""
-
-_PASSING_NAME: Final = "\0{}"
-"""A temporary name that no column has, because columns may have swapped their names."""
 
 
 def find_misfit(written: TableSchema, latest: TableSchema, *, rewritten: bool) -> str | None:
@@ -59,7 +56,7 @@ def _misfits(written: TableSchema, latest: TableSchema, *, rewritten: bool) -> I
     for what, before, after in keys:
         if _ids(written, before) != _ids(latest, after):
             yield f"the {what} changed from ({', '.join(before)}) to ({', '.join(after)})"
-    options = _under_new_names(written, latest)
+    options = options_under_names_of(written, latest)
     for option in _DECIDING:
         if option.read(options) != option.read(latest.options):
             yield f"option '{option.key}' changed from {_shown(option, options)} to {_shown(option, latest.options)}"
@@ -87,15 +84,3 @@ def _shown(option: AnyOption, options: Mapping[str, str]) -> str:
 
 def _ids(schema: TableSchema, names: Sequence[str]) -> list[int]:
     return [schema.field(name).id for name in names]
-
-
-def _under_new_names(written: TableSchema, latest: TableSchema) -> Mapping[str, str]:
-    """Return the options of the older schema with its column names replaced by those of the latest."""
-    new_names = {field.id: field.name for field in latest.fields}
-    renamed = {f.name: new_names[f.id] for f in written.fields if new_names.get(f.id, f.name) != f.name}
-    options = written.options
-    for number, old in enumerate(renamed):
-        options = rename_in_options(options, old, _PASSING_NAME.format(number))
-    for number, new in enumerate(renamed.values()):
-        options = rename_in_options(options, _PASSING_NAME.format(number), new)
-    return options

@@ -19,6 +19,7 @@ from table_format.metastore.expiry.file_deletions import NeededFiles
 from table_format.metastore.manifest.manifest_store import ManifestStore
 from table_format.metastore.manifest.replay import ReplayError, live_entries, merge_entries
 from table_format.metastore.references.branch_list import all_branches
+from table_format.metastore.references.change_source import keeps_deltas
 from table_format.metastore.references.snapshot_files import (
     FileKey,
     MetadataNames,
@@ -36,8 +37,6 @@ from table_format.metastore.snapshot.snapshot_store import SnapshotStore, last_r
 from table_format.model.identifier import MAIN_BRANCH
 from table_format.model.manifest import FileKind, ManifestEntry, ManifestFileMeta
 from table_format.model.snapshot import Snapshot
-from table_format.options.stream import ChangelogProducer
-from table_format.options.table_options import TableOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +123,7 @@ def needs_beside_tags(
 def needs_of_changelogs(store: TableStore, manifests: ManifestStore) -> NeededFiles:
     """Return the needs of the long-lived changelogs of the store's branch; raises as ``needs_of_other_branches``."""
     needs = _Needs(manifests)
-    changelogs = tuple(ChangelogStore(store).all())
-    if changelogs:
-        needs.add_changelogs(changelogs, with_deltas=_reads_deltas(store))
+    needs.add_changelogs(store, ChangelogStore(store).all())
     return _of_same_table(store, needs.found())
 
 
@@ -147,8 +144,7 @@ def needs_of(
     needs = _Needs(manifests, wanted, strict=strict)
     for history in found:
         needs.add_states(history)
-        if history.changelogs:
-            needs.add_changelogs(history.changelogs, with_deltas=_reads_deltas(history.branch))
+        needs.add_changelogs(history.branch, history.changelogs)
     return needs.found()
 
 
@@ -161,12 +157,6 @@ def _of_same_table(store: TableStore, needs: NeededFiles) -> NeededFiles:
     """Return what was read, if the table is still the loaded one."""
     require_same_table(store)
     return needs
-
-
-def _reads_deltas(branch: TableStore) -> bool:
-    """Return whether the changes of a branch are read from deltas instead of changelog files."""
-    options = TableOptions.parse(SchemaStore(branch).latest().options)
-    return options.stream.changelog_producer is ChangelogProducer.NONE
 
 
 def _always() -> bool:
@@ -231,9 +221,11 @@ class _Needs:
             self._add_files(self._entries(snapshot.changelog_manifest_list))
             follower = snapshot.id + 1 if is_whole and is_linear else None
 
-    def add_changelogs(self, changelogs: Iterable[Snapshot], *, with_deltas: bool) -> None:
+    def add_changelogs(self, branch: TableStore, changelogs: Iterable[Snapshot]) -> None:
         """Add the files that commits of kept changelogs wrote; files of compactions are not needed any more."""
-        for changelog in changelogs:
+        listed = tuple(changelogs)
+        with_deltas = keeps_deltas(SchemaStore(branch), listed)
+        for changelog in listed:
             kept = as_changelog(changelog, with_deltas=with_deltas)
             self._names.add(metadata_names(kept, self._manifests, passing_over=MissingFile))
             self._add_files(self._entries(kept.changelog_manifest_list))

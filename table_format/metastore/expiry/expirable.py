@@ -16,11 +16,13 @@ from table_format.metastore.expiry.file_deletions import FileDeletions, NeededFi
 from table_format.metastore.expiry.removal import Removal
 from table_format.metastore.expiry.retention import ExpiryRange, Retention, changelog_range, expiry_range
 from table_format.metastore.expiry.table_history import TableHistory
+from table_format.metastore.references.change_source import keeps_deltas
 from table_format.metastore.references.snapshot_files import (
     as_changelog,
     is_change,
     without_changelog,
 )
+from table_format.metastore.schema.schema_store import SchemaStore
 from table_format.metastore.snapshot.changelog_store import KeptChanges
 from table_format.model.manifest import ManifestEntry
 from table_format.model.snapshot import Snapshot
@@ -103,7 +105,7 @@ class ExpirableSnapshots:
 
     def removal(self, chosen: ExpiryRange) -> Removal:
         """Include changelog files, unless a long-lived changelog keeps them."""
-        kept = self.kept_changes
+        kept = self._kept_changes_of(chosen)
         end = self.history.snapshots.load(chosen.end)
         states = [s for s in map(self.history.snapshots.find, chosen.ids) if s is not None]
         return Removal(
@@ -116,6 +118,15 @@ class ExpirableSnapshots:
             first_retained=end,
             last_delta=end,
         )
+
+    def _kept_changes_of(self, chosen: ExpiryRange) -> KeptChanges:
+        """Include what commits wrote as long as changes from before the ``changelog-producer`` need it."""
+        h, kept = self.history, self.kept_changes
+        if kept is not KeptChanges.FILES:
+            return kept
+        schemas = SchemaStore(h.store)
+        states = (*h.changelogs.all(), *(s for s in map(h.snapshots.find, chosen.ids) if s is not None))
+        return KeptChanges.DELTAS if keeps_deltas(schemas, states) else kept
 
     def other_needs(self) -> NeededFiles:
         """Include long-lived changelogs if no new ones are created: they stay until they expire."""

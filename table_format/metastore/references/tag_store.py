@@ -19,7 +19,7 @@ from table_format.errors import AlreadyExistsError, SnapshotExpired, TableNotFou
 from table_format.io.paths import tag_being_deleted, tag_name_of
 from table_format.io.regular_files import read_file
 from table_format.io.table_store import TableStore
-from table_format.metastore.publish import create_new
+from table_format.metastore.publish import create_new, is_refusal
 from table_format.metastore.references.completeness import missing_file
 from table_format.metastore.schema.table_identity import require_same_table
 from table_format.metastore.snapshot.snapshot_store import SnapshotStore
@@ -128,7 +128,12 @@ class TagStore:
             self._store.io.overwrite(path, data)
             return tag
         self.announce_deletion(name)  # for the old tag, and for the new one until its files are known to exist
-        self._store.io.overwrite(path, data)
+        try:
+            self._store.io.overwrite(path, data)
+        except OSError as error:
+            if is_refusal(error) and not was_being_deleted and self.find(name) == before:
+                self.withdraw_deletion(name)
+            raise
         if not self._is_kept(snapshot, beside=name):
             self._require_same_table(name)
             self._store.io.overwrite(path, tag_bytes(before, path=path))
@@ -217,7 +222,7 @@ class TagStore:
             self.announce_deletion(name)
             try:
                 self._put(name, data)
-            except AlreadyExistsError:  # another process was faster
+            except (AlreadyExistsError, OSError):  # another process was faster, or the store refused the tag
                 self.withdraw_deletion(name)
                 raise
         elif self.is_being_deleted(name) and existing.snapshot.is_same(tag.snapshot):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
 from table_format.model.file_index import column_of
+from table_format.model.schema import TableSchema
 
 _LISTS: Final = ("bucket-key", "sequence.field", "partial-update.remove-record-on-sequence-group")
 """Options whose value is a list of columns."""
@@ -17,6 +18,9 @@ _LIST_SUFFIXES: Final = (".sequence-group",)
 
 _INDEX_PREFIX: Final = "file-index."
 _INDEX_COLUMNS: Final = ".columns"
+
+_PASSING_NAME: Final = "\0{}"
+"""A temporary name that no column has, because columns may have swapped their names."""
 
 
 def columns_bound_by_options(options: Mapping[str, str]) -> Mapping[str, str]:
@@ -50,6 +54,34 @@ def rename_in_options(options: Mapping[str, str], old: str, new: str) -> Mapping
     {'file-index.bsi.columns': 'n,p[n]', 'file-index.bsi.p[n].x': '1'}
     """
     return dict(_renamed(key, value, old, new) for key, value in options.items())
+
+
+def options_under_names_of(earlier: TableSchema, later: TableSchema) -> Mapping[str, str]:
+    """Return the options of the earlier schema with the names that its columns have in the later one."""
+    new_names = {field.id: field.name for field in later.fields}
+    renamed = {f.name: new_names[f.id] for f in earlier.fields if new_names.get(f.id, f.name) != f.name}
+    options = earlier.options
+    for number, old in enumerate(renamed):
+        options = rename_in_options(options, old, _PASSING_NAME.format(number))
+    for number, new in enumerate(renamed.values()):
+        options = rename_in_options(options, _PASSING_NAME.format(number), new)
+    return options
+
+
+def options_of_columns(options: Mapping[str, str], columns: Collection[str]) -> Mapping[str, str]:
+    """Return the options without those ``fields.*`` that concern only other columns.
+
+    >>> dict(options_of_columns({"fields.n.aggregate-function": "sum", "fields.ts.sequence-group": "n,m"}, ["ts", "m"]))
+    {'fields.ts.sequence-group': 'm'}
+    """
+    kept: dict[str, str] = {}
+    for key, value in options.items():
+        suffix = _list_suffix(key) if key.startswith(_FIELDS) else None
+        bound = _split(key[len(_FIELDS) : -len(suffix)]) if suffix else list(_columns_of(key, value))
+        if key.startswith(_FIELDS) and bound and not any(name in columns for name in bound):
+            continue
+        kept[key] = ",".join(name for name in _split(value) if name in columns) if suffix else value
+    return kept
 
 
 def _columns_of(key: str, value: str) -> Iterator[str]:

@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from table_format.errors import InvalidData
+from table_format.errors import InvalidData, UnsupportedFeature
 from table_format.indexes.key_index import GlobalKeyIndex, IndexedRows
 from table_format.indexes.local_store import LocalStoreError
 from table_format.kernels.hash_buckets import assigner_of
@@ -26,7 +26,7 @@ from table_format.kernels.stored_keys import stored_key
 from table_format.metastore.commit.key_places import snapshot_identity
 from table_format.model.commit import CommitMessage
 from table_format.model.snapshot import Snapshot
-from table_format.options.merge import MergeEngine
+from table_format.options.merge import IGNORE_DELETE, MergeEngine
 from table_format.table.facts import TableFacts
 from table_format.table.placement.dynamic import assign_rules
 from table_format.table.placement.given import Places, rows_at
@@ -129,6 +129,7 @@ class CrossPartitionPlacement:
 
         Raises:
             InvalidData: a key is not one of the shard.
+            UnsupportedFeature: a key moves to another partition, and the options ignore its delete.
             InvalidInputError: without a limit, all numbers a bucket can have are in use.
             LocalStoreError: the local index failed.
         """
@@ -145,6 +146,8 @@ class CrossPartitionPlacement:
             message = f"the key columns {names} have another type than those of {self._facts.name}; cast them"
             raise InvalidData(message)
         placed = place_rows(arrivals, hashes, self._counts, self._rule)
+        if self._facts.options.merge.ignore_delete and placed.is_retract.any():
+            raise self._move_refused(rows, int(placed.rows[placed.is_retract][0]))
         index.note([key.take(placed.last) for key in keys], placed.last_partition, placed.last_bucket)
         return Places(
             rows=placed.rows,
@@ -154,6 +157,21 @@ class CrossPartitionPlacement:
             is_retract=placed.is_retract,
             named=index.partition,
         )
+
+    def _move_refused(self, rows: pa.RecordBatch, row: int) -> UnsupportedFeature:
+        """Return the error of a key that a move would leave in two partitions. Such tables are not created here."""
+        schema, option = self._facts.schema, f"'{IGNORE_DELETE.key}' = true"
+        key, partition = (
+            {name: rows.column(name)[row].as_py() for name in names}
+            for names in (schema.primary_keys, schema.partition_keys)
+        )
+        feature = f"the move of a key to another partition with {option}"
+        message = (
+            f"{self._facts.name}: key {key} moves to partition {partition}, and {option} also ignores the delete in "
+            "its old partition, so that it would be in both. Nothing was written; create a table without this option, "
+            "and copy the rows"
+        )
+        return UnsupportedFeature(feature, message)
 
     def _opened(self) -> GlobalKeyIndex:
         self.open()

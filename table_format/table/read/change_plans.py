@@ -1,8 +1,9 @@
 """Plans of changes: what snapshots wrote, what an overwrite replaced, and how two states differ.
 
 Changes are the rows that APPEND commits wrote (delta files), the rows of changelog files, or the difference between
-two states. A compaction changes no rows, and an overwrite has no rows for what it replaced. Changes are shown in the
-latest schema. A scan without row kinds leaves out deleted rows.
+two states. The schema of a snapshot tells which of the first two has its changes. A compaction changes no rows, and an
+overwrite has no rows for what it replaced. Changes are shown in the latest schema. A scan without row kinds leaves out
+deleted rows.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Final, assert_never
 
 from table_format.counted import counted
 from table_format.errors import UnsupportedFeature
-from table_format.formats.newer_schemas import refuse_newer
+from table_format.formats.newer_schemas import refuse_dropped, refuse_newer
 from table_format.metastore.references.expired_reads import explaining_expiry
 from table_format.metastore.scan.file_filter import FileFilter
 from table_format.metastore.scan.file_plan import PlanCounts, changed_files, live_files
@@ -22,17 +23,19 @@ from table_format.model.condition import Filter
 from table_format.model.data_file import DataFileMeta
 from table_format.model.manifest import FileKind, ManifestEntry
 from table_format.model.predicate import columns_of
+from table_format.model.schema import TableSchema
 from table_format.model.snapshot import CommitKind, Snapshot
 from table_format.model.split import DataSplit, SplitContent
 from table_format.options.bucket_mode import CrossPartition, Dynamic, Fixed, Postponed, Unaware
 from table_format.options.merge import MergeEngine
 from table_format.options.scan import INCREMENTAL_SCAN_MODE
-from table_format.options.stream import ChangelogProducer
+from table_format.options.stream import CHANGELOG_PRODUCER, ChangelogProducer
 from table_format.pruning.pruning import Pruning
 from table_format.pruning.read_kind import ReadKind
 from table_format.table.facts import TableFacts
 from table_format.table.read.change_splits import change_splits, two_sided_splits, without_common_files
 from table_format.table.read.filters import bound_filter
+from table_format.table.read.newer_options import refuse_newer_options
 from table_format.table.read.plan import Plan
 
 DELTA: Final = "delta"
@@ -40,9 +43,21 @@ CHANGELOG: Final = "changelog"
 DIFF: Final = "diff"
 
 
-def changes_mode(facts: TableFacts) -> str:
-    """Return the source of the changes of a table: changelog files, if it has them, or added files."""
-    return DELTA if facts.options.stream.changelog_producer is ChangelogProducer.NONE else CHANGELOG
+def changes_mode(facts: TableFacts, snapshot: Snapshot) -> str:
+    """Return the source of the changes of a snapshot: changelog files, if it was written with them, or added files.
+
+    ``changelog-producer`` may have changed since the snapshot, or since the table was loaded. A commit under another
+    producer than that of the latest schema is refused, so the schema of a snapshot names its producer.
+    """
+    producer = producer_of(facts, facts.schemas[snapshot.schema_id])
+    return DELTA if producer is ChangelogProducer.NONE else CHANGELOG
+
+
+def producer_of(facts: TableFacts, schema: TableSchema) -> ChangelogProducer:
+    """Return the changelog producer of a schema, unless the options of the scan name another one."""
+    given = facts.options.stream.changelog_producer
+    stored = CHANGELOG_PRODUCER.read(facts.schema.options)
+    return given if given is not stored else CHANGELOG_PRODUCER.read(schema.options)
 
 
 def changes_of(facts: TableFacts) -> ChangeHistory:
@@ -73,24 +88,25 @@ def changes_plan(
     facts: TableFacts,
     columns: Sequence[str] | None,
     filter: Filter | None,
-    snapshots: Sequence[Snapshot],
-    mode: str,
+    changes: Sequence[tuple[Snapshot, str]],
     *,
     last: Snapshot,
     whole_buckets: bool = False,
 ) -> Plan:
-    """Plan the files that these snapshots wrote, in order: delta files or, in mode ``changelog``, changelog files.
+    """Plan the files that snapshots wrote, in order: delta files or, in mode ``changelog``, changelog files.
+
+    Each snapshot has its mode.
 
     With ``whole_buckets``, the changes of a bucket stay together, as streams need. As in the reference, this mode
     also accepts an APPEND that removes files, and shows only the added rows.
     """
     plan = replace(
-        empty_plan(facts, columns, filter, ReadKind.CHANGES), snapshot=last, changes_of=tuple(s.id for s in snapshots)
+        empty_plan(facts, columns, filter, ReadKind.CHANGES), snapshot=last, changes_of=tuple(s.id for s, _ in changes)
     )
     may_match = plan.pruning.value_statistics_test(facts.schemas)
     entries: list[ManifestEntry] = []
     counts = PlanCounts()
-    for snapshot in snapshots:
+    for snapshot, mode in changes:
         manifests = facts.manifests
         changed = manifests.changelog_manifests if mode == CHANGELOG else manifests.delta_manifests
         with explaining_expiry(facts.store, snapshot, as_changes=True):
@@ -104,7 +120,7 @@ def changes_plan(
         dropped = replace(found.counts, files=len(kept), files_dropped_by_value_stats=len(added) - len(kept))
         counts = _sum(counts, dropped)
         entries.extend(kept)
-    oldest_id = min((s.id for s in snapshots), default=last.id)
+    oldest_id = min((s.id for s, _ in changes), default=last.id)
     splits = (
         replace(split, oldest_snapshot_id=oldest_id)
         for split in change_splits(facts, plan.schema, entries, last, whole_buckets=whole_buckets)
@@ -123,6 +139,7 @@ def replacement_plan(
     plan = replace(
         empty_plan(facts, columns, filter, ReadKind.REPLACEMENT), snapshot=snapshot, changes_of=(snapshot.id,)
     )
+    refuse_newer_options(facts, snapshot)
     with explaining_expiry(facts.store, snapshot):
         delta = facts.manifests.delta_manifests(snapshot)
         found = changed_files(facts.manifests, delta, pruning=plan.pruning)
@@ -152,6 +169,7 @@ def difference_plan(
         empty_plan(facts, columns, filter, ReadKind.DIFFERENCE), snapshot=after, changes_of=(before.id, after.id)
     )
     wanted = FileFilter(min_level=int(plan.schema.is_primary_key_table and facts.options.skips_level_0))
+    refuse_newer_options(facts, before, after)
     with explaining_expiry(facts.store, before, after):
         old, new = (
             live_files(
@@ -190,7 +208,11 @@ def _with_splits(facts: TableFacts, plan: Plan, splits: tuple[DataSplit, ...]) -
     needed: set[int] = {file.schema_id for split in splits for file in _all_files(split)}
     schemas = {i: facts.schemas[i] for i in sorted(needed)}
     columns = () if plan.predicate is None else plan.schema.select(sorted(columns_of(plan.predicate)))
-    refuse_newer(schemas.values(), plan.schema, (*plan.fields, *columns), where=facts.name, rewriting=False)
+    shown = (*plan.fields, *columns)
+    if plan.snapshot is not None and plan.snapshot.schema_id > plan.schema.id:
+        # Files may have been pruned by columns that they no longer have.
+        refuse_dropped(facts.schemas[plan.snapshot.schema_id], plan.schema, shown, where=facts.name)
+    refuse_newer(schemas.values(), plan.schema, shown, where=facts.name, rewriting=False)
     return replace(plan, splits=splits, schemas=schemas)
 
 

@@ -38,9 +38,9 @@ def incremental_plan(facts: TableFacts, columns: Sequence[str] | None, filter: F
     if (span.tags is not None and not facts.options.scan.incremental_tag_to_snapshot) or mode == DIFF:
         before, after = span.tags or (facts.snapshots.load(span.start), facts.snapshots.load(span.end))
         return difference_plan(facts, columns, filter, before, after)
-    wanted = changes_mode(facts) if mode == "auto" else mode
     found = [_change(facts, snapshot_id, span) for snapshot_id in range(span.start + 1, span.end + 1)]
-    return changes_plan(facts, columns, filter, [s for s in found if _counts(s, wanted)], wanted, last=found[-1])
+    changes = [(s, changes_mode(facts, s) if mode == "auto" else mode) for s in found]
+    return changes_plan(facts, columns, filter, [each for each in changes if _counts(*each)], last=found[-1])
 
 
 def require_one_branch(facts: TableFacts) -> None:

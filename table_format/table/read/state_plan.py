@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from table_format.formats.newer_schemas import refuse_newer
+from table_format.formats.newer_schemas import refuse_dropped, refuse_newer
 from table_format.io.paths import POSTPONE_BUCKET
 from table_format.metastore.references.expired_reads import explaining_expiry
 from table_format.metastore.scan.file_filter import FileFilter
@@ -20,6 +20,7 @@ from table_format.table.facts import TableFacts
 from table_format.table.read.file_indexes import index_results
 from table_format.table.read.filters import bound_filter
 from table_format.table.read.hash_index_buckets import pruned_by_hash_index
+from table_format.table.read.newer_options import refuse_other_options
 from table_format.table.read.plan import Plan
 from table_format.table.read.plan_check import check_whole_plan
 from table_format.table.read.splits import make_splits
@@ -42,12 +43,14 @@ def state_plan(
     Raises:
         SnapshotExpired: the snapshot has expired in the meantime.
         UnsupportedFeature: the state has an unsupported feature that affects its rows.
-        SchemaChanged: files have a newer schema, and the older one would truncate values. Or a fast-forward has
-            replaced the schemas of the snapshot since it was found.
+        SchemaChanged: files have a newer schema, and the older one would truncate values, show dropped columns or merge
+            rows by other options. Or a fast-forward has replaced the schemas of the snapshot since it was found.
     """
     facts = facts.in_schema(start.schema)
     with explaining_expiry(facts.store, start.snapshot):
         start = with_schema_of_snapshot(facts, start)
+        if start.written is not None:
+            refuse_other_options(facts.name, start.schema, start.written)
         plan = _state_plan(facts, start, columns, filter, min_level=min_level, levels=levels)
     if start.written is not None:
         # The schemas of the files were read since then; none of them is later than that of the snapshot.
@@ -76,12 +79,14 @@ def _state_plan(
         # A table that was dropped since the first look at it has no snapshot either.
         require_same_table(facts.store)
         return plan()
+    condition = pruning.residual
+    shown = fields if condition is None else (*fields, *schema.select(sorted(columns_of(condition))))
+    if start.written is not None:  # before files are pruned by columns that they no longer have
+        refuse_dropped(start.written, schema, shown, where=facts.name)
     wanted = FileFilter(levels=levels, min_level=lowest)
     found = live_files(
         facts.manifests, start.snapshot, schema=schema, schemas=facts.schemas, filter=wanted, pruning=pruning
     )
-    condition = pruning.residual
-    shown = fields if condition is None else (*fields, *schema.select(sorted(columns_of(condition))))
     newer = sorted({e.file.schema_id for e in found.entries if e.file.schema_id > schema.id})
     refuse_newer((facts.schemas[i] for i in newer), schema, shown, where=facts.name, rewriting=False)
     deletion_files = facts.deletion_files(start.snapshot)

@@ -14,7 +14,14 @@ from table_format.model.snapshot import CommitKind, Snapshot
 from table_format.options.bucket_mode import Postponed
 from table_format.options.stream import ChangelogProducer
 from table_format.table.facts import TableFacts
-from table_format.table.read.change_plans import CHANGELOG, DELTA, changes_mode, changes_plan, replacement_plan
+from table_format.table.read.change_plans import (
+    CHANGELOG,
+    DELTA,
+    changes_mode,
+    changes_plan,
+    producer_of,
+    replacement_plan,
+)
 from table_format.table.read.change_splits import change_splits
 from table_format.table.read.plan import Plan
 from table_format.table.read.state_plan import state_plan
@@ -23,20 +30,19 @@ from table_format.table.read.time_travel import Starting
 
 def first_plan(facts: TableFacts, start: Starting, columns: Sequence[str] | None, filter: Filter | None) -> Plan:
     """Plan the initial state of a stream: all rows that no later plan of changes shows."""
-    plan = state_plan(facts, start, columns, filter, min_level=_first_level(facts))
-    if not isinstance(facts.bucket_mode, Postponed) or changes_mode(facts) == CHANGELOG:
+    producer = _next_producer(facts, start.snapshot)
+    # A later plan shows the rows of lower levels.
+    lowest = producer.first_level_with_changelog(facts.options.compaction.num_levels)
+    plan = state_plan(facts, start, columns, filter, min_level=lowest)
+    if not isinstance(facts.bucket_mode, Postponed) or producer is not ChangelogProducer.NONE:
         return plan
     return _with_postponed(facts, plan)
 
 
-def _first_level(facts: TableFacts) -> int:
-    """Return the lowest level of the state. The compaction of lower levels writes a changelog of their rows."""
-    match facts.options.stream.changelog_producer:
-        case ChangelogProducer.LOOKUP:
-            return 1
-        case ChangelogProducer.FULL_COMPACTION:
-            return facts.options.compaction.num_levels - 1
-    return 0
+def _next_producer(facts: TableFacts, snapshot: Snapshot | None) -> ChangelogProducer:
+    """Return what produces the changes after a snapshot, as far as it and the loaded table tell."""
+    is_newer = snapshot is not None and snapshot.schema_id > facts.schema.id
+    return producer_of(facts, facts.schemas[snapshot.schema_id] if snapshot and is_newer else facts.schema)
 
 
 def _with_postponed(facts: TableFacts, plan: Plan) -> Plan:
@@ -63,7 +69,7 @@ def plan_of_changes(
     """Plan the changes of one snapshot; ``None`` if a stream does not show it."""
     options = facts.options.stream
     is_keyed = facts.schema.is_primary_key_table
-    mode = changes_mode(facts)
+    mode = changes_mode(facts, snapshot)
     if snapshot.commit_kind is CommitKind.OVERWRITE:
         if is_keyed and options.overwrite:
             return replacement_plan(facts, columns, filter, snapshot)
@@ -75,4 +81,4 @@ def plan_of_changes(
         return None
     if mode == CHANGELOG and snapshot.changelog_manifest_list is None:
         return None
-    return changes_plan(facts, columns, filter, [snapshot], mode, last=snapshot, whole_buckets=True)
+    return changes_plan(facts, columns, filter, [(snapshot, mode)], last=snapshot, whole_buckets=True)

@@ -36,7 +36,6 @@ from table_format.options.bucket import BUCKET, DYNAMIC_OR_UNAWARE, POSTPONED
 from table_format.options.bucket_mode import CrossPartition, Dynamic, Fixed, Postponed, Unaware
 from table_format.options.check import check_alterable
 from table_format.options.declare import Operation
-from table_format.options.stream import ChangelogProducer
 from table_format.table.facts import HasFacts, TableFacts, reporting_drops
 from table_format.table.read.split_reader import read_split
 from table_format.table.read.splits import make_splits
@@ -174,14 +173,9 @@ def rescale(
 
 def _has_unseen_changes(facts: TableFacts, entries: Sequence[ManifestEntry]) -> bool:
     """Return whether a compaction has yet to write the changelog of some of these files."""
-    match facts.options.stream.changelog_producer:
-        case ChangelogProducer.LOOKUP:
-            return any(entry.file.level == 0 for entry in entries)
-        case ChangelogProducer.FULL_COMPACTION:
-            top = facts.options.compaction.num_levels - 1
-            return any(entry.file.level < top for entry in entries)
-        case ChangelogProducer.NONE | ChangelogProducer.INPUT:
-            return False
+    producer = facts.options.stream.changelog_producer
+    seen = producer.first_level_with_changelog(facts.options.compaction.num_levels)
+    return any(entry.file.level < seen for entry in entries)
 
 
 def _planned(

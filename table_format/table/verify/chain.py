@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from table_format.counted import counted
 from table_format.errors import CorruptionError, TableFormatError
+from table_format.metastore.references.change_source import has_changes_in_deltas
 from table_format.metastore.references.consumers import next_snapshots
 from table_format.metastore.references.snapshot_files import is_change
 from table_format.metastore.references.tag_store import TagStore
@@ -22,7 +23,6 @@ from table_format.model.bucket_id import BucketId
 from table_format.model.data_file import DataFileMeta
 from table_format.model.manifest import FileKind, IndexManifestEntry, ManifestEntry, ManifestFileMeta
 from table_format.model.snapshot import Snapshot
-from table_format.options.stream import ChangelogProducer
 from table_format.shown_paths import shown_paths
 from table_format.table.facts import TableFacts
 from table_format.table.verify.report import Finding, Severity
@@ -68,7 +68,10 @@ class _ChainReader:
         self.chain = Chain()
         self._facts = facts
         self._paths = facts.store.paths
-        self._ids: Sequence[int] = facts.snapshots.listed_ids()
+        listed = facts.snapshots.listed_ids()
+        # An expiry that runs, or was interrupted, deletes the files of its snapshots first. Nobody reads them any more.
+        expiring = max((notice.end for notice in facts.snapshots.notices.all()), default=0)
+        self._ids: Sequence[int] = [number for number in listed if number >= expiring]
         self._schema_ids: Sequence[int] = facts.schema_store.ids()
         self._states: dict[int, Snapshot] = {}
 
@@ -191,7 +194,6 @@ class _ChainReader:
     def read_changelogs(self) -> None:
         """Check the changelogs that are kept longer than their snapshots, as far as readers need them."""
         changelogs = ChangelogStore(self._facts.store)
-        reads_deltas = self._facts.options.stream.changelog_producer is ChangelogProducer.NONE
         ids = changelogs.ids()
         for number in ids:
             changelog = self._attempt("changelog", partial(changelogs.find, number))
@@ -201,7 +203,7 @@ class _ChainReader:
                 listed = (changelog.changelog_manifest_list, changelog.changelog_manifest_list_size)
                 for manifest in self._read_list(*listed):
                     self.chain.reach(self._entries(manifest))
-            elif changelog.delta_manifest_list and reads_deltas:
+            elif changelog.delta_manifest_list and self._has_changes_in_deltas(changelog):
                 for manifest in self._read_list(changelog.delta_manifest_list, changelog.delta_manifest_list_size):
                     entries = self._entries(manifest)
                     self.chain.reach(e for e in entries if e.kind is FileKind.ADD and is_change(e))
@@ -210,6 +212,10 @@ class _ChainReader:
         if missing:
             path = self._paths.changelog(missing[0])
             self._note("history", path, "changelogs up to the first snapshot", "a gap", Severity.WARNING)
+
+    def _has_changes_in_deltas(self, changelog: Snapshot) -> bool:
+        read = partial(has_changes_in_deltas, self._facts.schema_store, changelog)
+        return bool(self._attempt("changelog", read))
 
     def read_consumers(self) -> None:
         """Check that the snapshots that consumers have not read yet exist."""

@@ -25,6 +25,7 @@ from table_format.model.bucket_id import BucketId
 from table_format.model.data_file import DataFileMeta
 from table_format.model.manifest import ManifestEntry
 from table_format.model.snapshot import Snapshot
+from table_format.options.bucket import BUCKET
 from table_format.options.bucket_mode import CrossPartition, Dynamic, Fixed, Postponed, Unaware, total_buckets
 from table_format.table.facts import TableFacts
 from table_format.table.write.bucket_writer import BucketWriter
@@ -114,10 +115,13 @@ def _check_bucket_count(facts: TableFacts, entries: Iterable[ManifestEntry]) -> 
     count = total_buckets(facts.bucket_mode)
     for entry in entries:
         if entry.total_buckets != count:
-            shown = f"{facts.partitions.shown(entry.partition)} of " if facts.schema.partition_keys else ""
+            is_partitioned = bool(facts.schema.partition_keys)
+            shown = f"{facts.partitions.shown(entry.partition)} of " if is_partitioned else ""
             message = (
                 f"{shown}{facts.name} was written with {counted(entry.total_buckets, 'bucket')}, and the table "
-                f"now has {count}; overwrite the partition, or rescale it by table.rescale() or the job rescale_table"
+                f"now has {count}; overwrite the {'partition' if is_partitioned else 'table'}, or rescale it by "
+                "table.rescale() or the job rescale_table. After a rollback over a rescale, you can also set the "
+                f"option '{BUCKET.key}' to {entry.total_buckets} again"
             )
             raise BucketCountChanged(message)
 

@@ -128,7 +128,7 @@ def test_snapshots_are_counted_only_until_a_run_is_due(project: Project, monkeyp
     reader = Reader(project, monkeypatch, min_snapshots=2)
     read: list[int] = []
     count = changelog_ready._changed_rows
-    monkeypatch.setattr(changelog_ready, "_changed_rows", lambda s, **mode: read.append(s.id) or count(s, **mode))
+    monkeypatch.setattr(changelog_ready, "_changed_rows", lambda t, s: read.append(s.id) or count(t, s))
     assert reader.tick() == 1
     assert read == [1, 2]
     lag = changelog_ready.consumer_lag(log, "report", min_snapshots=2, min_rows=None)

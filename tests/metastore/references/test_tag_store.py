@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+import errno
+import os
+from dataclasses import replace
+
 import pytest
 
 from table_format.errors import AlreadyExistsError, CorruptionError, InvalidIdentifier, SnapshotExpired, TagNotFound
@@ -58,3 +62,45 @@ def test_a_broken_tag_names_its_file():
     table.store.io.create(table.store.paths.tag("t"), b"nonsense")
     with pytest.raises(CorruptionError, match="tag-t"):
         TagStore(table.store).load("t")
+
+
+class _FullDisk:
+    """A store that refuses to write files with some names."""
+
+    def __init__(self, io, name):
+        self._io, self._name = io, name
+
+    def __getattr__(self, verb):
+        return getattr(self._io, verb)
+
+    def _write(self, verb, path, data):
+        if path.endswith(self._name):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
+        getattr(self._io, verb)(path, data)
+
+    def create(self, path, data):
+        self._write("create", path, data)
+
+    def overwrite(self, path, data):
+        self._write("overwrite", path, data)
+
+
+def test_a_tag_that_a_full_disk_refuses_leaves_no_notice():
+    table = a_table()
+    snapshot = table.append()
+    full = TagStore(replace(table.store, io=_FullDisk(table.store.io, "/tag-t")))
+    with pytest.raises(OSError, match="/tag-t"):
+        full.create("t", snapshot)
+    assert TagStore(table.store).names_being_deleted() == []
+
+
+def test_a_tag_whose_replacement_a_full_disk_refuses_is_as_before():
+    table = a_table()
+    tags, snapshot = TagStore(table.store), table.append()
+    tags.create("t", snapshot)
+    full = TagStore(replace(table.store, io=_FullDisk(table.store.io, "/tag-t")))
+    with pytest.raises(OSError, match="/tag-t"):
+        full.replace("t", table.append(identifier=2))
+    assert tags.names_being_deleted() == []
+    assert tags.load("t").snapshot.is_same(snapshot)
+    tags.refuse_if_being_deleted("t")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,10 @@ import pyarrow as pa
 import pytest
 
 from table_format import Table
-from table_format.errors import UnsupportedFeature
+from table_format.errors import InvalidOption, UnsupportedFeature
+from table_format.model.schema_change import SetOption
 from table_format.runtime import Runtime
+from table_format.table.write.table_write import TableWrite
 from tests.support.matrix import MATRIX
 from tests.support.moving_keys import (
     ENGINES,
@@ -117,6 +120,35 @@ def test_a_key_that_comes_twice_at_once_lies_where_it_came_last(warehouse: Wareh
         ("-D", 2, "p1", 5),
         ("-D", 2, "p2", 6),
     ]
+
+
+def test_a_table_that_would_leave_a_key_in_two_partitions_is_not_created(warehouse: Warehouse) -> None:
+    message = "'ignore-delete': does not work with 'merge-engine' = deduplicate and a primary key that lacks partition"
+    with pytest.raises(InvalidOption, match=message):
+        moving(warehouse, ignore_delete="true")
+    table = moving(warehouse)
+    with pytest.raises(InvalidOption, match=message):
+        warehouse.catalog.alter_table(str(table.identifier), SetOption("ignore-delete", "true"))
+    with pytest.raises(
+        InvalidOption, match=r"'sequence\.field': does not work with a primary key that lacks partition"
+    ):
+        warehouse.catalog.alter_table(str(table.identifier), SetOption("sequence.field", "v"))
+
+
+@pytest.mark.parametrize("at_once", [False, True])
+def test_a_key_does_not_move_if_its_delete_would_be_ignored(warehouse: Warehouse, at_once: bool) -> None:
+    created = moving(warehouse)
+    ignoring = replace(created.schema, options={**created.schema.options, "ignore-delete": "true"})  # as Paimon can
+    table = Table(created.identifier, created.store, ignoring)
+    facts = table.facts
+    before = [] if at_once else [(1, "p1", 1)]
+    if before:
+        created.append(rows(*before))
+    write = TableWrite(facts)
+    with pytest.raises(UnsupportedFeature, match=r"db\.t: key \{'id': 1\} moves to partition \{'dt': 'p2'\}"):
+        write.write(rows((1, "p1", 1), (1, "p2", 2)))
+    write.abort()
+    assert rows_of(created) == before
 
 
 def test_a_delete_finds_its_key_in_another_partition(warehouse: Warehouse) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
@@ -10,10 +11,11 @@ import pytest
 from table_format import Table
 from table_format.errors import SchemaChanged
 from table_format.formats import data_file_reader
-from table_format.model.schema_change import AddColumn, AlterColumnType, RenameColumn
+from table_format.model.schema_change import AddColumn, AlterColumnType, DropColumn, RenameColumn, SchemaChange
 from table_format.model.types import BigIntType, DataType, DecimalType, DoubleType, TimestampType, VarCharType
 from table_format.table.read import change_plans, state_plan
-from tests.support.stale_handles import KINDS, Model, a_table
+from table_format.table.system.registry import open_system_table
+from tests.support.stale_handles import KINDS, Model, a_row, a_table, arrow_rows
 from tests.support.tables import Warehouse, keyed, memory_warehouse, rows_of
 
 BIG = (1 << 40) + 7
@@ -147,6 +149,72 @@ def test_names_are_followed_by_id(warehouse: Warehouse) -> None:
     warehouse.catalog.alter_table("db.t", AddColumn("v", BigIntType()))
     warehouse.reopened(stale).append(pa.table({"id": [1], "dt": ["a"], "w": pa.array([5], pa.int32()), "v": [BIG]}))
     assert rows_of(stale) == [(1, "a", 5)]
+
+
+@pytest.mark.parametrize("kind", ["append", "fixed"])
+@pytest.mark.parametrize("again", [False, True])
+@pytest.mark.parametrize("compacted", [False, True])
+def test_a_column_that_was_dropped_is_not_shown_without_its_values(
+    warehouse: Warehouse, kind: str, again: bool, compacted: bool
+) -> None:
+    stale, model = a_table(warehouse, KINDS[kind]), Model()
+    model.append(stale, range(2))
+    stream = stale.stream()
+    assert stream.next_plan() is not None
+    changes: list[SchemaChange] = [DropColumn("v"), *([AddColumn("v", BigIntType())] if again else [])]
+    warehouse.catalog.alter_table("db.t", changes)
+    assert [row[0] for row in rows_of(stale, columns=["v"])] == [0, 1]  # nothing was written since
+    fresh = warehouse.reopened(stale)
+    model.append(fresh, range(2, 4))
+    if compacted:
+        fresh.compact(full=True)
+    others = [name for name in stale.schema.field_names if name != "v"]
+    changed = {"incremental-between": "1,2"}
+    assert stale.scan(columns=others, filter="n >= 0").to_arrow().num_rows == 4
+    assert stale.scan(columns=others, options=changed).to_arrow().num_rows == 2
+    message = "under schema 1, .* opened under schema 0, which has columns that were dropped since: v. Load"
+    reads: tuple[Callable[[], object], ...] = (
+        lambda: stale.scan().to_arrow(),
+        lambda: stale.scan(columns=["id"], filter="v = 1").to_arrow(),
+        lambda: stale.scan().aggregate({"most": ("max", "v")}),
+        lambda: stale.scan().to_dataset().to_table(["v"]),
+        lambda: stale.scan(options=changed).to_arrow(),
+        lambda: stale.scan(columns=["id"], filter="v = 1", options=changed).to_arrow(),
+        lambda: open_system_table(stale, "audit_log").scan().to_arrow(),
+        stream.next_plan,
+        stale.stream().next_plan,
+    )
+    for read in reads:
+        with pytest.raises(SchemaChanged, match=message):
+            read()
+    assert len(stale.scan().to_dataset().to_table(others)) == 4
+    assert rows_of(stale, columns=["v"], options={"scan.snapshot-id": "1"}) == [(0,), (1,)]
+    model.check(fresh)
+
+
+def test_a_nested_field_that_was_dropped_is_not_shown_without_its_values(warehouse: Warehouse) -> None:
+    stale, model = a_table(warehouse, KINDS["append"]), Model()
+    model.append(stale, range(2))
+    warehouse.catalog.alter_table("db.t", [AddColumn(("s", "b"), BigIntType()), DropColumn(("s", "a"))])
+    model.append(warehouse.reopened(stale), range(2, 4))
+    with pytest.raises(SchemaChanged, match="dropped since: s"):
+        stale.scan().to_arrow()
+    assert stale.scan(columns=["id", "v"]).to_arrow().num_rows == 4
+
+
+@pytest.mark.parametrize("kind", ["append", "fixed", "vectors"])
+def test_columns_that_exchanged_their_names_keep_their_values(warehouse: Warehouse, kind: str) -> None:
+    stale, model = a_table(warehouse, KINDS[kind]), Model()
+    model.append(stale, range(2))
+    swap = [RenameColumn("v", "q"), RenameColumn("seq", "v"), RenameColumn("q", "seq")]
+    fresh = warehouse.catalog.alter_table("db.t", swap)
+    ids = {stale.schema.field("v").id: 7, stale.schema.field("seq").id: 8}
+    fresh.append(arrow_rows(fresh.schema, [{**a_row(fresh.schema, 2, wide=False), **ids}]))
+    expected = {"columns": ["id", "v", "seq"], "filter": "v = 7 AND seq = 8"}
+    assert rows_of(stale, **expected) == [(2, 7, 8)]
+    assert rows_of(fresh, **expected) == []
+    fresh.compact(full=True)
+    assert rows_of(stale, **expected) == [(2, 7, 8)]
 
 
 @pytest.mark.parametrize("change", ["add", "widen"])

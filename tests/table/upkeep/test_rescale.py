@@ -58,7 +58,7 @@ def test_after_an_alter_a_write_is_refused_until_the_rescale_job_has_run(warehou
     table = warehouse.table(primary_keys=["id"], options={"bucket": "1"})
     table.append(keyed([(i, "a", i) for i in range(10)]))
     table = altered(warehouse, 4)
-    message = r"^db\.t was written with 1 bucket, and the table now has 4; overwrite the partition, or rescale it by "
+    message = r"^db\.t was written with 1 bucket, and the table now has 4; overwrite the table, or rescale it by "
     with pytest.raises(BucketCountChanged, match=message + r"table\.rescale"):
         table.append(keyed([(3, "new", 3)]))
     [snapshot] = table.rescale()
@@ -69,6 +69,32 @@ def test_after_an_alter_a_write_is_refused_until_the_rescale_job_has_run(warehou
     assert rows_of(table, filter="id = 3") == [(3, "new", 3)]
     assert len(rows_of(table)) == 10
     assert table.rescale() == ()
+
+
+def test_after_a_rollback_over_a_rescale_all_but_writes_work_and_the_error_says_how_to_write_again(
+    warehouse: Warehouse,
+) -> None:
+    table = warehouse.table(primary_keys=["id"], options={"bucket": "2"})
+    table.append(keyed([(i, "a", i) for i in range(10)]))
+    stream = table.stream()
+    assert stream.next_plan() is not None
+    table.rescale(4)
+    table.rollback_to(1)
+    table = warehouse.reopened(table)
+    with pytest.raises(BucketCountChanged, match=r"After a rollback .* set the option 'bucket' to 2 again$"):
+        table.append(keyed([(3, "new", 3)]))
+    table.compact(full=True)
+    table.analyze()
+    assert stream.next_plan() is None
+    table.expire_snapshots(retain_min=1, retain_max=1, retain_floor_ms=0)
+    assert table.verify(depth="rows").is_healthy
+    altered(warehouse, 2).append(keyed([(3, "new", 3)]))
+    plan = stream.next_plan()
+    assert plan is not None
+    assert stream.to_arrow(plan).to_pylist() == [{"rowkind": "+I", "id": 3, "dt": "new", "v": 3}]
+    table.rescale(4)
+    warehouse.reopened(table).append(keyed([(4, "new", 4)]))
+    assert len(rows_of(table)) == 10
 
 
 def test_the_refusal_names_the_partition(warehouse: Warehouse) -> None:

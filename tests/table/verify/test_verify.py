@@ -29,7 +29,7 @@ from table_format.table.verify import key_places
 from table_format.table.verify.report import Depth, Finding, Severity, VerifyReport
 from tests.support.forged_state import Entries, forge, live_entries, with_files
 from tests.support.moving_keys import moving, with_runtime
-from tests.support.tables import Warehouse, keyed, memory_warehouse, rows_of
+from tests.support.tables import Warehouse, keyed, memory_warehouse, rows_of, warehouse_on
 
 KEYED: dict[str, Any] = {"primary_keys": ["id"], "options": {"bucket": "1"}}
 ROWS = keyed([(number, "a", number) for number in range(10)])
@@ -286,6 +286,31 @@ def test_changelogs_that_outlived_their_snapshots_are_looked_at(warehouse: Wareh
     assert only(table, "data file", "files").path == f"{root}/{path}"
     table.store.io.delete(f"{root}/{changelog}")
     assert found(table, "metadata")["history"].path == f"{root}/{changelog}"
+
+
+class _FailingAtSnapshots(MemoryFileIO):
+    """A store that deletes everything but snapshots."""
+
+    def delete(self, path: str) -> None:
+        if "/snapshot/snapshot-" in path:
+            raise OSError(5, "was made to fail", path)
+        super().delete(path)
+
+
+@pytest.mark.parametrize("options", [{}, {"changelog.num-retained.max": "99", "changelog-producer": "input"}])
+def test_snapshots_of_an_unfinished_expiry_are_no_damage(options: Mapping[str, str]) -> None:
+    warehouse = warehouse_on(_FailingAtSnapshots())
+    table = warehouse.table(primary_keys=["id"], options=options)
+    for number in range(3):
+        table.append(keyed([(number, "a", 1)]))
+    table.compact(full=True)
+    with pytest.raises(OSError, match="made to fail"):
+        table.expire_snapshots(retain_max=1, retain_min=1, retain_floor_ms=0)
+    assert len(table.facts.snapshots.listed_ids()) == 4
+    assert found(table) == {}
+    entry = live_entries(table)[0]
+    table.store.io.delete(path_of(table, entry))
+    assert only(table, "data file", "files").path == path_of(table, entry)
 
 
 def test_a_consumer_that_waits_for_what_never_was_or_is_gone_is_found(warehouse: Warehouse) -> None:
