@@ -23,8 +23,8 @@ from dagster_paimon.io.branches import (
     on_branch,
     wap_branch,
 )
-from dagster_paimon.io.commits import Committer, committer, output_name
-from dagster_paimon.io.earlier_attempts import was_handled_before
+from dagster_paimon.io.commits import Committer, committer, output_name, runs_of_work
+from dagster_paimon.io.earlier_attempts import earlier_attempts
 from dagster_paimon.io.engines import writer_of
 from dagster_paimon.io.evolution import SchemaEvolution
 from dagster_paimon.io.frames import FrameType, allows_none, frame_type_of, known_types
@@ -251,9 +251,11 @@ def _committer(
     step = context.step_context
     asset = context.asset_spec if context.has_asset_key else None
     tags = asset.tags if asset else {}
+    work = runs_of_work(step.dagster_run, step.instance, step.step.key)
     committed = committer(
         step.dagster_run,
         step.instance,
+        work,
         output=output_name(step.step.key, context.name, context.mapping_key),
         asset=context.asset_key.to_user_string() if context.has_asset_key else str(context.name),
         partitions=partitions,
@@ -266,7 +268,7 @@ def _committer(
     }
     return replace(
         committed.with_properties({**spec.properties, **described}),
-        failed_later=spec.mode.replaces and was_handled_before(context),
+        attempts=earlier_attempts(context, work, committed.user),
     )
 
 
@@ -368,11 +370,14 @@ def _log_outcome(context: dg.OutputContext, spec: WriteSpec, written: Written) -
         context.log.warning("%s", written.remark)
     ids = ", ".join(str(snapshot.id) for snapshot in written.snapshots)
     if written.repeated:
+        committed = f"snapshot {ids}" if ids else "its rows, in a snapshot that has expired"
+        undo = "undo them with rollback_table (before_run), and " if ids else ""
         context.log.warning(
-            "%s: an earlier attempt of this step already committed snapshot %s; nothing was written. If its rows are "
-            "wrong, start a new run: '%s' in a run that continues a failed one does not replace them",
+            "%s: an earlier attempt of this step already committed %s; nothing was written. If its rows are wrong, "
+            "%sstart a new run: '%s' in a run that continues a failed one does not replace them",
             name,
-            ids,
+            committed,
+            undo,
             spec.mode,
         )
     elif ids:
