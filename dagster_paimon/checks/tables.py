@@ -114,7 +114,7 @@ def table_checks(
 def _given(
     check: TableCheck, table: CheckedTable, arguments: dict[str, Any], *, is_named: bool
 ) -> dict[str, Any] | None:
-    """Return the arguments of the check of a table; ``None`` if a pattern selects a table to which it does not apply."""
+    """Return the arguments of the check of a table; ``None`` if it does not apply, and only a pattern selects it."""
     if is_named:
         return arguments
     if check is TableCheck.PK_UNIQUE:
