@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic
@@ -25,7 +25,8 @@ class Outcome:
     ``title`` names the work, ``summary`` is one line for a reader of the asset page, ``metadata`` the details. With
     ``plots``, levels and file sizes before and after are reported. ``new_state`` is the snapshot that a rollback or the
     publication of a branch made the latest: the rows of the asset have changed, so downstream assets are out of date.
-    ``state_metadata`` is reported with it. With a ``problem``, the run fails after the report, and is not retried.
+    ``state_metadata`` is reported with it. ``snapshots`` are those of work that may have made rows visible that were
+    hidden from readers. With a ``problem``, the run fails after the report, and is not retried.
     """
 
     title: str
@@ -34,6 +35,7 @@ class Outcome:
     plots: bool = False
     new_state: Snapshot | None = None
     state_metadata: Mapping[str, Any] = field(default_factory=dict)
+    snapshots: Sequence[Snapshot] = ()
     problem: str | None = None
 
 

@@ -16,7 +16,7 @@ from dagster_paimon.maintenance.partitions import ExpirePartitionsConfig, expire
 from dagster_paimon.maintenance.tags import AutomaticTagsConfig, create_automatic_tags_of_one
 from dagster_paimon.reporting.metadata import listed, markdown_lines
 from dagster_paimon.tables.partition_directories import specs_of_directories
-from table_format import DueWork, Table, Upkeep
+from table_format import DueWork, Snapshot, Table, Upkeep
 from table_format.counted import counted
 from table_format.errors import InvalidInputError
 
@@ -36,10 +36,12 @@ def maintain_one(visit: Visit, config: MaintainConfig) -> Outcome:
     due = visit.table().due_upkeep(max_level0_age_ms=None if hours is None else int(hours * HOUR_MS))
     if not due:
         return Outcome("maintenance", "nothing is due")
-    lines = []
+    lines: list[str] = []
+    snapshots: list[Snapshot] = []
     for work in due:
         visit.log.info("%s: %s", visit.name, work)
         outcome = _DO[work.kind](visit, config, work)
+        snapshots += outcome.snapshots
         lines.append(f"| {outcome.title} | {work.reason} | {outcome.summary} |")
     kinds = ", ".join(work.kind.replace("_", " ") for work in due)
     return Outcome(
@@ -47,6 +49,7 @@ def maintain_one(visit: Visit, config: MaintainConfig) -> Outcome:
         summary=f"{counted(len(due), 'task was', 'tasks were')} due: {kinds}",
         metadata={"work": markdown_lines(("| work | why | result |", "|:--|:--|:--|"), lines)},
         plots=any(work.kind is Upkeep.COMPACT for work in due),
+        snapshots=snapshots,
     )
 
 

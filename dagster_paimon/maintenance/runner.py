@@ -19,14 +19,15 @@ from dagster_paimon.maintenance.kinds import Maintenance, Outcome, Visit
 from dagster_paimon.maintenance.links import job_links, location_of
 from dagster_paimon.maintenance.locks import locks_of
 from dagster_paimon.maintenance.reported_tables import REPORTED, reported_before
+from dagster_paimon.maintenance.shown_rows import shown_rows
 from dagster_paimon.maintenance.targets import resolve
 from dagster_paimon.reporting.metadata import before_and_after, compaction_plots, data_version
 from dagster_paimon.resources.failures import about, failure
 from dagster_paimon.resources.lakehouse import TABLE_ERRORS, LakehouseCatalog
 from dagster_paimon.resources.retries import RetryUnlessTerminated
 from dagster_paimon.resources.spark import SparkResource
-from dagster_paimon.tables.asset_keys import TableAssets
 from dagster_paimon.tables.measure import measure
+from dagster_paimon.tables.table_assets import assets_of_tables
 from table_format import Table
 from table_format.counted import counted
 from table_format.errors import (
@@ -98,24 +99,28 @@ def run_maintenance(
         selected = resolve(lakehouse.catalog(), config.named_tables, skip_missing=config.skip_missing)
         checked = _checked(context, kind, config, lakehouse, selected)
     failed = dict(checked.failed)
-    assets, locks = TableAssets.of_context(context), locks_of(context)
+    asset_of, locks = assets_of_tables(context), locks_of(context)
     problems: list[str] = []
     for name, reason in checked.skipped.items():
         context.log.info("%s is skipped: %s", name, reason)
-        yield dg.AssetObservation(assets.key_of(name), description=f"skipped: {reason}", metadata={REPORTED: name})
+        yield dg.AssetObservation(asset_of(name).key, description=f"skipped: {reason}", metadata={REPORTED: name})
     for name in checked.names:
         visit = Visit(name, lakehouse, context.log, spark)
         alone: AbstractContextManager[None] = locks.alone(name) if kind.changes(config) else nullcontext()
         try:
             with alone:
                 done, metadata = _one_table(context, kind, config, visit)
+                shown = tuple(shown_rows(asset_of(name), visit.table().facts, done.snapshots, context.instance))
         except TABLE_ERRORS as error:
             if len(selected) == 1:
                 raise _failure(context, name, error) from error
             context.log.exception("%s: %s failed, continuing with the other tables", name, kind.op)
             failed[name] = error
             continue
-        yield from _events(done, metadata, assets.key_of(name))
+        yield from _materializations(done, asset_of(name).key)
+        yield from shown
+        # Last, because a retry leaves out the tables that have it.
+        yield dg.AssetObservation(asset_of(name).key, description=done.summary, metadata=metadata)
         problems += [done.problem] if done.problem else []
     if failed:
         _fail(context, failed, problems, of=len(selected) - len(checked.skipped))
@@ -210,8 +215,7 @@ def _one_table(
     return outcome, metadata
 
 
-def _events(outcome: Outcome, metadata: dict[str, Any], key: dg.AssetKey) -> Iterator[Event]:
-    yield dg.AssetObservation(asset_key=key, description=outcome.summary, metadata=metadata)
+def _materializations(outcome: Outcome, key: dg.AssetKey) -> Iterator[dg.AssetMaterialization]:
     state = outcome.new_state
     if state is not None:
         yield dg.AssetMaterialization(

@@ -20,10 +20,10 @@ from dagster_paimon.maintenance.requests import MAINTAINS_TAG
 from dagster_paimon.reporting.metadata import listed
 from dagster_paimon.resources.lakehouse import TABLE_ERRORS, LakehouseCatalog, table_name
 from dagster_paimon.sensors.lost_runs import fail_lost_runs, living_process, started_runs
-from dagster_paimon.sensors.table_assets import TableAsset, assets_of_tables
 from dagster_paimon.sensors.tick_errors import in_short, reading_cursor, stored, unreadable
 from dagster_paimon.sensors.tick_time import half_time
 from dagster_paimon.tables.selection import TableNames, TableSelection
+from dagster_paimon.tables.table_assets import TableAsset, assets_of_tables
 from table_format import OrphanReport
 from table_format.counted import counted
 from table_format.engine.support import arguments
