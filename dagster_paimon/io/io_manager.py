@@ -7,7 +7,7 @@ loaded frame (``dagster_paimon.io.frames``); without one, ``default_input_type``
 # No postponed annotations here: Dagster inspects the types of `lakehouse` and `spark`.
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -108,6 +108,7 @@ class PaimonIOManager(dg.ConfigurableIOManager):
             metadata = {**_plain(context.definition_metadata or {}), **output}
             spec = self._spec(context, metadata)
             partitions = tuple(context.asset_partition_keys) if context.has_asset_partitions else ()
+            _refuse_replacing_all(context, spec, partitions)
             consumed = self._consumed.get(_step(context), {})  # every output of the step has read all inputs
             if position is not None:
                 position.refuse_replacing(spec, output)
@@ -239,6 +240,23 @@ def _table_of(context: dg.InputContext | dg.OutputContext, metadata: Mapping[str
         return table_name(context.asset_key, metadata)
     output = context.upstream_output if isinstance(context, dg.InputContext) else context
     return table_name(dg.AssetKey(str(metadata.get("table", output.name if output else context.name))), metadata)
+
+
+def _refuse_replacing_all(context: dg.OutputContext, spec: WriteSpec, partitions: Sequence[str]) -> None:
+    """Refuse a run without a partition, which Dagster allows, if it would replace the rows of all partitions.
+
+    Raises:
+        InvalidInputError: the asset has partitions, the run has none, and the mode replaces those of the run.
+    """
+    if partitions or spec.mode is not WriteMode.overwrite_partition or not context.has_asset_key:
+        return
+    if context.asset_spec.partitions_def is not None:
+        message = (
+            f"{spec.table}: {context.asset_key.to_user_string()} has partitions, and the run has none, so "
+            "overwrite_partition would replace all rows; give the run a partition or a range of partitions, or set "
+            "paimon/write_mode to overwrite_table"
+        )
+        raise InvalidInputError(message)
 
 
 def _step(context: dg.InputContext | dg.OutputContext) -> tuple[str, str]:
