@@ -66,6 +66,11 @@ def include(table: Table, config: object) -> None:
     """Include every selected table."""
 
 
+def busy(visit: Visit, config: object) -> Outcome | None:  # noqa: ARG001
+    """Expect work on every table."""
+    return None
+
+
 def always(config: object) -> bool:  # noqa: ARG001
     """Return true for every configuration."""
     return True
@@ -77,6 +82,7 @@ class Maintenance(Generic[ConfigT]):
 
     ``check`` validates the configuration for all tables before the work on the first. ``skips`` returns why the
     configuration does not apply to a selected table; such tables are skipped, but it is an error if all are.
+    ``idle`` returns the outcome for a table on which there is nothing to do; the run then does not claim it.
     ``changes`` returns whether a run changes tables and so must be the only one. With ``measured``, the numbers of the
     table before and after the work are reported.
     """
@@ -88,6 +94,7 @@ class Maintenance(Generic[ConfigT]):
     work: Callable[[Visit, ConfigT], Outcome]
     check: Callable[[Table, ConfigT], None] = accept
     skips: Callable[[Table, ConfigT], str | None] = include
+    idle: Callable[[Visit, ConfigT], Outcome | None] = busy
     changes: Callable[[ConfigT], bool] = always
     measured: bool = True
     uses_spark: bool = False

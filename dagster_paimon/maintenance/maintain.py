@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from pydantic import Field
@@ -20,6 +20,8 @@ from table_format import DueWork, Snapshot, Table, Upkeep
 from table_format.counted import counted
 from table_format.errors import InvalidInputError
 
+_NOTHING: Final = Outcome("maintenance", "nothing is due")
+
 
 class MaintainConfig(TablesConfig):
     """The tables. Their options decide what is due."""
@@ -32,10 +34,9 @@ class MaintainConfig(TablesConfig):
 
 def maintain_one(visit: Visit, config: MaintainConfig) -> Outcome:
     """Do what is due on one table in the best order: first what creates snapshots, then expiry."""
-    hours = config.max_level0_age_hours
-    due = visit.table().due_upkeep(max_level0_age_ms=None if hours is None else int(hours * HOUR_MS))
-    if not due:
-        return Outcome("maintenance", "nothing is due")
+    due = _due(visit, config)
+    if not due:  # another run has done it while this one waited
+        return _NOTHING
     lines: list[str] = []
     snapshots: list[Snapshot] = []
     for work in due:
@@ -51,6 +52,15 @@ def maintain_one(visit: Visit, config: MaintainConfig) -> Outcome:
         plots=any(work.kind is Upkeep.COMPACT for work in due),
         snapshots=snapshots,
     )
+
+
+def _idle(visit: Visit, config: MaintainConfig) -> Outcome | None:
+    return None if _due(visit, config) else _NOTHING
+
+
+def _due(visit: Visit, config: MaintainConfig) -> Sequence[DueWork]:
+    hours = config.max_level0_age_hours
+    return visit.table().due_upkeep(max_level0_age_ms=None if hours is None else int(hours * HOUR_MS))
 
 
 def _compact(visit: Visit, config: MaintainConfig, work: DueWork) -> Outcome:
@@ -111,5 +121,6 @@ MAINTAIN: Final = Maintenance(
     config=MaintainConfig,
     work=maintain_one,
     check=_check,
+    idle=_idle,
     uses_spark=True,
 )

@@ -106,10 +106,12 @@ def run_maintenance(
         yield dg.AssetObservation(asset_of(name).key, description=f"skipped: {reason}", metadata={REPORTED: name})
     for name in checked.names:
         visit = Visit(name, lakehouse, context.log, spark)
-        alone: AbstractContextManager[None] = locks.alone(name) if kind.changes(config) else nullcontext()
         try:
+            idle = kind.idle(visit, config)
+            needs_lock = idle is None and kind.changes(config)
+            alone: AbstractContextManager[None] = locks.alone(name) if needs_lock else nullcontext()
             with alone:
-                done, metadata = _one_table(context, kind, config, visit)
+                done, metadata = _one_table(context, kind, config, visit, idle)
                 shown = tuple(shown_rows(asset_of(name), visit.table().facts, done.snapshots, context.instance))
         except TABLE_ERRORS as error:
             if len(selected) == 1:
@@ -194,11 +196,12 @@ def _is_refusal(error: Exception, table: Table | None) -> bool:
 
 
 def _one_table(
-    context: dg.OpExecutionContext, kind: Maintenance[ConfigT], config: ConfigT, visit: Visit
+    context: dg.OpExecutionContext, kind: Maintenance[ConfigT], config: ConfigT, visit: Visit, idle: Outcome | None
 ) -> tuple[Outcome, dict[str, Any]]:
-    """Do the work on one table. Return the outcome and its report."""
-    before, began = measure(visit.table().facts) if kind.measured else None, time.monotonic()
-    outcome = kind.work(visit, config)
+    """Do the work on one table, if there is any. Return the outcome and its report."""
+    is_measured = kind.measured and idle is None
+    before, began = measure(visit.table().facts) if is_measured else None, time.monotonic()
+    outcome = kind.work(visit, config) if idle is None else idle
     metadata = {
         "maintenance": outcome.title,
         **({} if outcome.problem else {REPORTED: visit.name}),

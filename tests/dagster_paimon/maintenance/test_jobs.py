@@ -17,6 +17,7 @@ import pytest
 
 from dagster_paimon import job_links, maintenance_jobs
 from dagster_paimon.io.commits import RUN_ID_PROPERTY
+from dagster_paimon.maintenance import runner
 from dagster_paimon.maintenance.links import location_of
 from dagster_paimon.maintenance.locks import TableLocks
 from dagster_paimon.resources.retries import RetryUnlessTerminated
@@ -207,6 +208,20 @@ def test_a_retry_because_of_one_table_leaves_out_the_others(items: Project, monk
         "1 of 2 tables failed:\nsales.broken: "
     )
     assert reported_tables(result) == ["items"]
+
+
+@pytest.mark.parametrize(
+    ("job", "said"), [("maintain_table", "nothing is due"), ("rewrite_index_table", "nothing to rewrite; 1 of 1 file")]
+)
+def test_a_table_without_due_work_is_neither_claimed_nor_measured(
+    project: Project, monkeypatch: pytest.MonkeyPatch, job: str, said: str
+) -> None:
+    an_append_table(project, "sales.events", ["2026-01-01"])
+    monkeypatch.setattr(TableLocks, "alone", lambda *_: pytest.fail("claimed"))
+    monkeypatch.setattr(runner, "measure", lambda *_: pytest.fail("measured"))
+    told = execute(project, job, table="sales.events")  # and no session of Spark starts
+    assert str(told["description"]).startswith(said)
+    assert "before and after" not in told
 
 
 def test_a_report_is_on_the_asset_of_the_table_and_links_to_the_jobs(items: Project) -> None:
