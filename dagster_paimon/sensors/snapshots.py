@@ -220,6 +220,8 @@ def _partition_rows(
     context: dg.SensorEvaluationContext, asset: TableAsset, facts: TableFacts, change: _Change
 ) -> Mapping[str, int]:
     """Return the rows by Dagster partition; empty if the partitions of the table are not those of the asset."""
+    if asset.partitions is None:
+        return {}
     found = rows_by_partition(asset, facts, change.rows or {}, context.instance)
     if found.others:
         shown = f"{'; '.join(found.others[:_SHOWN])}{' ...' if len(found.others) > _SHOWN else ''}"
