@@ -94,7 +94,7 @@ class Attempts:
     """What the event log has about earlier attempts of an output.
 
     ``handled_id`` is the snapshot that one of them reported, before it failed for another reason. ``began_ms`` is when
-    the first of them began to write; ``None`` if none did. Some of them may have been killed after their commit.
+    the first of them was about to commit; ``None`` if none was. Some of them may have been killed after their commit.
     """
 
     handled_id: int | None = None

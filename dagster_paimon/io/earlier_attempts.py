@@ -21,9 +21,18 @@ def earlier_attempts(context: dg.OutputContext, work: tuple[str, ...], user: str
     if step.previous_attempt_count == 0 and len(work) == 1:
         return FIRST_ATTEMPT
     handled = [number for run_id in work for number in _handled(step.instance, run_id, user)]
-    began = [time for run_id in reversed(work) for time in _began(context, run_id)]
-    # The last one is that of this attempt.
-    return Attempts(handled[0] if handled else None, int(began[0] * 1000) if len(began) > 1 else None)
+    began = [time for run_id in work for time in _began(step.instance, run_id, user)]
+    return Attempts(handled[0] if handled else None, int(min(began) * 1000) if began else None)
+
+
+def announce_commit(context: dg.OutputContext, user: str) -> None:
+    """Store that an attempt is about to commit as ``user``. An attempt without this event has committed nothing."""
+    step = context.step_context
+    step.instance.report_engine_event(_announcement(user), step.dagster_run, step_key=step.step.key)
+
+
+def _announcement(user: str) -> str:
+    return f"committing rows as {user}"
 
 
 def _handled(runs: Runs, run_id: str, user: str) -> list[int]:
@@ -39,11 +48,7 @@ def _handled(runs: Runs, run_id: str, user: str) -> list[int]:
     ]
 
 
-def _began(context: dg.OutputContext, run_id: str) -> list[float]:
-    """Return when attempts in a run passed the output to its I/O manager, in epoch seconds."""
-    step = context.step_context
-    logged = step.instance.all_logs(run_id, of_type=dg.DagsterEventType.STEP_OUTPUT)
-    events = [(entry.timestamp, entry.dagster_event) for entry in logged if entry.dagster_event is not None]
-    handles = [(time, event.step_output_data.step_output_handle) for time, event in events]
-    wanted = (step.step.key, context.name, context.mapping_key)
-    return [time for time, of in handles if (of.step_key, of.output_name, of.mapping_key) == wanted]
+def _began(runs: Runs, run_id: str, user: str) -> list[float]:
+    """Return when attempts in a run were about to commit, in epoch seconds."""
+    logged = runs.all_logs(run_id, of_type=dg.DagsterEventType.ENGINE_EVENT)
+    return [entry.timestamp for entry in logged if entry.message == _announcement(user)]

@@ -9,6 +9,7 @@ loaded frame (``dagster_paimon.io.frames``); without one, ``default_input_type``
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 import dagster as dg
@@ -24,7 +25,7 @@ from dagster_paimon.io.branches import (
     wap_branch,
 )
 from dagster_paimon.io.commits import Committer, committer, output_name, runs_of_work
-from dagster_paimon.io.earlier_attempts import earlier_attempts
+from dagster_paimon.io.earlier_attempts import announce_commit, earlier_attempts
 from dagster_paimon.io.engines import writer_of
 from dagster_paimon.io.evolution import SchemaEvolution
 from dagster_paimon.io.frames import FrameType, allows_none, frame_type_of, known_types
@@ -113,15 +114,17 @@ class PaimonIOManager(dg.ConfigurableIOManager):
             if position is not None:
                 position.refuse_replacing(spec, output)
                 consumed = {**consumed, **position.consumed()}
+            who = _committer(context, spec, partitions, consumed)
             written = write_output(
                 self.lakehouse.catalog(),
                 spec,
                 writer_of(obj, self.spark, context.log.info),
-                _committer(context, spec, partitions, consumed),
+                who,
                 partitions=partitions,
                 definition=context.asset_partitions_def if partitions else None,
                 evolution=self.schema_evolution,
                 create=self.create_tables,
+                announce=partial(announce_commit, context, who.user),
             )
         except TABLE_ERRORS as error:
             raise _failure(context, _table_named(context), error) from error

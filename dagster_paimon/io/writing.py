@@ -8,7 +8,7 @@ again can repair, as for ``Table.append``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -83,11 +83,12 @@ def write_output(
     evolution: SchemaEvolution,
     create: bool,
     definition: dg.PartitionsDefinition[Any] | None = None,
+    announce: Callable[[], None] = lambda: None,
 ) -> Written:
     """Write one frame to its table. ``partitions`` are the Dagster partitions of the run; none for a whole asset.
 
     ``definition`` is the partitions definition. Without one, each partition is a value of the column
-    ``partition_expr``.
+    ``partition_expr``. ``announce`` is called before the commit of rows that must not be written twice.
 
     Raises:
         TableFormatError: the frame does not fit, or the commit lost a race. Nothing was committed.
@@ -136,7 +137,7 @@ def write_output(
     tally = of_run.tally()
     handling = _handling(spec, columns, tally)
     try:
-        snapshots = _write_and_commit(table, spec, frame, handling, who, of_run)
+        snapshots = _write_and_commit(table, spec, frame, handling, who, of_run, announce)
     except InvalidData as error:
         if not is_new:
             raise
@@ -164,7 +165,7 @@ def _has_expired(table: Table, spec: WriteSpec, attempts: Attempts) -> bool:
         return False
     began = datetime.fromtimestamp(attempts.began_ms / 1000, UTC).isoformat(" ", "seconds")
     message = (
-        f"{spec.table}: an earlier attempt of this step began to write at {began}, and the snapshots from then have "
+        f"{spec.table}: an earlier attempt of this step began to commit at {began}, and the snapshots from then have "
         f"expired, so it is unknown whether its rows are in the table; '{spec.mode}' would write them twice. Look for "
         "them in the table; if they are missing, start a new run instead of one that continues the failed one"
     )
@@ -281,7 +282,13 @@ def _check_mode(spec: WriteSpec, table: Schema | TableSchema, of_run: RunPartiti
 
 
 def _write_and_commit(
-    table: Table, spec: WriteSpec, frame: FrameWriter, handling: Handling, who: Committer, of_run: RunPartitions
+    table: Table,
+    spec: WriteSpec,
+    frame: FrameWriter,
+    handling: Handling,
+    who: Committer,
+    of_run: RunPartitions,
+    announce: Callable[[], None],
 ) -> tuple[Snapshot, ...]:
     commit = table.new_commit(who.user)
     written = partial(frame.write, handling=handling)
@@ -300,6 +307,8 @@ def _write_and_commit(
     def publish(messages: Messages) -> tuple[Snapshot, ...]:
         if spec.mode.replaces and not by_rows:
             return _overwrite(commit, table, spec, messages, who, of_run)
+        if not spec.mode.replaces:
+            announce()
         return commit.commit(
             messages, identifier=who.identifier, watermark=spec.watermark, properties=who.properties, check=check
         )

@@ -323,9 +323,38 @@ def test_a_retry_is_refused_if_it_cannot_know_whether_a_killed_attempt_has_writt
     result = retried(project, mode, others_commit_and_snapshots_expire, is_killed=True)
     (failed,) = [event for event in result.all_events if event.event_type_value == "STEP_FAILURE"]
     said = failed.step_failure_data.user_failure_data.description
-    assert said.startswith("shop.items: an earlier attempt of this step began to write at ")
+    assert said.startswith("shop.items: an earlier attempt of this step began to commit at ")
     assert "if they are missing, start a new run" in said
     assert [row["amount"] for row in project.rows("shop.items") if row["id"] == 1] == [10]
+
+
+def test_a_retry_of_an_attempt_that_ended_before_its_commit_writes_its_rows(project: Project) -> None:
+    attempts: list[int] = []
+
+    def frame() -> Iterator[pa.RecordBatch]:
+        attempts.append(1)
+        if len(attempts) == 1:
+            others_commit_and_snapshots_expire(project.lakehouse.catalog().load_table("shop.items"))
+            message = "the source of the rows fails"
+            raise OSError(message)
+        yield pa.record_batch({"id": [1], "amount": [10]})
+
+    columns = pa.schema([("id", pa.int64()), ("amount", pa.int64())])
+    catalog = project.lakehouse.catalog()
+    catalog.create_database("shop")
+    catalog.create_table("shop.items", Schema.from_arrow(columns))
+
+    @dg.asset(
+        key=["shop", "items"],
+        io_manager_key="paimon_io",
+        metadata={"paimon/write_mode": "append"},
+        retry_policy=dg.RetryPolicy(max_retries=1),
+    )
+    def items() -> pa.RecordBatchReader:
+        return pa.RecordBatchReader.from_batches(columns, frame())
+
+    assert project.run(items).success
+    assert [row["id"] for row in project.rows("shop.items")] == [1, 2, 2]
 
 
 def test_a_retry_writes_rows_again_that_were_rolled_back(project: Project) -> None:
