@@ -106,15 +106,15 @@ class KnownValues:
     def add_files(self, files: Iterable[FileOfColumn]) -> None:
         """Add the values in files. Those whose statistics tell all their values are not read."""
         left: list[tuple[FileOfColumn, ColumnBounds | None]] = []
-        told: dict[InternalValue, None] = {}
+        certain: dict[InternalValue, None] = {}
         for file in files:
             bounds = self._bounds_of(file.file)
-            values = _told_by(bounds) if file.has_all_rows else None
+            values = _only_values(bounds) if file.has_all_rows else None
             if values is None:
                 left.append((file, bounds))
             else:
-                told.update(dict.fromkeys(values))
-        self.add([array_of(list(told), self._field.type)])
+                certain.update(dict.fromkeys(values))
+        self.add([array_of(list(certain), self._field.type)])
         for file, bounds in sorted(left, key=lambda one: _width(one[1])):
             if not self._holds_all_between(bounds):
                 self.add(file.read())
@@ -133,7 +133,7 @@ class KnownValues:
         return known.issuperset(range(first, last + 1)) and (None in known or not bounds.may_hold_null)
 
 
-def _told_by(bounds: ColumnBounds | None) -> list[InternalValue] | None:
+def _only_values(bounds: ColumnBounds | None) -> list[InternalValue] | None:
     """Return the only values that a file with these bounds has; ``None`` if they are unknown."""
     if bounds is None or bounds.null_count is None:
         return None
