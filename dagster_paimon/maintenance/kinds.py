@@ -26,7 +26,8 @@ class Outcome:
     ``plots``, levels and file sizes before and after are reported. ``new_state`` is the snapshot that a rollback or the
     publication of a branch made the latest: the rows of the asset have changed, so downstream assets are out of date.
     ``state_metadata`` is reported with it. ``snapshots`` are those of work that may have made rows visible that were
-    hidden from readers. With a ``problem``, the run fails after the report, and is not retried.
+    hidden from readers. With a ``problem``, the run fails after the report, and is not retried. If it is not
+    ``is_reported``, only the log of the run has it.
     """
 
     title: str
@@ -37,13 +38,16 @@ class Outcome:
     state_metadata: Mapping[str, Any] = field(default_factory=dict)
     snapshots: Sequence[Snapshot] = ()
     problem: str | None = None
+    is_reported: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """One table in a maintenance run."""
+    """One table in a maintenance run, and its asset."""
 
     name: str
+    key: dg.AssetKey
+    instance: dg.DagsterInstance
     lakehouse: LakehouseCatalog
     log: dg.DagsterLogManager
     spark: SparkResource | None = None

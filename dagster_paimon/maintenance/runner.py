@@ -105,24 +105,25 @@ def run_maintenance(
         context.log.info("%s is skipped: %s", name, reason)
         yield dg.AssetObservation(asset_of(name).key, description=f"skipped: {reason}", metadata={REPORTED: name})
     for name in checked.names:
-        visit = Visit(name, lakehouse, context.log, spark)
+        visit = Visit(name, asset_of(name).key, context.instance, lakehouse, context.log, spark)
         try:
             idle = kind.idle(visit, config)
             needs_lock = idle is None and kind.changes(config)
             alone: AbstractContextManager[None] = locks.alone(name) if needs_lock else nullcontext()
             with alone:
                 done, metadata = _one_table(context, kind, config, visit, idle)
-                shown = tuple(shown_rows(asset_of(name), visit.table().facts, done.snapshots, context.instance))
+                shown = tuple(shown_rows(asset_of(name), visit, done.snapshots))
         except TABLE_ERRORS as error:
             if len(selected) == 1:
                 raise _failure(context, name, error) from error
             context.log.exception("%s: %s failed, continuing with the other tables", name, kind.op)
             failed[name] = error
             continue
-        yield from _materializations(done, asset_of(name).key)
+        yield from _materializations(done, visit.key)
         yield from shown
-        # Last, because a retry leaves out the tables that have it.
-        yield dg.AssetObservation(asset_of(name).key, description=done.summary, metadata=metadata)
+        if done.is_reported:
+            # Last, because a retry leaves out the tables that have it.
+            yield dg.AssetObservation(visit.key, description=done.summary, metadata=metadata)
         problems += [done.problem] if done.problem else []
     if failed:
         _fail(context, failed, problems, of=len(selected) - len(checked.skipped))

@@ -10,23 +10,22 @@ from collections.abc import Iterator, Sequence
 
 import dagster as dg
 
+from dagster_paimon.maintenance.kinds import Visit
 from dagster_paimon.reporting.metadata import data_version
 from dagster_paimon.tables.changed_rows import Values, changed_rows, rows_by_partition
 from dagster_paimon.tables.table_assets import TableAsset
 from table_format import Snapshot
-from table_format.engine import TableFacts
 from table_format.engine.support import keeps_rows
 
 
-def shown_rows(
-    asset: TableAsset, facts: TableFacts, snapshots: Sequence[Snapshot], instance: dg.DagsterInstance
-) -> Iterator[dg.AssetMaterialization]:
+def shown_rows(asset: TableAsset, visit: Visit, snapshots: Sequence[Snapshot]) -> Iterator[dg.AssetMaterialization]:
     """Yield a materialization of each partition in which these snapshots of a run have made rows visible.
 
     ``snapshot_sensor`` does the same for the tables that others write.
     """
-    if not asset.is_managed:
+    if not asset.is_managed or not snapshots:
         return
+    facts = visit.table().facts
     rows: dict[Values, int] = {}
     last = None
     for snapshot in filter(keeps_rows, snapshots):
@@ -35,7 +34,7 @@ def shown_rows(
             last = snapshot
     if last is None:
         return
-    partitions: list[str | None] = [*rows_by_partition(asset, facts, rows, instance).rows]
+    partitions: list[str | None] = [*rows_by_partition(asset, facts, rows, visit.instance).rows]
     for partition in partitions or [None]:
         yield dg.AssetMaterialization(
             asset_key=asset.key,

@@ -224,6 +224,20 @@ def test_a_table_without_due_work_is_neither_claimed_nor_measured(
     assert "before and after" not in told
 
 
+def test_the_health_of_a_table_that_has_not_changed_is_not_reported_again(items: Project) -> None:
+    def reports() -> int:
+        return len(observations(run(items, "report_health", table=TABLE, skip_unchanged=True)))
+
+    assert (reports(), reports()) == (1, 0)
+    assert len(observations(run(items, "report_health", table=TABLE))) == 1
+    items.table(TABLE).rollback_to(3)
+    assert (reports(), reports()) == (1, 0)
+    items.table(TABLE).expire_snapshots(retain_max=1, retain_min=1, retain_floor_ms=0)
+    assert (reports(), reports()) == (1, 0)
+    items.lakehouse.catalog().alter_table(TABLE, SetOption("file-index.bitmap.columns", "value"))
+    assert (reports(), reports()) == (1, 0)
+
+
 def test_a_report_is_on_the_asset_of_the_table_and_links_to_the_jobs(items: Project) -> None:
     @dg.asset(key=["gold", "things"], metadata={"paimon/table": TABLE})
     def things() -> None: ...
