@@ -24,15 +24,23 @@ _COUNT_UP_TO: Final = 2_000_000
 
 
 def pk_unique(
-    table: CheckedTable | str, *, columns: Sequence[str] = (), keys_at_once: int = KEYS_AT_ONCE, blocking: bool = True
+    table: CheckedTable | str,
+    *,
+    columns: Sequence[str] = (),
+    keys_at_once: int = KEYS_AT_ONCE,
+    blocking: bool = True,
+    skip_without_key: bool = False,
 ) -> dg.AssetChecksDefinition:
     """Fail if a reader sees two rows with the same key. Downstream assets then do not run.
 
-    ``columns`` is the key, by default the primary key. Only these columns are read.
+    ``columns`` is the key, by default the primary key. Only these columns are read. A table without a primary key is
+    refused, or, with ``skip_without_key``, passes with a description that says so.
     """
 
     def evaluate(found: Table) -> dg.AssetCheckResult:
         key = tuple(columns) or found.schema.primary_keys
+        if not key and skip_without_key:
+            return check_result(True, metadata={}, description=f"skipped: {found.identifier} has no primary key")
         if not key:
             message = (
                 f"pk_unique: {found.identifier} has no primary key; set columns to those that are unique together, "

@@ -14,6 +14,7 @@ from dagster_paimon.checks.rows import pk_unique, row_count_bounds
 from dagster_paimon.checks.schemas import schema_as_declared, schema_change
 from dagster_paimon.checks.upkeep import files_present, no_dangling_files, snapshot_readable, table_health
 from dagster_paimon.resources.lakehouse import table_name
+from dagster_paimon.tables.data_age import FRESHNESS
 from dagster_paimon.tables.selection import TableNames, TableSelection
 from table_format.errors import InvalidInputError
 
@@ -83,7 +84,8 @@ def table_checks(
 
     ``assets`` are those of the code location: the check of a table belongs to the asset whose ``paimon/table`` or key
     names the table, and patterns such as ``shop.*`` select among them. ``settings`` has arguments by the name of the
-    check, such as ``{"row_count_bounds": {"at_least": 1}}``.
+    check, such as ``{"row_count_bounds": {"at_least": 1}}``. For a table that only a pattern selects, ``pk_unique`` is
+    skipped if it has no primary key, and there is no check ``freshness`` if its asset does not set the maximum age.
 
     Example::
 
@@ -98,8 +100,27 @@ def table_checks(
     if unused:
         message = f"settings of {', '.join(unused)}: not among the checks {', '.join(chosen)}"
         raise InvalidInputError(message)
-    selected = list(_selected(TableSelection.of(tables), assets))
-    return tuple(_MAKERS[name](table, **arguments.get(name, {})) for name in chosen for table in selected)
+    selection = TableSelection.of(tables)
+    selected = list(_selected(selection, assets))
+    return tuple(
+        _MAKERS[name](table, **given)
+        for name in chosen
+        for table in selected
+        if (given := _given(name, table, arguments.get(name, {}), is_named=table.name in selection.patterns))
+        is not None
+    )
+
+
+def _given(
+    check: TableCheck, table: CheckedTable, arguments: dict[str, Any], *, is_named: bool
+) -> dict[str, Any] | None:
+    """Return the arguments of the check of a table; ``None`` if it does not apply, and only a pattern selects it."""
+    if is_named:
+        return arguments
+    if check is TableCheck.PK_UNIQUE:
+        return {"skip_without_key": True, **arguments}
+    needs_age = check is TableCheck.FRESHNESS and "allowed" not in arguments
+    return None if needs_age and FRESHNESS not in table.metadata else arguments
 
 
 def _check(name: TableCheck | str) -> TableCheck:

@@ -6,14 +6,19 @@ a run that continues it (re-execution from failure, automatic retry). All of the
 ``result`` adds this name, and a dynamic output its mapping key, because two outputs of a step may have one table. A run
 that a user starts again, including "re-execute all", is new work and writes. So is an output that replaces rows, if an
 earlier attempt stored its event: the step failed later, such as by a check, and may have other rows now.
+
+The snapshot may have expired when a step runs again, such as the next day. The events of the earlier attempts tell
+whether they committed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final, Protocol
+
+import dagster as dg
 
 from table_format import Snapshot
 from table_format.engine.support import Consumed
@@ -52,6 +57,11 @@ class Run(Protocol):
         """The tags of the run."""
         ...
 
+    @property
+    def step_keys_to_execute(self) -> Sequence[str] | None:
+        """The selected steps; ``None`` for all."""
+        ...
+
 
 class RunRecord(Protocol):
     """A run and when it was created."""
@@ -74,6 +84,25 @@ class Runs(Protocol):
         """Return the record of a run; ``None`` if it does not exist."""
         ...
 
+    def all_logs(self, run_id: str, of_type: dg.DagsterEventType) -> Sequence[dg.EventLogEntry]:
+        """Return the events of one type of a run, oldest first."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Attempts:
+    """What the event log has about earlier attempts of an output.
+
+    ``handled_id`` is the snapshot that one of them reported, before it failed for another reason. ``began_ms`` is when
+    the first of them was about to commit; ``None`` if none was. Some of them may have been killed after their commit.
+    """
+
+    handled_id: int | None = None
+    began_ms: int | None = None
+
+
+FIRST_ATTEMPT: Final = Attempts()
+
 
 @dataclass(frozen=True, slots=True)
 class Committer:
@@ -81,14 +110,13 @@ class Committer:
 
     ``since_ms`` is a time before the first commit of the user, at which a search can stop. ``identifier`` is that of
     the next commit: an attempt that replaces the rows of an earlier one takes the number after it.
-    ``failed_later`` tells that the output replaces rows, and that an earlier attempt stored its event and then failed.
     """
 
     user: str
     properties: Mapping[str, str]
     since_ms: int = 0
     identifier: int = 1
-    failed_later: bool = False
+    attempts: Attempts = FIRST_ATTEMPT
 
     def with_properties(self, more: Mapping[str, str]) -> Committer:
         """Return the same with more properties; existing ones stay."""
@@ -99,16 +127,32 @@ class Committer:
         return replace(self, identifier=max([0, *(snapshot.commit_identifier for snapshot in earlier)]) + 1)
 
 
-def runs_of_work(run: Run, runs: Runs) -> tuple[str, ...]:
-    """Return the run, and those that it continues because they failed: the first run of this work is the last one."""
+def runs_of_work(run: Run, runs: Runs, step: str | None = None) -> tuple[str, ...]:
+    """Return the run, and those that it continues because they failed: the first run of this work is the last one.
+
+    A run of selected steps continues another one in a ``step`` that did not succeed there. ``dg.execute_job`` marks a
+    re-execution from failure in no other way.
+    """
     found, current = [run.run_id], run
-    while current.parent_run_id and any(tag in current.tags for tag in _CONTINUES):
+    while current.parent_run_id and (_continues(current) or _repeats(current, runs, step)):
         found.append(current.parent_run_id)
         parent = runs.get_run_record_by_id(current.parent_run_id)
         if parent is None:
             break
         current = parent.dagster_run
     return tuple(found)
+
+
+def _continues(run: Run) -> bool:
+    return any(tag in run.tags for tag in _CONTINUES)
+
+
+def _repeats(run: Run, runs: Runs, step: str | None) -> bool:
+    """Return whether a run was started for a step that did not succeed in its parent, among other selected steps."""
+    if step is None or step not in (run.step_keys_to_execute or ()) or run.parent_run_id is None:
+        return False
+    succeeded = runs.all_logs(run.parent_run_id, of_type=dg.DagsterEventType.STEP_SUCCESS)
+    return all(entry.step_key != step for entry in succeeded)
 
 
 def output_name(step: str, name: str, mapping_key: str | None) -> str:
@@ -122,9 +166,18 @@ def output_name(step: str, name: str, mapping_key: str | None) -> str:
 
 
 def committer(
-    run: Run, runs: Runs, *, output: str, asset: str, partitions: tuple[str, ...], consumed: Mapping[str, Consumed]
+    run: Run,
+    runs: Runs,
+    work: Sequence[str],
+    *,
+    output: str,
+    asset: str,
+    partitions: tuple[str, ...],
+    consumed: Mapping[str, Consumed],
 ) -> Committer:
-    """Return the committer of one output (``output_name``). ``consumed`` has the snapshots that were read, by table."""
+    """Return the committer of one output (``output_name``). ``work`` has the runs of its step (``runs_of_work``), and
+    ``consumed`` the snapshots that were read, by table.
+    """
     properties = {
         RUN_ID_PROPERTY: run.run_id,
         "dagster.job": run.job_name,
@@ -134,7 +187,7 @@ def committer(
     }
     for table, snapshot in consumed.items():
         properties |= snapshot.properties(table)
-    first = runs_of_work(run, runs)[-1]
+    first = work[-1]
     record = runs.get_run_record_by_id(first)
     since_ms = 0 if record is None else int(record.create_timestamp.timestamp() * 1000) - _CLOCKS_DIFFER_MS
     return Committer(user=f"dagster:{first}:{output}", properties=properties, since_ms=since_ms)

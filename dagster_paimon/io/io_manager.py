@@ -7,8 +7,9 @@ loaded frame (``dagster_paimon.io.frames``); without one, ``default_input_type``
 # No postponed annotations here: Dagster inspects the types of `lakehouse` and `spark`.
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 import dagster as dg
@@ -23,8 +24,8 @@ from dagster_paimon.io.branches import (
     on_branch,
     wap_branch,
 )
-from dagster_paimon.io.commits import Committer, committer, output_name
-from dagster_paimon.io.earlier_attempts import was_handled_before
+from dagster_paimon.io.commits import Committer, committer, output_name, runs_of_work
+from dagster_paimon.io.earlier_attempts import announce_commit, earlier_attempts
 from dagster_paimon.io.engines import writer_of
 from dagster_paimon.io.evolution import SchemaEvolution
 from dagster_paimon.io.frames import FrameType, allows_none, frame_type_of, known_types
@@ -108,19 +109,22 @@ class PaimonIOManager(dg.ConfigurableIOManager):
             metadata = {**_plain(context.definition_metadata or {}), **output}
             spec = self._spec(context, metadata)
             partitions = tuple(context.asset_partition_keys) if context.has_asset_partitions else ()
+            _refuse_replacing_all(context, spec, partitions)
             consumed = self._consumed.get(_step(context), {})  # every output of the step has read all inputs
             if position is not None:
                 position.refuse_replacing(spec, output)
                 consumed = {**consumed, **position.consumed()}
+            who = _committer(context, spec, partitions, consumed)
             written = write_output(
                 self.lakehouse.catalog(),
                 spec,
                 writer_of(obj, self.spark, context.log.info),
-                _committer(context, spec, partitions, consumed),
+                who,
                 partitions=partitions,
                 definition=context.asset_partitions_def if partitions else None,
                 evolution=self.schema_evolution,
                 create=self.create_tables,
+                announce=partial(announce_commit, context, who.user),
             )
         except TABLE_ERRORS as error:
             raise _failure(context, _table_named(context), error) from error
@@ -241,6 +245,23 @@ def _table_of(context: dg.InputContext | dg.OutputContext, metadata: Mapping[str
     return table_name(dg.AssetKey(str(metadata.get("table", output.name if output else context.name))), metadata)
 
 
+def _refuse_replacing_all(context: dg.OutputContext, spec: WriteSpec, partitions: Sequence[str]) -> None:
+    """Refuse a run without a partition, which Dagster allows, if it would replace the rows of all partitions.
+
+    Raises:
+        InvalidInputError: the asset has partitions, the run has none, and the mode replaces those of the run.
+    """
+    if partitions or spec.mode is not WriteMode.overwrite_partition or not context.has_asset_key:
+        return
+    if context.asset_spec.partitions_def is not None:
+        message = (
+            f"{spec.table}: {context.asset_key.to_user_string()} has partitions, and the run has none, so "
+            "overwrite_partition would replace all rows; give the run a partition or a range of partitions, or set "
+            "paimon/write_mode to overwrite_table"
+        )
+        raise InvalidInputError(message)
+
+
 def _step(context: dg.InputContext | dg.OutputContext) -> tuple[str, str]:
     return context.step_context.run_id, context.step_context.step.key
 
@@ -251,9 +272,11 @@ def _committer(
     step = context.step_context
     asset = context.asset_spec if context.has_asset_key else None
     tags = asset.tags if asset else {}
+    work = runs_of_work(step.dagster_run, step.instance, step.step.key)
     committed = committer(
         step.dagster_run,
         step.instance,
+        work,
         output=output_name(step.step.key, context.name, context.mapping_key),
         asset=context.asset_key.to_user_string() if context.has_asset_key else str(context.name),
         partitions=partitions,
@@ -266,7 +289,7 @@ def _committer(
     }
     return replace(
         committed.with_properties({**spec.properties, **described}),
-        failed_later=spec.mode.replaces and was_handled_before(context),
+        attempts=earlier_attempts(context, work, committed.user),
     )
 
 
@@ -368,11 +391,14 @@ def _log_outcome(context: dg.OutputContext, spec: WriteSpec, written: Written) -
         context.log.warning("%s", written.remark)
     ids = ", ".join(str(snapshot.id) for snapshot in written.snapshots)
     if written.repeated:
+        committed = f"snapshot {ids}" if ids else "its rows, in a snapshot that has expired"
+        undo = "undo them with rollback_table (before_run), and " if ids else ""
         context.log.warning(
-            "%s: an earlier attempt of this step already committed snapshot %s; nothing was written. If its rows are "
-            "wrong, start a new run: '%s' in a run that continues a failed one does not replace them",
+            "%s: an earlier attempt of this step already committed %s; nothing was written. If its rows are wrong, "
+            "%sstart a new run: '%s' in a run that continues a failed one does not replace them",
             name,
-            ids,
+            committed,
+            undo,
             spec.mode,
         )
     elif ids:

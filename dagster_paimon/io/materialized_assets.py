@@ -17,7 +17,7 @@ from dagster_paimon.resources.spark import SparkResource
 from dagster_paimon.tables.asset_keys import TableAssets
 from dagster_paimon.tables.selection import TableNames, TableSelection
 from table_format import MaterializedTable, Refresh, RefreshReport, Table, materialized_table, materialized_tables
-from table_format.engine.support import Consumed
+from table_format.engine.support import Consumed, shown_partition
 from table_format.errors import InvalidInputError, NotFoundError
 
 Asset: TypeAlias = dg.AssetsDefinition | dg.AssetSpec
@@ -125,8 +125,7 @@ def _policy(freshness: timedelta | None) -> dg.FreshnessPolicy | None:
 def _replaced(report: RefreshReport) -> dict[str, Any]:
     """Return which partitions a refresh replaced, or why all rows."""
     if report.partitions is not None:
-        specs = ("/".join(f"{key}={value}" for key, value in partition.items()) for partition in report.partitions)
-        return {"paimon/replaced": listed(specs)}
+        return {"paimon/replaced": listed(map(shown_partition, report.partitions))}
     return {} if report.whole_because is None else {"paimon/replaced": f"all rows: {report.whole_because}"}
 
 

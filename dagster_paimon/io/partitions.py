@@ -39,6 +39,10 @@ class Values:
         """Return whether the value is one of them."""
         return value in self.values
 
+    def may_hold(self, first: int, last: int) -> bool:
+        """Return whether one of the values is between two times, which are included."""
+        return any(isinstance(value, int) and first <= value <= last for value in self.values)
+
 
 @dataclass(frozen=True, slots=True)
 class Window:
@@ -50,6 +54,10 @@ class Window:
     def holds(self, value: InternalValue) -> bool:
         """Return whether the value is a time in the window."""
         return isinstance(value, int) and self.start <= value < self.end
+
+    def may_hold(self, first: int, last: int) -> bool:
+        """Return whether the window has a time between two times, which are included."""
+        return self.start <= last and first < self.end
 
 
 Extent: TypeAlias = Values | Window

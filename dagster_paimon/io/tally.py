@@ -14,10 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dagster_paimon.io.partitions import Slice, condition_of
-from table_format import Predicate
-from table_format.engine.support import ROW_KIND_COLUMN, cast_column, matches
+from table_format.engine.support import ROW_KIND_COLUMN, cast_column, matches, values_of
 from table_format.errors import InvalidData
-from table_format.types import DataField
+from table_format.types import AnyTimestampType, DataField, InternalValue
 
 RETRACTING: frozenset[str] = frozenset(("-U", "-D"))
 
@@ -45,16 +44,12 @@ class Tally:
     in_lists: bool = False
     rows: Counter[str] = dataclass_field(default_factory=Counter)
     deletes: Counter[str] = dataclass_field(default_factory=Counter)
+    _keys: dict[tuple[InternalValue, ...], str] = dataclass_field(default_factory=dict)
 
     def begin(self) -> None:
         """Reset the counts, because the rows are written again."""
         self.rows.clear()
         self.deletes.clear()
-
-    @property
-    def conditions(self) -> list[tuple[str, Predicate]]:
-        """The condition of each slice with its key."""
-        return [(found.key, condition_of([found])) for found in self.slices]
 
     def count(self, batch: pa.RecordBatch, *, kind: str | None = None) -> None:
         """Count the rows of a batch. ``kind`` is the kind of all rows; without it, a column may hold the kinds.
@@ -69,16 +64,61 @@ class Tally:
             columns = [pc.list_flatten(columns[0])]
         columns = [cast_column(c, field.type, field.name) for c, field in zip(columns, self.fields, strict=True)]
         wanted = pa.RecordBatch.from_arrays(columns, names=[field.name for field in self.fields])
-        rest = pa.repeat(pa.scalar(value=True), wanted.num_rows)
-        for key, condition in self.conditions:
-            # An hour that occurs twice has the same times as the one before, which counts their rows.
-            mask = pc.and_(matches(condition, wanted, self.fields), rest)
-            rest = pc.and_not(rest, mask)
-            self.add(key, mask.true_count, pc.and_(mask, retracts).true_count)
-        if self.refuse_others and rest.true_count:
+        has_windows = any(found.has_windows for found in self.slices)
+        held = self._count_in_windows(wanted, retracts) if has_windows else self._count_values(wanted, retracts)
+        if self.refuse_others and held < wanted.num_rows:
             outside = pc.invert(matches(condition_of(self.slices), wanted, self.fields))
             example = {name: values[0] for name, values in wanted.filter(outside).slice(0, 1).to_pydict().items()}
             raise self.error(", ".join(f"{name} = {'null' if v is None else v}" for name, v in example.items()))
+
+    def _count_values(self, wanted: pa.RecordBatch, retracts: pa.BooleanArray) -> int:
+        """Count rows by their values, once for each combination: a run may have very many partitions, and a frame very
+        many batches. Return the number of rows in slices.
+        """
+        if not self._keys:
+            for found in reversed(self.slices):
+                self._keys |= {tuple(spec[field.name] for field in self.fields): found.key for spec in found.specs()}
+        names = [*map(str, range(len(self.fields)))]
+        rows = pa.Table.from_arrays([*wanted.columns, retracts], names=[*names, "retracts"])
+        counted = rows.group_by([*names, "retracts"]).aggregate([([], "count_all")]).combine_chunks()
+        values = [
+            values_of(counted[name].combine_chunks(), field.type)
+            for name, field in zip(names, self.fields, strict=True)
+        ]
+        held = 0
+        for *value, retract, count in zip(
+            *values, counted["retracts"].to_pylist(), counted["count_all"].to_pylist(), strict=True
+        ):
+            key = self._keys.get(tuple(value))
+            if key is not None:
+                self.add(key, count, count if retract else 0)
+                held += count
+        return held
+
+    def _count_in_windows(self, wanted: pa.RecordBatch, retracts: pa.BooleanArray) -> int:
+        """Count rows slice by slice, of the slices that the batch may have. Return the number of rows in slices."""
+        held = 0
+        rest = pa.repeat(pa.scalar(value=True), wanted.num_rows)
+        for found in self._within(wanted):
+            # An hour that occurs twice has the same times as the one before, which counts their rows.
+            mask = pc.and_(matches(condition_of([found]), wanted, self.fields), rest)
+            rest = pc.and_not(rest, mask)
+            self.add(found.key, mask.true_count, pc.and_(mask, retracts).true_count)
+            held += mask.true_count
+        return held
+
+    def _within(self, wanted: pa.RecordBatch) -> list[Slice]:
+        """Return the slices whose time windows have times between the first and the last one of the batch."""
+        found = list(self.slices)
+        for field in self.fields:
+            if not isinstance(field.type, AnyTimestampType):
+                continue
+            bounds = pc.min_max(wanted.column(field.name))
+            first, last = values_of(pa.array([bounds["min"], bounds["max"]], bounds["min"].type), field.type)
+            if not isinstance(first, int) or not isinstance(last, int):
+                return []  # there are only nulls
+            found = [one for one in found if one.extents[field.name].may_hold(first, last)]
+        return found
 
     def add(self, key: str, rows: int, deletes: int) -> None:
         """Count rows of one slice."""

@@ -8,15 +8,16 @@ again can repair, as for ``Table.append``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final
 
 import dagster as dg
 
 from dagster_paimon.io.branches import ensure_branch, on_branch
-from dagster_paimon.io.commits import Committer
+from dagster_paimon.io.commits import Attempts, Committer
 from dagster_paimon.io.evolution import (
     SchemaEvolution,
     changes_for,
@@ -48,13 +49,16 @@ from table_format.types import DataField
 _UPDATE: Final = SchemaEvolution.widen
 """The schema changes that ``schema_update_mode: update`` of dagster-iceberg allows."""
 
+_CLOCKS_DIFFER_MS: Final = 60_000
+"""The allowed clock difference between writers of a table."""
+
 __all__ = ["EmptyPartitions", "WriteMode", "WriteSpec", "Written", "write_output"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
     """The result of writing a step's output. ``snapshots`` are those of the step; ``repeated`` if an earlier attempt
-    committed them.
+    committed them. ``snapshots`` is empty if they have expired since.
 
     ``schema_changes`` describes the changes that the frame or the options of the asset required; ``remark`` describes
     what was not changed. ``partition_rows`` has the number of rows of each partition of the run, if it is known. It is
@@ -79,11 +83,12 @@ def write_output(
     evolution: SchemaEvolution,
     create: bool,
     definition: dg.PartitionsDefinition[Any] | None = None,
+    announce: Callable[[], None] = lambda: None,
 ) -> Written:
     """Write one frame to its table. ``partitions`` are the Dagster partitions of the run; none for a whole asset.
 
     ``definition`` is the partitions definition. Without one, each partition is a value of the column
-    ``partition_expr``.
+    ``partition_expr``. ``announce`` is called before the commit of rows that must not be written twice.
 
     Raises:
         TableFormatError: the frame does not fit, or the commit lost a race. Nothing was committed.
@@ -104,9 +109,11 @@ def write_output(
         table = _created(catalog, spec, frame, columns, partitions, definition, create=create)
     else:
         earlier = committed_by(table.facts, who.user, since_ms=who.since_ms)
-        if who.failed_later:
+        if who.attempts.handled_id is not None and spec.mode.replaces:
             # Only writing again makes the rows those of this attempt.
             who, earlier = who.after(earlier), ()
+        elif not earlier and not spec.mode.replaces and _has_expired(table, spec, who.attempts):
+            return Written(table=table, snapshots=(), repeated=True)
         if not earlier:
             _check_keys(spec, table.schema)
             remark = _remark(spec, table, columns)
@@ -130,7 +137,7 @@ def write_output(
     tally = of_run.tally()
     handling = _handling(spec, columns, tally)
     try:
-        snapshots = _write_and_commit(table, spec, frame, handling, who, of_run)
+        snapshots = _write_and_commit(table, spec, frame, handling, who, of_run, announce)
     except InvalidData as error:
         if not is_new:
             raise
@@ -139,6 +146,30 @@ def write_output(
         raise InvalidData(message) from error
     rows = tally.result() if tally is not None else of_run.committed_rows(table.facts, snapshots)
     return Written(table=table, snapshots=snapshots, schema_changes=changes_made, remark=remark, partition_rows=rows)
+
+
+def _has_expired(table: Table, spec: WriteSpec, attempts: Attempts) -> bool:
+    """Return whether an earlier attempt committed the rows in a snapshot that has expired.
+
+    Raises:
+        InvalidInputError: an attempt may have been killed after its commit, and the snapshots from then have expired.
+    """
+    snapshots = table.facts.snapshots
+    earliest = snapshots.earliest_id()
+    if earliest is None or earliest == 1 or attempts.began_ms is None:
+        return False
+    if attempts.handled_id is not None:
+        return earliest > attempts.handled_id
+    first = snapshots.find(earliest)
+    if first is not None and first.time_millis < attempts.began_ms - _CLOCKS_DIFFER_MS:
+        return False
+    began = datetime.fromtimestamp(attempts.began_ms / 1000, UTC).isoformat(" ", "seconds")
+    message = (
+        f"{spec.table}: an earlier attempt of this step began to commit at {began}, and the snapshots from then have "
+        f"expired, so it is unknown whether its rows are in the table; '{spec.mode}' would write them twice. Look for "
+        "them in the table; if they are missing, start a new run instead of one that continues the failed one"
+    )
+    raise InvalidInputError(message)
 
 
 def _existing(catalog: Catalog, name: str) -> Table | None:
@@ -251,7 +282,13 @@ def _check_mode(spec: WriteSpec, table: Schema | TableSchema, of_run: RunPartiti
 
 
 def _write_and_commit(
-    table: Table, spec: WriteSpec, frame: FrameWriter, handling: Handling, who: Committer, of_run: RunPartitions
+    table: Table,
+    spec: WriteSpec,
+    frame: FrameWriter,
+    handling: Handling,
+    who: Committer,
+    of_run: RunPartitions,
+    announce: Callable[[], None],
 ) -> tuple[Snapshot, ...]:
     commit = table.new_commit(who.user)
     written = partial(frame.write, handling=handling)
@@ -270,6 +307,8 @@ def _write_and_commit(
     def publish(messages: Messages) -> tuple[Snapshot, ...]:
         if spec.mode.replaces and not by_rows:
             return _overwrite(commit, table, spec, messages, who, of_run)
+        if not spec.mode.replaces:
+            announce()
         return commit.commit(
             messages, identifier=who.identifier, watermark=spec.watermark, properties=who.properties, check=check
         )

@@ -79,6 +79,7 @@ def _compacted(config: CompactConfig, report: CompactionReport) -> Outcome:
             **dropped_buckets(report.dropped),
         },
         plots=True,
+        snapshots=report.snapshots,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic
@@ -25,7 +25,9 @@ class Outcome:
     ``title`` names the work, ``summary`` is one line for a reader of the asset page, ``metadata`` the details. With
     ``plots``, levels and file sizes before and after are reported. ``new_state`` is the snapshot that a rollback or the
     publication of a branch made the latest: the rows of the asset have changed, so downstream assets are out of date.
-    ``state_metadata`` is reported with it. With a ``problem``, the run fails after the report, and is not retried.
+    ``state_metadata`` is reported with it. ``snapshots`` are those of work that may have made rows visible that were
+    hidden from readers. With a ``problem``, the run fails after the report, and is not retried. If it is not
+    ``is_reported``, only the log of the run has it.
     """
 
     title: str
@@ -34,14 +36,18 @@ class Outcome:
     plots: bool = False
     new_state: Snapshot | None = None
     state_metadata: Mapping[str, Any] = field(default_factory=dict)
+    snapshots: Sequence[Snapshot] = ()
     problem: str | None = None
+    is_reported: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """One table in a maintenance run."""
+    """One table in a maintenance run, and its asset."""
 
     name: str
+    key: dg.AssetKey
+    instance: dg.DagsterInstance
     lakehouse: LakehouseCatalog
     log: dg.DagsterLogManager
     spark: SparkResource | None = None
@@ -64,6 +70,11 @@ def include(table: Table, config: object) -> None:
     """Include every selected table."""
 
 
+def busy(visit: Visit, config: object) -> Outcome | None:  # noqa: ARG001
+    """Expect work on every table."""
+    return None
+
+
 def always(config: object) -> bool:  # noqa: ARG001
     """Return true for every configuration."""
     return True
@@ -75,6 +86,7 @@ class Maintenance(Generic[ConfigT]):
 
     ``check`` validates the configuration for all tables before the work on the first. ``skips`` returns why the
     configuration does not apply to a selected table; such tables are skipped, but it is an error if all are.
+    ``idle`` returns the outcome for a table on which there is nothing to do; the run then does not claim it.
     ``changes`` returns whether a run changes tables and so must be the only one. With ``measured``, the numbers of the
     table before and after the work are reported.
     """
@@ -86,6 +98,7 @@ class Maintenance(Generic[ConfigT]):
     work: Callable[[Visit, ConfigT], Outcome]
     check: Callable[[Table, ConfigT], None] = accept
     skips: Callable[[Table, ConfigT], str | None] = include
+    idle: Callable[[Visit, ConfigT], Outcome | None] = busy
     changes: Callable[[ConfigT], bool] = always
     measured: bool = True
     uses_spark: bool = False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from pydantic import Field
@@ -16,9 +16,11 @@ from dagster_paimon.maintenance.partitions import ExpirePartitionsConfig, expire
 from dagster_paimon.maintenance.tags import AutomaticTagsConfig, create_automatic_tags_of_one
 from dagster_paimon.reporting.metadata import listed, markdown_lines
 from dagster_paimon.tables.partition_directories import specs_of_directories
-from table_format import DueWork, Table, Upkeep
+from table_format import DueWork, Snapshot, Table, Upkeep
 from table_format.counted import counted
 from table_format.errors import InvalidInputError
+
+_NOTHING: Final = Outcome("maintenance", "nothing is due")
 
 
 class MaintainConfig(TablesConfig):
@@ -32,14 +34,15 @@ class MaintainConfig(TablesConfig):
 
 def maintain_one(visit: Visit, config: MaintainConfig) -> Outcome:
     """Do what is due on one table in the best order: first what creates snapshots, then expiry."""
-    hours = config.max_level0_age_hours
-    due = visit.table().due_upkeep(max_level0_age_ms=None if hours is None else int(hours * HOUR_MS))
-    if not due:
-        return Outcome("maintenance", "nothing is due")
-    lines = []
+    due = _due(visit, config)
+    if not due:  # another run has done it while this one waited
+        return _NOTHING
+    lines: list[str] = []
+    snapshots: list[Snapshot] = []
     for work in due:
         visit.log.info("%s: %s", visit.name, work)
         outcome = _DO[work.kind](visit, config, work)
+        snapshots += outcome.snapshots
         lines.append(f"| {outcome.title} | {work.reason} | {outcome.summary} |")
     kinds = ", ".join(work.kind.replace("_", " ") for work in due)
     return Outcome(
@@ -47,7 +50,17 @@ def maintain_one(visit: Visit, config: MaintainConfig) -> Outcome:
         summary=f"{counted(len(due), 'task was', 'tasks were')} due: {kinds}",
         metadata={"work": markdown_lines(("| work | why | result |", "|:--|:--|:--|"), lines)},
         plots=any(work.kind is Upkeep.COMPACT for work in due),
+        snapshots=snapshots,
     )
+
+
+def _idle(visit: Visit, config: MaintainConfig) -> Outcome | None:
+    return None if _due(visit, config) else _NOTHING
+
+
+def _due(visit: Visit, config: MaintainConfig) -> Sequence[DueWork]:
+    hours = config.max_level0_age_hours
+    return visit.table().due_upkeep(max_level0_age_ms=None if hours is None else int(hours * HOUR_MS))
 
 
 def _compact(visit: Visit, config: MaintainConfig, work: DueWork) -> Outcome:
@@ -108,5 +121,6 @@ MAINTAIN: Final = Maintenance(
     config=MaintainConfig,
     work=maintain_one,
     check=_check,
+    idle=_idle,
     uses_spark=True,
 )

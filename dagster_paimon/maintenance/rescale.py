@@ -42,6 +42,7 @@ def rescale_one(visit: Visit, config: RescaleConfig) -> Outcome:
         summary=f"{counted(buckets, 'bucket')} in {'some partitions' if partitions else 'each partition'}"
         f"{'' if snapshots else ', as before'}",
         metadata={"buckets": buckets, "option bucket": str(declared), **made(snapshots)},
+        snapshots=snapshots,
     )
 
 

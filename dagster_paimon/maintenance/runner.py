@@ -2,13 +2,14 @@
 assets.
 
 An invalid configuration fails immediately, with the reason first, and is not retried. A failure on one table does not
-stop the others. Work that failed for another reason is retried as a whole, since all maintenance can be repeated.
+stop the others. Work that failed for another reason is retried, without the tables that an attempt has reported.
 """
 # No postponed annotations here: Dagster inspects the type of `context`.
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 import dagster as dg
@@ -17,17 +18,27 @@ from dagster_paimon.maintenance.config import ConfigT, TablesConfig
 from dagster_paimon.maintenance.kinds import Maintenance, Outcome, Visit
 from dagster_paimon.maintenance.links import job_links, location_of
 from dagster_paimon.maintenance.locks import locks_of
+from dagster_paimon.maintenance.reported_tables import REPORTED, reported_before
+from dagster_paimon.maintenance.shown_rows import shown_rows
 from dagster_paimon.maintenance.targets import resolve
 from dagster_paimon.reporting.metadata import before_and_after, compaction_plots, data_version
 from dagster_paimon.resources.failures import about, failure
 from dagster_paimon.resources.lakehouse import TABLE_ERRORS, LakehouseCatalog
 from dagster_paimon.resources.retries import RetryUnlessTerminated
 from dagster_paimon.resources.spark import SparkResource
-from dagster_paimon.tables.asset_keys import TableAssets
 from dagster_paimon.tables.measure import measure
+from dagster_paimon.tables.table_assets import assets_of_tables
 from table_format import Table
 from table_format.counted import counted
-from table_format.errors import AlreadyExistsError, InvalidInputError, NotFoundError, PackageMissing, TableNotFound
+from table_format.errors import (
+    AlreadyExistsError,
+    InvalidInputError,
+    InvalidOption,
+    NotFoundError,
+    PackageMissing,
+    TableNotFound,
+    UnsupportedFeature,
+)
 
 Event: TypeAlias = dg.AssetObservation | dg.AssetMaterialization
 
@@ -84,85 +95,117 @@ def run_maintenance(
         Failure: the configuration is invalid, or a retry of the work on a table would fail again.
         TableFormatError: the work on a table failed and may be retried.
     """
-    failed: dict[str, Exception] = {}
     with refusing():
         selected = resolve(lakehouse.catalog(), config.named_tables, skip_missing=config.skip_missing)
-        tables = _opened(context, lakehouse, selected, failed, skip_missing=config.skip_missing)
-        skipped = _skipped(kind, config, tables)
-        names = [name for name in tables if name not in skipped]
-    for name in names:
-        with refusing(name):
-            kind.check(tables[name], config)
-    assets, locks = TableAssets.of_context(context), locks_of(context)
+        checked = _checked(context, kind, config, lakehouse, selected)
+    failed = dict(checked.failed)
+    asset_of, locks = assets_of_tables(context), locks_of(context)
     problems: list[str] = []
-    for name, reason in skipped.items():
+    for name, reason in checked.skipped.items():
         context.log.info("%s is skipped: %s", name, reason)
-        yield dg.AssetObservation(assets.key_of(name), description=f"skipped: {reason}")
-    for name in names:
-        visit = Visit(name, lakehouse, context.log, spark)
-        alone: AbstractContextManager[None] = locks.alone(name) if kind.changes(config) else nullcontext()
+        yield dg.AssetObservation(asset_of(name).key, description=f"skipped: {reason}", metadata={REPORTED: name})
+    for name in checked.names:
+        visit = Visit(name, asset_of(name).key, context.instance, lakehouse, context.log, spark)
         try:
+            idle = kind.idle(visit, config)
+            needs_lock = idle is None and kind.changes(config)
+            alone: AbstractContextManager[None] = locks.alone(name) if needs_lock else nullcontext()
             with alone:
-                done, metadata = _one_table(context, kind, config, visit)
+                done, metadata = _one_table(context, kind, config, visit, idle)
+                shown = tuple(shown_rows(asset_of(name), visit, done.snapshots))
         except TABLE_ERRORS as error:
             if len(selected) == 1:
                 raise _failure(context, name, error) from error
             context.log.exception("%s: %s failed, continuing with the other tables", name, kind.op)
             failed[name] = error
             continue
-        yield from _events(done, metadata, assets.key_of(name))
+        yield from _materializations(done, visit.key)
+        yield from shown
+        if done.is_reported:
+            # Last, because a retry leaves out the tables that have it.
+            yield dg.AssetObservation(visit.key, description=done.summary, metadata=metadata)
         problems += [done.problem] if done.problem else []
     if failed:
-        _fail(context, failed, of=len(selected) - len(skipped))
+        _fail(context, failed, problems, of=len(selected) - len(checked.skipped))
     if problems:
         raise dg.Failure(description="\n".join(problems), allow_retries=False)
 
 
-def _opened(
+@dataclass(frozen=True, slots=True)
+class _Checked:
+    """The tables on which an attempt works, those that are skipped, with the reason, and those that cannot be checked.
+
+    It holds no open tables: each of hundreds would keep the manifests that its check has read.
+    """
+
+    names: tuple[str, ...]
+    skipped: Mapping[str, str]
+    failed: Mapping[str, Exception]
+
+
+def _checked(
     context: dg.OpExecutionContext,
+    kind: Maintenance[ConfigT],
+    config: ConfigT,
     lakehouse: LakehouseCatalog,
-    names: Sequence[str],
-    failed: dict[str, Exception],
-    *,
-    skip_missing: bool,
-) -> dict[str, Table]:
-    """Open tables. If one of several cannot be read, add its error to ``failed``."""
-    tables: dict[str, Table] = {}
-    for name in names:
+    selected: Sequence[str],
+) -> _Checked:
+    """Check the configuration for each table, before the work on the first.
+
+    Raises:
+        Failure: it is invalid for a table, or the only table cannot be read.
+        InvalidInputError: all tables would be skipped.
+    """
+    done = reported_before(context)
+    names: list[str] = []
+    skipped: dict[str, str] = {}
+    failed: dict[str, Exception] = {}
+    for name in selected:
+        if name in done:
+            context.log.info("%s is left out: an earlier attempt has reported it", name)
+            continue
+        table = None
         try:
-            tables[name] = lakehouse.table(name)
+            table = lakehouse.table(name)
+            reason = kind.skips(table, config)
+            if reason is None:
+                kind.check(table, config)
         except TABLE_ERRORS as error:
-            if skip_missing and isinstance(error, TableNotFound):
+            if config.skip_missing and isinstance(error, TableNotFound):
                 context.log.info("%s is skipped: it was dropped meanwhile", name)
                 continue
-            if len(names) == 1 or isinstance(error, _FINAL):
+            if len(selected) == 1 or _is_refusal(error, table):
                 raise _failure(context, name, error) from error
             context.log.exception("%s cannot be read, continuing with the other tables", name)
             failed[name] = error
-    return tables
-
-
-def _skipped(kind: Maintenance[ConfigT], config: ConfigT, tables: Mapping[str, Table]) -> dict[str, str]:
-    """Return the tables that are skipped, each with the reason.
-
-    Raises:
-        InvalidInputError: all tables would be skipped.
-    """
-    reasons = {name: kind.skips(table, config) for name, table in tables.items()}
-    skipped = {name: reason for name, reason in reasons.items() if reason is not None}
-    if skipped and len(skipped) == len(tables):
+            continue
+        if reason is None:
+            names.append(name)
+        else:
+            skipped[name] = reason
+    if skipped and len(skipped) == len(selected):
         raise InvalidInputError("; ".join(f"{name}: {reason}" for name, reason in skipped.items()))
-    return skipped
+    return _Checked(tuple(names), skipped, failed)
+
+
+def _is_refusal(error: Exception, table: Table | None) -> bool:
+    """Return whether an error means that the configuration of the run is invalid, rather than one of several tables."""
+    if not isinstance(error, _FINAL) or isinstance(error, UnsupportedFeature):
+        return False
+    of_table = isinstance(error, InvalidOption) and table is not None and error.key in table.schema.options
+    return not of_table
 
 
 def _one_table(
-    context: dg.OpExecutionContext, kind: Maintenance[ConfigT], config: ConfigT, visit: Visit
+    context: dg.OpExecutionContext, kind: Maintenance[ConfigT], config: ConfigT, visit: Visit, idle: Outcome | None
 ) -> tuple[Outcome, dict[str, Any]]:
-    """Do the work on one table. Return the outcome and its report."""
-    before, began = measure(visit.table().facts) if kind.measured else None, time.monotonic()
-    outcome = kind.work(visit, config)
+    """Do the work on one table, if there is any. Return the outcome and its report."""
+    is_measured = kind.measured and idle is None
+    before, began = measure(visit.table().facts) if is_measured else None, time.monotonic()
+    outcome = kind.work(visit, config) if idle is None else idle
     metadata = {
         "maintenance": outcome.title,
+        **({} if outcome.problem else {REPORTED: visit.name}),
         **outcome.metadata,
         "seconds": round(time.monotonic() - began, 2),
     }
@@ -176,8 +219,7 @@ def _one_table(
     return outcome, metadata
 
 
-def _events(outcome: Outcome, metadata: dict[str, Any], key: dg.AssetKey) -> Iterator[Event]:
-    yield dg.AssetObservation(asset_key=key, description=outcome.summary, metadata=metadata)
+def _materializations(outcome: Outcome, key: dg.AssetKey) -> Iterator[dg.AssetMaterialization]:
     state = outcome.new_state
     if state is not None:
         yield dg.AssetMaterialization(
@@ -201,9 +243,9 @@ def _failure(context: dg.OpExecutionContext, subject: str, error: Exception) -> 
     return failure(subject, error, context.get_step_execution_context(), is_final=isinstance(error, _FINAL))
 
 
-def _fail(context: dg.OpExecutionContext, failed: Mapping[str, Exception], *, of: int) -> None:
-    lines = (f"{table}: {error}" for table, error in failed.items())
-    title = f"{len(failed)} of {counted(of, 'table')} failed:"
+def _fail(context: dg.OpExecutionContext, failed: Mapping[str, Exception], problems: Sequence[str], *, of: int) -> None:
+    lines = (*(f"{table}: {error}" for table, error in failed.items()), *problems)
+    title = f"{len(failed) + len(problems)} of {counted(of, 'table')} failed:"
     first = next((error for error in failed.values() if not isinstance(error, _FINAL)), next(iter(failed.values())))
     found = _failure(context, title, first)
     raise dg.Failure(description="\n".join([title, *lines]), allow_retries=found.allow_retries) from first

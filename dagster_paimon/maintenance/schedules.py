@@ -27,10 +27,10 @@ def maintenance_schedules(
 ) -> tuple[dg.ScheduleDefinition, ...]:
     """Return the schedules of a lakehouse. Each launches one run for all tables. All are stopped by default.
 
-    ``nightly_maintenance`` does the work that is due, ``hourly_health`` measures the tables, ``daily_tag`` keeps a
-    state of each day for ``tag_retained_days``, ``weekly_orphans`` reports orphan files without deleting them,
-    ``weekly_index_rewrite`` updates the indexes of all files. Heavy work runs in Spark tasks unless ``on_spark`` is
-    false. Pass the same tables to ``maintenance_jobs``.
+    ``nightly_maintenance`` does the work that is due, ``hourly_health`` measures the tables that have changed,
+    ``daily_tag`` keeps a state of each day for ``tag_retained_days``, ``weekly_orphans`` reports orphan files without
+    deleting them, ``weekly_index_rewrite`` updates the indexes of all files. Heavy work runs in Spark tasks unless
+    ``on_spark`` is false. Pass the same tables to ``maintenance_jobs``.
 
     Example::
 
@@ -50,7 +50,7 @@ def maintenance_schedules(
 
     return (
         _schedule(selected, "nightly_maintenance", MAINTAIN, "0 3 * * *", fixed(on_spark=on_spark)),
-        _schedule(selected, "hourly_health", HEALTH, "0 * * * *", fixed()),
+        _schedule(selected, "hourly_health", HEALTH, "0 * * * *", fixed(skip_unchanged=True)),
         _schedule(selected, "daily_tag", CREATE_TAG, "30 0 * * *", daily_tag),
         _schedule(selected, "weekly_orphans", CLEAN, "0 5 * * 0", fixed(dry_run=True)),
         _schedule(selected, "weekly_index_rewrite", REWRITE_INDEX, "0 2 * * 6", fixed(on_spark=on_spark)),

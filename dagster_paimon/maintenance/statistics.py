@@ -9,11 +9,15 @@ from pydantic import Field
 from dagster_paimon.maintenance.compaction import made
 from dagster_paimon.maintenance.config import TablesConfig
 from dagster_paimon.maintenance.kinds import Maintenance, Outcome, Visit
-from dagster_paimon.reporting.metadata import health_numbers, health_plots, listed
+from dagster_paimon.reporting.metadata import data_version, health_numbers, health_plots, listed
 from dagster_paimon.tables.measure import measure
 from table_format import Table
 from table_format.counted import counted
 from table_format.errors import ColumnNotFound
+
+_STATE: Final = "paimon/measured_state"
+_OBSERVATIONS: Final = 20
+"""The number of observations among which the last report is looked for."""
 
 
 class AnalyzeConfig(TablesConfig):
@@ -56,16 +60,42 @@ ANALYZE: Final = Maintenance(
 class HealthConfig(TablesConfig):
     """The tables."""
 
+    skip_unchanged: bool = Field(
+        default=False, description="Leave out tables whose snapshots and schema are those of the last report."
+    )
+
 
 def report_health_of_one(visit: Visit, config: HealthConfig) -> Outcome:  # noqa: ARG001
     """Measure one table from its metadata, so that the UI plots its health over time."""
-    health = measure(visit.table().facts)
+    table = visit.table()
+    health = measure(table.facts)
     return Outcome(
         title="health",
         summary=f"{counted(health.live_files, 'file')}, {health.size_bytes:,} bytes, up to "
         f"{counted(health.max_sorted_runs, 'sorted run')}, {counted(health.snapshots, 'snapshot')}",
-        metadata={**health_numbers(health), **health_plots(health)},
+        metadata={_STATE: _state_of(table), **health_numbers(health), **health_plots(health)},
     )
+
+
+def _unchanged(visit: Visit, config: HealthConfig) -> Outcome | None:
+    """Return the outcome for a table that the last report has measured as it is. Hundreds of tables that nobody writes
+    would otherwise fill the event log with the same numbers.
+    """
+    if not config.skip_unchanged:
+        return None
+    records = visit.instance.fetch_observations(visit.key, limit=_OBSERVATIONS).records
+    reports = (record.asset_observation for record in records)
+    last = next((report.metadata[_STATE].value for report in reports if report and _STATE in report.metadata), None)
+    if last != _state_of(visit.table()):
+        return None
+    return Outcome("health", "unchanged since the last report", is_reported=False)
+
+
+def _state_of(table: Table) -> str:
+    """Return a text that differs if the numbers of a table may differ."""
+    latest, earliest = table.latest_snapshot(), table.facts.snapshots.earliest_id()
+    version = "none" if latest is None else data_version(latest).value
+    return f"{version} from {earliest}, schema {table.schema.id}"
 
 
 def _changes_nothing(config: HealthConfig) -> bool:  # noqa: ARG001
@@ -78,6 +108,7 @@ HEALTH: Final = Maintenance(
     description="Measure tables from their metadata and plot the numbers on their assets.",
     config=HealthConfig,
     work=report_health_of_one,
+    idle=_unchanged,
     changes=_changes_nothing,
     measured=False,
 )

@@ -22,8 +22,8 @@ from dagster_paimon.resources.lakehouse import LakehouseCatalog, table_name
 from dagster_paimon.sensors.followed_column import Changes, PartitionColumn, changes_since
 from dagster_paimon.sensors.request_state import RequestedRun, RequestState, decode_state, encode_state
 from dagster_paimon.sensors.requested_runs import Outcome, now_ms, outcome, pause_ms, position_of
-from dagster_paimon.sensors.table_assets import TableAsset, asset_of_key
 from dagster_paimon.tables.partition_keys import in_order, keys_of_values, keys_to_come, known_keys, successive
+from dagster_paimon.tables.table_assets import TableAsset, asset_of_key
 from table_format import CommitKind, Snapshot
 from table_format.counted import counted, listed
 from table_format.engine.support import consumed_by

@@ -20,10 +20,10 @@ from dagster_paimon.maintenance.requests import MAINTAINS_TAG
 from dagster_paimon.reporting.metadata import listed
 from dagster_paimon.resources.lakehouse import TABLE_ERRORS, LakehouseCatalog, table_name
 from dagster_paimon.sensors.lost_runs import fail_lost_runs, living_process, started_runs
-from dagster_paimon.sensors.table_assets import TableAsset, assets_of_tables
 from dagster_paimon.sensors.tick_errors import in_short, reading_cursor, stored, unreadable
 from dagster_paimon.sensors.tick_time import half_time
 from dagster_paimon.tables.selection import TableNames, TableSelection
+from dagster_paimon.tables.table_assets import TableAsset, assets_of_tables
 from table_format import OrphanReport
 from table_format.counted import counted
 from table_format.engine.support import arguments
@@ -34,6 +34,11 @@ _NOT_AT_WORK: Final = (dg.DagsterRunStatus.QUEUED, dg.DagsterRunStatus.NOT_START
 _ENDED: Final = (dg.DagsterRunStatus.SUCCESS, *_ENDED_BADLY)
 _AT_WORK: Final = [status for status in dg.DagsterRunStatus if status not in (*_NOT_AT_WORK, *_ENDED)]
 _REMEMBERED: Final = 500
+
+WRITES_TAG: Final = "paimon/writes"
+"""The tag of a run or a job of ops with the tables that it may write: names and patterns, or ``none``."""
+
+_NO_TABLE: Final = "none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +66,9 @@ class _Work:
         if in_use:
             return f"other runs are working on {', '.join(in_use)}"
         if tables and self.anywhere:
-            runs = counted(len(self.anywhere), "run")
-            return f"{runs} may be working on {', '.join(tables)}: {', '.join(run[:8] for run in self.anywhere)}"
+            runs = f"{counted(len(self.anywhere), 'run')} may be working on {', '.join(tables)}"
+            named = ", ".join(run[:8] for run in self.anywhere)
+            return f"{runs}: {named}; a job of ops can name its tables, or {_NO_TABLE}, with the tag {WRITES_TAG}"
         return None
 
 
@@ -78,7 +84,9 @@ def run_failure_cleanup(
     run.
 
     Set ``only_dagster_writes`` to confirm that only runs of this instance write to the tables; then files are
-    deleted. Otherwise they are only counted. The sensor waits until no other run can be working on the table.
+    deleted. Otherwise they are only counted. The sensor waits until no other run can be working on the table. A run of
+    ops that are not maintenance, or of another code location, may work on any table unless it has the tag
+    ``paimon/writes``, such as ``"shop.orders, crm.*"`` or ``"none"``.
 
     First, it marks started runs as failed whose process has ended together with the code server that watched it, such
     as when the machine stopped. Dagster itself would take them for running.
@@ -176,25 +184,37 @@ def _at_work(context: dg.SensorEvaluationContext, lakehouse: LakehouseCatalog) -
 def tables_of_run(
     context: dg.SensorEvaluationContext, lakehouse: LakehouseCatalog, run: dg.DagsterRun
 ) -> frozenset[str] | None:
-    """Return the tables that a run may write to: those of its assets, or those of a maintenance run.
+    """Return the tables that a run may write to: those of its assets, its maintenance and its tag ``paimon/writes``.
 
-    ``None`` if they are unknown: the run is one of another code location, or of ops that are not maintenance.
+    ``None`` if they are unknown: the run is one of another code location, or of ops that are not maintenance, and has
+    no such tag.
     """
+    declared = _declared(run)
     named = {table for op in _op_configs(run.run_config) for table in _tables_in(op)}
-    named |= _tables_in({"table": run.tags.get(MAINTAINS_TAG)})
+    named |= {*_tables_in({"table": run.tags.get(MAINTAINS_TAG)}), *(declared or ())}
     maintained = frozenset(TableSelection.of(sorted(named)).existing(lakehouse.catalog()) if named else ())
     repository = context.repository_def
+    of_ops = maintained if declared is not None else maintained or None
     if repository is None or not repository.has_job(run.job_name):
-        return maintained or None
+        return of_ops
     selection, graph = run.asset_selection, repository.asset_graph
     if not selection:
         layer = repository.get_job(run.job_name).asset_layer
         selection = frozenset(layer.executable_asset_keys)
         if not (selection or layer.data or run.asset_check_selection):
-            return maintained or None
+            return of_ops
     if not all(map(graph.has, selection)):
-        return None
+        return None if declared is None else maintained
     return maintained | {table_name(node.key, node.metadata) for node in map(graph.get, selection)}
+
+
+def _declared(run: dg.DagsterRun) -> tuple[str, ...] | None:
+    """Return the tables in the tag ``paimon/writes``; ``None`` without the tag, or if it has something else."""
+    text = run.tags.get(WRITES_TAG)
+    if text is None or text.strip() == _NO_TABLE:
+        return None if text is None else ()
+    names = tuple(name.strip() for name in text.split(","))
+    return names if _tables_in({"tables": list(names)}) == {*names} else None
 
 
 def _op_configs(run_config: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:

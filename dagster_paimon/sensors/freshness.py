@@ -10,11 +10,11 @@ from dagster_paimon.reporting.metadata import data_version
 from dagster_paimon.resources.lakehouse import TABLE_ERRORS, LakehouseCatalog
 from dagster_paimon.sensors.arguments import check_age
 from dagster_paimon.sensors.requested_runs import now_ms
-from dagster_paimon.sensors.table_assets import assets_of_tables
 from dagster_paimon.sensors.tick_errors import in_short, reading_cursor, stored, unreadable
 from dagster_paimon.sensors.tick_time import in_turn, looked_at_last, waiting_note
 from dagster_paimon.tables.data_age import FRESHNESS, FRESHNESS_CHECK, allowed_age, data_age
 from dagster_paimon.tables.selection import TableNames, TableSelection
+from dagster_paimon.tables.table_assets import assets_of_tables
 from table_format.counted import counted
 from table_format.errors import TableNotFound
 

@@ -23,7 +23,8 @@ def new_partitions_sensor(
 ) -> dg.SensorDefinition:
     """Return a sensor that adds the values of a column, as text, to dynamic partitions. Null is not a partition.
 
-    For a partition column, it reads only manifests; otherwise, the column in files that commits have added.
+    For a partition column, it reads only manifests; otherwise, the column in files that commits have added, unless the
+    statistics of a file tell its values.
     Partitions are never removed, because that would remove their history.
 
     Raises:

@@ -8,9 +8,8 @@ instance. Only metadata is read: a tick takes milliseconds and never starts Spar
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import dagster as dg
 
@@ -19,24 +18,21 @@ from dagster_paimon.resources.lakehouse import TABLE_ERRORS, LakehouseCatalog
 from dagster_paimon.sensors.cursor import NewSnapshots, Trail, decode_cursor, encode_cursor, follow, remembered
 from dagster_paimon.sensors.reported_events import Event, not_reported_yet
 from dagster_paimon.sensors.requested_runs import now_ms
-from dagster_paimon.sensors.table_assets import TableAsset, assets_of_tables
 from dagster_paimon.sensors.tick_errors import in_short, unreadable
 from dagster_paimon.sensors.tick_time import in_turn, looked_at_last, waiting_note
-from dagster_paimon.tables.column_keys import keys_of_column
+from dagster_paimon.tables.changed_rows import Values, changed_rows, rows_by_partition
 from dagster_paimon.tables.measure import partition_key
 from dagster_paimon.tables.selection import TableNames, TableSelection
-from table_format import CommitKind, Snapshot
+from dagster_paimon.tables.table_assets import TableAsset, assets_of_tables
+from table_format import Snapshot
 from table_format.counted import counted
-from table_format.engine import FileKind, ManifestEntry, TableFacts
+from table_format.engine import TableFacts
 from table_format.engine.support import keeps_rows
-from table_format.errors import SnapshotExpired, TableNotFound
-from table_format.types import InternalValue
+from table_format.errors import TableNotFound
 
 EVENTS_PER_TICK: Final = 100
 _SHOWN: Final = 20
 _RUN_ID: Final = "dagster.run_id"
-
-Values: TypeAlias = tuple[InternalValue, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +149,7 @@ def _reported(
     for count, snapshot in enumerate(new.snapshots, 1):
         if new.rolled_back_from is None and _is_known(context, asset, snapshot):
             continue
-        change = _Change(snapshot, _changed_rows(facts, snapshot), new.rolled_back_from)
+        change = _Change(snapshot, changed_rows(facts, snapshot), new.rolled_back_from)
         events += _events(context, asset, facts, change)
         if len(events) >= limit:
             return new.first(count), events
@@ -166,40 +162,6 @@ def _is_known(context: dg.SensorEvaluationContext, asset: TableAsset, snapshot: 
         return False
     run_id = snapshot.properties.get(_RUN_ID)
     return keeps_rows(snapshot) or (run_id is not None and context.instance.has_run(run_id))
-
-
-def _changed_rows(facts: TableFacts, snapshot: Snapshot) -> Mapping[Values, int] | None:
-    """Return rows added minus rows removed by partition; empty if the commit changed no rows.
-
-    A compaction changes the rows of the partitions that had files on level 0, if readers skip this level.
-    """
-    changed = facts.changed_files(snapshot) if snapshot.commit_kind is not CommitKind.ANALYZE else ()
-    if changed is None:
-        return {} if keeps_rows(snapshot) else None
-    if keeps_rows(snapshot):
-        shown = {entry.partition for entry in changed if _was_hidden(facts, entry)}
-        changed = [entry for entry in changed if entry.partition in shown]
-    rows: Counter[Values] = Counter()
-    for entry in changed:
-        added = entry.file.row_count if entry.kind is FileKind.ADD else -entry.file.row_count
-        rows[_values(facts, entry.partition)] += added
-    marks = snapshot.index_manifest and not keeps_rows(snapshot)
-    before = facts.snapshots.find(snapshot.id - 1) if marks else None
-    if before is not None:
-        with suppress(SnapshotExpired):
-            for bucket_id, _, deleted in facts.new_deletions(before, snapshot):
-                rows[_values(facts, bucket_id.partition)] -= deleted
-    return rows
-
-
-def _was_hidden(facts: TableFacts, entry: ManifestEntry) -> bool:
-    """Return whether a commit removed a file whose rows readers did not see: on level 0, or in a postponed bucket."""
-    hides_level_0 = facts.schema.is_primary_key_table and facts.options.skips_level_0
-    return entry.kind is FileKind.DELETE and entry.file.level == 0 and (hides_level_0 or entry.bucket < 0)
-
-
-def _values(facts: TableFacts, partition: bytes) -> Values:
-    return tuple(facts.partitions.values(partition))
 
 
 def _events(
@@ -256,60 +218,15 @@ def _metadata(facts: TableFacts, change: _Change) -> dict[str, Any]:
 
 def _partition_rows(
     context: dg.SensorEvaluationContext, asset: TableAsset, facts: TableFacts, change: _Change
-) -> dict[str, int]:
+) -> Mapping[str, int]:
     """Return the rows by Dagster partition; empty if the partitions of the table are not those of the asset."""
-    columns = _columns(asset, facts)
-    if columns is None or not change.rows:
+    if asset.partitions is None:
         return {}
-    fields = facts.schema.partition_fields
-    keys_of = {
-        name: keys_of_column(part, fields[at], {values[at] for values in change.rows}, context.instance)
-        for name, (part, at) in columns.items()
-    }
-    found: Counter[str] = Counter()
-    others: list[str] = []
-    for values, rows in change.rows.items():
-        keys = {name: keys_of[name].get(values[at]) for name, (_, at) in columns.items()}
-        placed = {name: key for name, key in keys.items() if key is not None and not _is_divided(asset, key)}
-        if len(placed) == len(keys):
-            found[_joined(asset, placed)] += rows
-        else:
-            texts = [f"{field.name} = {partition_key(field, v)}" for field, v in zip(fields, values, strict=True)]
-            others.append(", ".join(texts))
-    if others:
-        shown = f"{'; '.join(others[:_SHOWN])}{' ...' if len(others) > _SHOWN else ''}"
+    found = rows_by_partition(asset, facts, change.rows or {}, context.instance)
+    if found.others:
+        shown = f"{'; '.join(found.others[:_SHOWN])}{' ...' if len(found.others) > _SHOWN else ''}"
         context.log.info("%s: not partitions: %s", asset.key.to_user_string(), shown)
-    return dict(found)
-
-
-def _is_divided(asset: TableAsset, key: str) -> bool:
-    """Return whether Dagster would take a key for those of two dimensions."""
-    return isinstance(asset.partitions, dg.MultiPartitionsDefinition) and "|" in key
-
-
-def _joined(asset: TableAsset, keys: Mapping[str, str]) -> str:
-    if isinstance(asset.partitions, dg.MultiPartitionsDefinition):
-        return dg.MultiPartitionKey(keys)
-    return next(iter(keys.values()))
-
-
-def _columns(asset: TableAsset, facts: TableFacts) -> dict[str, tuple[dg.PartitionsDefinition[Any], int]] | None:
-    """Return each dimension with the position of its partition column; ``None`` if one is not a partition column."""
-    columns, partitions = facts.schema.partition_keys, asset.partitions
-    if partitions is None or not columns:
-        return None
-    named = asset.metadata.get("partition_expr")
-    if isinstance(partitions, dg.MultiPartitionsDefinition):
-        parts = {part.name: part.partitions_def for part in partitions.partitions_defs}
-        by_name = named if isinstance(named, Mapping) else {name: name for name in parts}
-        wanted = {name: str(by_name.get(name)) for name in parts}
-    else:
-        parts, wanted = {"": partitions}, {"": named if isinstance(named, str) else columns[0]}
-        if not isinstance(named, str) and len(columns) > 1:
-            return None
-    if not set(wanted.values()) <= set(columns):
-        return None
-    return {name: (part, columns.index(wanted[name])) for name, part in parts.items()}
+    return found.rows
 
 
 def _new_dynamic_partitions(

@@ -12,6 +12,7 @@ from dagster_paimon.io.materialized_assets import refresh_metadata, version_of
 from dagster_paimon.resources.lakehouse import TABLE_ERRORS, LakehouseCatalog, table_name
 from dagster_paimon.sensors.requested_runs import now_ms
 from dagster_paimon.sensors.tick_errors import in_short, unreadable
+from dagster_paimon.sensors.tick_time import in_turn, looked_at_last, waiting_note
 from dagster_paimon.sensors.watched_tables import (
     Watched,
     after_last_run,
@@ -63,8 +64,10 @@ def stale_tables_sensor(
         """Request the refreshes that are due, and report the tables that need none."""
         tick = _Tick(context, lakehouse.catalog(), key_of, now_ms())
         known = decode_watched(context.cursor)
-        watched = {table: tick.look(table, known.get(table, Watched())) for table in key_of}
-        note = in_short(tick.notes) or "no materialized table is stale"
+        looked = {table: tick.look(table, known.get(table, Watched())) for table in in_turn(key_of, known)}
+        watched = looked_at_last({table: state for table, state in known.items() if table in key_of}, looked)
+        notes = [*waiting_note(tuple(key_of), len(looked)), *tick.notes]
+        note = in_short(notes) or "no materialized table is stale"
         return dg.SensorResult(
             run_requests=tick.requests or None,
             skip_reason=None if tick.requests else dg.SkipReason(note),

@@ -79,8 +79,9 @@ from table_format.table.changes.statement_commit import StatementCommit
 from table_format.table.facts import HasFacts, TableFacts
 from table_format.table.read.aggregates import Aggregate, Aggregation
 from table_format.table.read.change_plans import CHANGELOG, changes_mode, changes_of
-from table_format.table.read.changed_values import all_values, changed_values
+from table_format.table.read.changed_values import changed_values
 from table_format.table.read.consumer_position import consumer_position
+from table_format.table.read.distinct_values import all_values
 from table_format.table.read.file_notes import FileNote
 from table_format.table.read.plan import Limited
 from table_format.table.read.row_groups import RowGroupCounts

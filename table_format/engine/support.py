@@ -12,7 +12,7 @@ from table_format.format_table.files import Files
 from table_format.format_table.scan import FormatFile, FormatPlan
 from table_format.format_table.write import EncodedFile, FormatWrite
 from table_format.io.partition_list import PartitionList
-from table_format.io.partition_path import DEFAULT_PARTITION_NAME
+from table_format.io.partition_path import DEFAULT_PARTITION_NAME, shown_partition
 from table_format.kernels.key_shards import KeyShard
 from table_format.kernels.predicate import matches
 from table_format.kernels.sort_keys import OrderStrategy
@@ -71,6 +71,7 @@ __all__ = [
     "partition_spec",
     "require_partitions",
     "schema",
+    "shown_partition",
     "snapshot_fingerprint",
     "stored_key",
     "values_of",

@@ -7,7 +7,7 @@ other's files; so the forms of ``LocalDateTime.toString`` and ``Double.toString`
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Final
 
@@ -63,6 +63,15 @@ def partition_text(
     """
     texts = partition_values(fields, values, default_name=default_name, legacy=legacy)
     return "/".join(f"{escape(name)}={escape(text)}" for name, text in texts.items())
+
+
+def shown_partition(values: Mapping[str, object]) -> str:
+    """Return the values of a partition by column as one text for people and records, without escapes.
+
+    >>> shown_partition({"dt": "2026-01-01", "hh": 7})
+    'dt=2026-01-01/hh=7'
+    """
+    return "/".join(f"{name}={value}" for name, value in values.items())
 
 
 def partition_values(

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
 from table_format.catalog.protocol import Catalog
-from table_format.errors import InvalidInputError, NotFoundError, TableNotFound, UnsupportedFeature
+from table_format.errors import (
+    CorruptionError,
+    InvalidInputError,
+    InvalidOption,
+    NotFoundError,
+    TableNotFound,
+    UnsupportedFeature,
+)
 from table_format.materialized.refreshes import Refresh, Refreshes, digest_of, refreshes_of
 from table_format.materialized.sources import Sources, changed_sources, sources_of
 from table_format.model.snapshot import Snapshot
@@ -16,6 +24,8 @@ from table_format.options.kind import is_materialized_table
 from table_format.options.materialized import CONTINUOUS, SUSPENDED, MaterializedTableOptions
 from table_format.table.facts import TableFacts
 from table_format.table.table import Table
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +95,9 @@ def materialized_table(catalog: Catalog, name: str) -> MaterializedTable:
 def materialized_tables(catalog: Catalog, database: str | None = None) -> tuple[MaterializedTable, ...]:
     """Return the materialized tables of a database, or of all databases, in alphabetical order.
 
+    A table whose metadata is damaged, or whose options have values that this version does not know, is left out with a
+    warning: it must not hide the others.
+
     >>> [table.name for table in materialized_tables(catalog)]  # doctest: +SKIP
     ['shop.totals']
 
@@ -92,12 +105,17 @@ def materialized_tables(catalog: Catalog, database: str | None = None) -> tuple[
         DatabaseNotFound: the database does not exist.
     """
     databases = catalog.list_databases() if database is None else (database,)
-    return tuple(
-        _loaded(catalog, name, opened)
-        for found in databases
-        for name in (f"{found}.{table}" for table in catalog.list_tables(found))
-        if (opened := _opened(catalog, name)) is not None
-    )
+    names = (f"{found}.{table}" for found in databases for table in catalog.list_tables(found))
+    return tuple(table for name in names if (table := _listed(catalog, name)) is not None)
+
+
+def _listed(catalog: Catalog, name: str) -> MaterializedTable | None:
+    try:
+        opened = _opened(catalog, name)
+        return None if opened is None else _loaded(catalog, name, opened)
+    except (CorruptionError, InvalidOption) as error:
+        _log.warning("%s is left out of the materialized tables: it cannot be read: %s", name, error)
+        return None
 
 
 def circle_through(catalog: Catalog, name: str, sources: Sequence[str]) -> tuple[str, ...]:

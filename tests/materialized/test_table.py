@@ -196,3 +196,15 @@ def test_a_refresh_that_dies_at_any_call_leaves_the_old_rows_or_the_new_ones_wit
         found = sorted(table(after, "m").scan().to_arrow()["k"].to_pylist())
         assert (found, loaded(after).is_current) in (([1], False), ([1, 2], True))
     assert number > 5
+
+
+@pytest.mark.parametrize("damage", ["schema", "option"])
+def test_a_table_that_cannot_be_read_does_not_hide_the_others(caplog: pytest.LogCaptureFixture, damage: str) -> None:
+    store = MemoryFileIO()
+    catalog = a_catalog(store)
+    a_materialized_table(catalog, "s.broken", QUERY, COLUMNS)
+    path = f"{catalog.load_table('s.broken').location}/schema/schema-0"
+    text = store.read(path).decode() if damage == "option" else "{"
+    store.overwrite(path, text.replace('"SECOND"', '"AGE"').encode())
+    assert [found.name for found in tables_of(catalog)] == ["s.m"]
+    assert "s.broken is left out of the materialized tables: it cannot be read: " in caplog.text

@@ -16,6 +16,7 @@ from pyspark.errors import AnalysisException
 
 from table_format.counted import counted
 from table_format.errors import ConflictError, InvalidInputError, NotFoundError, SnapshotExpired, UnsupportedFeature
+from table_format.io.partition_path import shown_partition
 from table_format.materialized.refreshes import Refresh, digest_of
 from table_format.materialized.report import RefreshReport
 from table_format.materialized.sources import SourceState, explained, source_states
@@ -170,7 +171,7 @@ class _Run:
             digest_of(self.found.query),
             {source: state.consumed for source, state in attempt.states.items()},
             {source: state.schema_id for source, state in attempt.states.items()},
-            None if self.partition is None else "/".join(f"{key}={value}" for key, value in self.partition.items()),
+            None if self.partition is None else shown_partition(self.partition),
             base=self.found.refresh.snapshot_id if is_partial and self.found.refresh is not None else None,
         )
 

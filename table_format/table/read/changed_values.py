@@ -2,8 +2,8 @@
 
 The values come from rows that the commits added, changed or removed, in their old and new versions. The values of a
 partition column come from the manifests. Otherwise only single columns are read: on an append table, the column in
-the added and removed files; on a primary key table, the keys in these files, then the column of the rows with these
-keys in the states before and after.
+those of the added and removed files whose statistics do not tell the values; on a primary key table, the keys in these
+files, then the column of the rows with these keys in the states before and after.
 
 When an append table is overwritten, all its rows count as changed, even if the new rows are equal.
 """
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from typing import Final
 
@@ -19,7 +20,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from table_format.io.paths import POSTPONE_BUCKET
-from table_format.kernels.values import array_of
 from table_format.metastore.references.expired_reads import explaining_expiry, explaining_expiry_of_rows
 from table_format.metastore.scan.file_plan import by_bucket
 from table_format.model.arrow_types import arrow_type
@@ -31,8 +31,8 @@ from table_format.model.types import DataField
 from table_format.table.facts import TableFacts
 from table_format.table.read.change_splits import change_splits
 from table_format.table.read.changelog_rows import read_changes
+from table_format.table.read.distinct_values import FileOfColumn, KnownValues, distinct, partition_values
 from table_format.table.read.incremental import require_one_branch
-from table_format.table.read.plan import Plan
 from table_format.table.read.split_reader import read_split
 from table_format.table.read.state_plan import state_plan
 from table_format.table.read.time_travel import Starting
@@ -63,15 +63,15 @@ def changed_values(
     field = facts.schema.field(column)
     compared = None if watched is None else facts.schema.select(sorted({*watched, column}))
     if not snapshots:
-        return _distinct([], field)
+        return distinct([], field)
     last = snapshots[-1]
     facts = facts.as_files_say  # discard the rows of a snapshot that has expired in the meantime
     with explaining_expiry(facts.store, *(s.id for s in (*(() if before is None else (before,)), *snapshots))):
         entries = [*_touched_entries(facts, snapshots), *_entries_with_new_deletions(facts, before, snapshots)]
         if column in facts.schema.partition_keys:
-            return _distinct([_partition_values(facts, column, (e.partition for e in entries))], field)
+            return distinct([partition_values(facts, column, (e.partition for e in entries))], field)
     if not facts.schema.primary_keys:
-        return _distinct(_values_in_files(facts, field, entries, last), field)
+        return _values_in_files(facts, field, entries, last)
     touched = by_bucket(entries)
     were, are = (_splits_by_bucket(facts, state, touched) for state in (before, last))
     found: list[pa.Array] = []
@@ -84,25 +84,7 @@ def changed_values(
         if compared is not None:
             old, new = _differing(old, new), _differing(new, old)
         found += [*old[column].chunks, *new[column].chunks]
-    return _distinct(found, field)
-
-
-def all_values(facts: TableFacts, column: str, snapshot: Snapshot | None) -> pa.Array:
-    """Return the distinct values of a column in one state of the table, including null.
-
-    Raises:
-        ColumnNotFound: the column does not exist.
-        SnapshotExpired: the snapshot has expired.
-    """
-    field = facts.schema.field(column)
-    if snapshot is None:
-        return _distinct([], field)
-    if column in facts.schema.partition_keys:
-        live = facts.live_files(snapshot)
-        return _distinct([_partition_values(facts, column, (e.partition for e in live.entries))], field)
-    plan = state_plan(facts, Starting(snapshot, facts.schema), (column,), None)
-    batches = (batch for split in plan.splits for batch in _read(facts, plan, split))
-    return _distinct((batch.column(0) for batch in batches), field)
+    return distinct(found, field)
 
 
 def _touched_entries(facts: TableFacts, snapshots: Iterable[Snapshot]) -> Iterator[ManifestEntry]:
@@ -142,12 +124,6 @@ def _entries_with_new_deletions(
     return [entry for entry in known if (entry.bucket_id, entry.file.file_name) in found]
 
 
-def _partition_values(facts: TableFacts, column: str, partitions: Iterable[bytes]) -> pa.Array:
-    position = facts.schema.partition_keys.index(column)
-    values = [facts.partitions.values(partition)[position] for partition in sorted(set(partitions))]
-    return array_of(values, facts.schema.field(column).type)
-
-
 def _changes_of(
     facts: TableFacts, entries: Sequence[ManifestEntry], last: Snapshot, fields: Sequence[DataField]
 ) -> Iterator[pa.RecordBatch]:
@@ -157,10 +133,14 @@ def _changes_of(
         yield from read_changes(facts.store, facts.schemas, facts.schema, facts.options, split, fields)
 
 
-def _values_in_files(
-    facts: TableFacts, field: DataField, entries: Sequence[ManifestEntry], last: Snapshot
-) -> Iterator[pa.Array]:
-    return (batch.column(0) for batch in _changes_of(facts, entries, last, (field,)))
+def _values_in_files(facts: TableFacts, field: DataField, entries: Sequence[ManifestEntry], last: Snapshot) -> pa.Array:
+    def read(entry: ManifestEntry) -> Iterator[pa.Array]:
+        return (batch.column(0) for batch in _changes_of(facts, [entry], last, (field,)))
+
+    each_once = {entry.file.file_name: entry for entry in entries}
+    values = KnownValues(facts, field)
+    values.add_files(FileOfColumn(entry.file, partial(read, entry)) for entry in each_once.values())
+    return values.found
 
 
 def _keys_in_files(facts: TableFacts, entries: Sequence[ManifestEntry], last: Snapshot) -> pa.Table:
@@ -217,17 +197,3 @@ def _differing(rows: pa.Table, others: pa.Table) -> pa.Table:
     different.
     """
     return rows.join(others, keys=rows.column_names, join_type="left anti")
-
-
-def _read(facts: TableFacts, plan: Plan, split: DataSplit) -> Iterator[pa.RecordBatch]:
-    rows = read_split(facts.store, facts.schemas, facts.schema, facts.options, split, plan.fields)
-    yield from explaining_expiry_of_rows(facts.store, split, rows)
-
-
-def _distinct(arrays: Iterable[pa.Array], field: DataField) -> pa.Array:
-    """Return each value once. Arrays are reduced one by one, so that memory holds values and not rows."""
-    kind = arrow_type(field.type)
-    found = pa.array([], kind)
-    for array in arrays:
-        found = pc.unique(pa.concat_arrays([found, pc.unique(array).cast(kind)]))
-    return found

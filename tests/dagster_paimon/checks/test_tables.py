@@ -126,6 +126,20 @@ def test_the_error_asks_for_the_key_of_a_table_without_one(project: Project) -> 
         checked(project, "pk_unique")
 
 
+def test_a_table_without_a_key_that_a_pattern_selects_is_skipped_with_a_statement(project: Project) -> None:
+    a_table(project.lakehouse, NAME).append(rows((1, "mon", 1), (1, "mon", 1)))
+    evaluation = checked(project, "pk_unique", table="crm.*", assets=[dg.AssetSpec(["crm", "visits"])])
+    assert (evaluation.passed, evaluation.description) == (True, "skipped: crm.visits has no primary key")
+
+
+def test_a_pattern_selects_the_assets_with_a_maximum_age_for_the_check_of_freshness() -> None:
+    assets = [dg.AssetSpec(["crm", "visits"], metadata={"paimon/freshness": "1 d"}), dg.AssetSpec(["crm", "calls"])]
+    (definition,) = table_checks("crm.*", ["freshness"], assets=assets)
+    assert [key.asset_key for key in definition.check_keys] == [dg.AssetKey(["crm", "visits"])]
+    allowed = {"freshness": {"allowed": timedelta(days=1)}}
+    assert len(table_checks("crm.*", ["freshness"], assets=assets, settings=allowed)) == 2
+
+
 def test_the_schema_is_compared_with_what_the_asset_declares(project: Project) -> None:
     a_table(project.lakehouse, NAME, keys=["id"], options={"merge-engine": "first-row"})
     metadata: Mapping[str, Any] = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+import dagster as dg
 import pytest
 
 from dagster_paimon.io.commits import committer, runs_of_work
@@ -17,6 +18,7 @@ class ARun:
     parent_run_id: str | None = None
     tags: dict[str, str] = field(default_factory=dict)
     job_name: str = "main_pipeline"
+    step_keys_to_execute: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,12 @@ class History:
         run = self._runs.get(run_id)
         return None if run is None else ARecord(run)
 
+    def all_logs(self, run_id: str, of_type: dg.DagsterEventType) -> list[dg.EventLogEntry]:
+        """The step ``made`` of each run has succeeded."""
+        assert of_type is dg.DagsterEventType.STEP_SUCCESS
+        event = {"level": 20, "user_message": "", "timestamp": 0.0, "error_info": None}
+        return [dg.EventLogEntry(run_id=run_id, step_key="made", **event)]
+
 
 FROM_FAILURE = {"dagster/is_resume_retry": "true"}
 AUTOMATIC = {"dagster/retry_number": "1"}
@@ -48,10 +56,17 @@ FIRST = ARun("first")
         (ARun("new", "first"), ("new",)),
         (ARun("third", "new", FROM_FAILURE), ("third", "new")),
         (ARun("orphan", "forgotten", FROM_FAILURE), ("orphan", "forgotten")),
+        (ARun("second", "first", step_keys_to_execute=("failed",)), ("second", "first")),
+        (ARun("second", "first", step_keys_to_execute=("other",)), ("second",)),
     ],
 )
 def test_a_run_continues_only_the_work_of_the_run_that_it_retries(run: ARun, answer: tuple[str, ...]) -> None:
-    assert runs_of_work(run, History(FIRST, ARun("new", "first"))) == answer
+    assert runs_of_work(run, History(FIRST, ARun("new", "first")), "failed") == answer
+
+
+def test_a_run_that_selects_a_step_that_has_succeeded_is_new_work() -> None:
+    run = ARun("second", "first", step_keys_to_execute=("made",))
+    assert runs_of_work(run, History(FIRST), "made") == ("second",)
 
 
 def test_the_snapshot_records_its_run_and_inputs() -> None:
@@ -59,6 +74,7 @@ def test_the_snapshot_records_its_run_and_inputs() -> None:
     who = committer(
         run,
         History(FIRST),
+        ("second", "first"),
         output="dwd__orders",
         asset="dwd/orders",
         partitions=("2026-01-01", "2026-01-02"),

@@ -1,7 +1,7 @@
 """The IO manager on the pure library: write modes, exactly once, metadata, schema changes, time travel. No JVM."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 
 from dagster_paimon.io.io_manager import PaimonIOManager
+from table_format import Schema, Table
 from table_format.engine.support import consumed_by
 from table_format.model.types import DecimalType
 from tests.support.dagster_project import Project, a_project
@@ -269,6 +270,101 @@ def test_a_step_that_fails_after_its_commit_replaces_its_rows_when_it_is_retried
     assert project.rows("shop.items") == [{"day": "2026-01-01", "attempt": 2}]
     told = materializations(result)["2026-01-01"]
     assert (told["paimon/snapshot_id"], told["paimon/repeated"]) == (2, False)
+
+
+SUMS = {
+    "paimon/primary_key": "id",
+    "paimon/options": {"bucket": "1", "merge-engine": "aggregation", "fields.amount.aggregate-function": "sum"},
+}
+
+
+def retried(project: Project, mode: str, between: Callable[[Table], None], *, is_killed: bool = False) -> Any:
+    """The result of a run whose step is retried after its commit, with what others do between the attempts."""
+    attempts: list[int] = []
+
+    @dg.asset(
+        key=["shop", "items"],
+        io_manager_key="paimon_io",
+        metadata={"paimon/write_mode": mode, **(SUMS if mode == "upsert" else {})},
+        retry_policy=dg.RetryPolicy(max_retries=1),
+    )
+    def items() -> Iterator[dg.Output[pa.Table]]:
+        attempts.append(1)
+        if len(attempts) == 2:
+            between(project.table("shop.items"))
+        yield dg.Output(pa.table({"id": [1], "amount": [10]}))
+        if len(attempts) == 1:
+            message = "the step fails after its output"
+            raise OSError(message)
+
+    if is_killed:
+        crashing = CrashesOnceAfterCommit(lakehouse=project.lakehouse, spark=project.resources["spark"])
+        project.resources["paimon_io"] = crashing
+    return project.run(items, raise_on_error=False)
+
+
+def others_commit_and_snapshots_expire(table: Table) -> None:
+    for _ in range(2):
+        table.append(pa.table({"id": [2], "amount": [20]}))
+    table.expire_snapshots(retain_max=1, retain_min=1, retain_floor_ms=0)
+
+
+@pytest.mark.parametrize("mode", ["append", "upsert"])
+def test_a_retry_does_not_write_rows_twice_whose_snapshot_has_expired(project: Project, mode: str) -> None:
+    result = retried(project, mode, others_commit_and_snapshots_expire)
+    assert result.success
+    assert [row["amount"] for row in project.rows("shop.items") if row["id"] == 1] == [10]
+    (told,) = materializations(result).values()
+    assert (told["paimon/repeated"], "paimon/snapshot_id" in told) == (True, False)
+
+
+@pytest.mark.parametrize("mode", ["append", "upsert"])
+def test_a_retry_is_refused_if_it_cannot_know_whether_a_killed_attempt_has_written(project: Project, mode: str) -> None:
+    result = retried(project, mode, others_commit_and_snapshots_expire, is_killed=True)
+    (failed,) = [event for event in result.all_events if event.event_type_value == "STEP_FAILURE"]
+    said = failed.step_failure_data.user_failure_data.description
+    assert said.startswith("shop.items: an earlier attempt of this step began to commit at ")
+    assert "if they are missing, start a new run" in said
+    assert [row["amount"] for row in project.rows("shop.items") if row["id"] == 1] == [10]
+
+
+def test_a_retry_of_an_attempt_that_ended_before_its_commit_writes_its_rows(project: Project) -> None:
+    attempts: list[int] = []
+
+    def frame() -> Iterator[pa.RecordBatch]:
+        attempts.append(1)
+        if len(attempts) == 1:
+            others_commit_and_snapshots_expire(project.lakehouse.catalog().load_table("shop.items"))
+            message = "the source of the rows fails"
+            raise OSError(message)
+        yield pa.record_batch({"id": [1], "amount": [10]})
+
+    columns = pa.schema([("id", pa.int64()), ("amount", pa.int64())])
+    catalog = project.lakehouse.catalog()
+    catalog.create_database("shop")
+    catalog.create_table("shop.items", Schema.from_arrow(columns))
+
+    @dg.asset(
+        key=["shop", "items"],
+        io_manager_key="paimon_io",
+        metadata={"paimon/write_mode": "append"},
+        retry_policy=dg.RetryPolicy(max_retries=1),
+    )
+    def items() -> pa.RecordBatchReader:
+        return pa.RecordBatchReader.from_batches(columns, frame())
+
+    assert project.run(items).success
+    assert [row["id"] for row in project.rows("shop.items")] == [1, 2, 2]
+
+
+def test_a_retry_writes_rows_again_that_were_rolled_back(project: Project) -> None:
+    before = project.lakehouse.catalog()
+    before.create_database("shop")
+    columns = pa.schema([("id", pa.int64()), ("amount", pa.int64())])
+    table = before.create_table("shop.items", Schema.from_arrow(columns))
+    table.append(pa.table({"id": [3], "amount": [30]}))
+    assert retried(project, "append", lambda table: table.rollback_to(1)).success
+    assert [row["id"] for row in project.rows("shop.items")] == [1, 3]
 
 
 APPENDED = {"paimon/table": "shop.items", "paimon/write_mode": "append"}

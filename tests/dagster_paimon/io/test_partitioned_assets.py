@@ -55,6 +55,34 @@ def table(n: list[int], **columns: Any) -> pa.Table:
     return pa.table({"n": pa.array(n, pa.int64()), **columns})
 
 
+# --- no partition ---------------------------------------------------------------------------------------------------
+
+
+def test_a_run_without_a_partition_does_not_replace_the_rows_of_all_partitions(project: Project) -> None:
+    asset = an_asset(lambda _: table([1], region=["eu"]), REGIONS, "region")
+    project.run(asset, days="eu")
+    modes = [{"paimon/write_mode": mode} for mode in ("overwrite_partition", "overwrite_table")]
+
+    @dg.asset(
+        key=["lab", "readings"],
+        partitions_def=REGIONS,
+        io_manager_key="paimon_io",
+        metadata={"partition_expr": "region"},
+    )
+    def readings(context: dg.AssetExecutionContext) -> pa.Table:
+        context.add_output_metadata(modes.pop(0))
+        return table([2], region=["us"])
+
+    result = project.run(readings, raise_on_error=False)
+    (failed,) = [event for event in result.all_events if event.event_type_value == "STEP_FAILURE"]
+    assert failed.step_failure_data.user_failure_data is not None
+    said = str(failed.step_failure_data.user_failure_data.description)
+    assert said.startswith("lab.readings: lab/readings has partitions, and the run has none, so overwrite_partition")
+    assert project.rows("lab.readings") == [{"n": 1, "region": "eu"}]
+    assert project.run(readings).success  # the mode says that all rows are replaced
+    assert project.rows("lab.readings") == [{"n": 2, "region": "us"}]
+
+
 # --- static and dynamic ---------------------------------------------------------------------------------------------
 
 

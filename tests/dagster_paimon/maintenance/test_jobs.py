@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ import pytest
 
 from dagster_paimon import job_links, maintenance_jobs
 from dagster_paimon.io.commits import RUN_ID_PROPERTY
+from dagster_paimon.maintenance import runner
 from dagster_paimon.maintenance.links import location_of
 from dagster_paimon.maintenance.locks import TableLocks
 from dagster_paimon.resources.retries import RetryUnlessTerminated
@@ -157,8 +159,83 @@ def test_a_table_that_cannot_be_opened_does_not_stop_the_others(
     failure = failed.step_failure_data.user_failure_data
     assert failure is not None
     assert str(failure.description).startswith("1 of 2 tables failed:\nsales.broken: ")
-    reported = [event for event in result.all_events if event.event_type_value == "ASSET_OBSERVATION"]
-    assert {e.asset_observation_data.asset_observation.asset_key.path[-1] for e in reported} == {"items"}
+    assert reported_tables(result) == ["items"]  # once, although the op was retried
+
+
+def reported_tables(result: dg.ExecuteInProcessResult) -> list[str]:
+    """The tables with a report of a run, which may have failed, once for each report."""
+    reports = [event for event in result.all_events if event.event_type_value == "ASSET_OBSERVATION"]
+    return [report.asset_observation_data.asset_observation.asset_key.path[-1] for report in reports]
+
+
+@pytest.mark.parametrize("damage", ["a damaged snapshot", "a malformed option", "an unsupported feature"])
+def test_a_table_that_cannot_be_checked_does_not_stop_the_others(
+    project: Project, monkeypatch: pytest.MonkeyPatch, damage: str
+) -> None:
+    monkeypatch.setattr(RetryUnlessTerminated, "calculate_delay", lambda *_: 0)
+    for name in ("sales.broken", "sales.events"):
+        an_append_table(project, name, ["2026-01-01"])
+    root = Path(project.table("sales.broken").store.paths.root)
+    if damage == "a damaged snapshot":
+        (root / "snapshot/snapshot-1").write_text("{")
+    else:
+        option = (
+            {"partition.expiration-strategy": "ever"} if damage == "a malformed option" else {"file.format": "lance"}
+        )
+        schema = json.loads((root / "schema/schema-0").read_text())
+        (root / "schema/schema-0").write_text(json.dumps({**schema, "options": {**schema["options"], **option}}))
+    config = {"older_than_hours": 1.0, "timestamp_formatter": "yyyy-MM-dd", "dry_run": False}
+    result = run(project, "expire_partitions", pattern="sales.*", **config)
+    (failed,) = [event for event in result.all_events if event.event_type_value == "STEP_FAILURE"]
+    failure = failed.step_failure_data.user_failure_data
+    assert failure is not None
+    assert str(failure.description).startswith("1 of 2 tables failed:\nsales.broken: ")
+    assert reported_tables(result) == ["events"]
+    assert project.table("sales.events").scan().count() == 0
+
+
+def test_a_retry_because_of_one_table_leaves_out_the_others(items: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(RetryUnlessTerminated, "calculate_delay", lambda *_: 0)
+    a_keyed_table(items, "sales.broken", commits=1)
+    items.table(TABLE).create_tag("eod")
+    items.table("sales.broken").create_tag("eod")
+    (Path(items.table("sales.broken").store.paths.root) / "tag/tag-eod").write_text("{")
+    result = run(items, "create_branch", tables=[TABLE, "sales.broken"], name="b", tag="eod")
+    (failed,) = [event for event in result.all_events if event.event_type_value == "STEP_FAILURE"]
+    assert failed.step_failure_data.user_failure_data is not None
+    # A branch that the first attempt has created would be refused by the second one.
+    assert str(failed.step_failure_data.user_failure_data.description).startswith(
+        "1 of 2 tables failed:\nsales.broken: "
+    )
+    assert reported_tables(result) == ["items"]
+
+
+@pytest.mark.parametrize(
+    ("job", "said"), [("maintain_table", "nothing is due"), ("rewrite_index_table", "nothing to rewrite; 1 of 1 file")]
+)
+def test_a_table_without_due_work_is_neither_claimed_nor_measured(
+    project: Project, monkeypatch: pytest.MonkeyPatch, job: str, said: str
+) -> None:
+    an_append_table(project, "sales.events", ["2026-01-01"])
+    monkeypatch.setattr(TableLocks, "alone", lambda *_: pytest.fail("claimed"))
+    monkeypatch.setattr(runner, "measure", lambda *_: pytest.fail("measured"))
+    told = execute(project, job, table="sales.events")  # and no session of Spark starts
+    assert str(told["description"]).startswith(said)
+    assert "before and after" not in told
+
+
+def test_the_health_of_a_table_that_has_not_changed_is_not_reported_again(items: Project) -> None:
+    def reports() -> int:
+        return len(observations(run(items, "report_health", table=TABLE, skip_unchanged=True)))
+
+    assert (reports(), reports()) == (1, 0)
+    assert len(observations(run(items, "report_health", table=TABLE))) == 1
+    items.table(TABLE).rollback_to(3)
+    assert (reports(), reports()) == (1, 0)
+    items.table(TABLE).expire_snapshots(retain_max=1, retain_min=1, retain_floor_ms=0)
+    assert (reports(), reports()) == (1, 0)
+    items.lakehouse.catalog().alter_table(TABLE, SetOption("file-index.bitmap.columns", "value"))
+    assert (reports(), reports()) == (1, 0)
 
 
 def test_a_report_is_on_the_asset_of_the_table_and_links_to_the_jobs(items: Project) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from dagster_paimon import PartitionColumn, changed_partitions_sensor
 from dagster_paimon.sensors import changed_partitions, followed_column, requested_runs
-from dagster_paimon.sensors.table_assets import TableAsset
+from dagster_paimon.tables.table_assets import TableAsset
 from table_format import Table
 from table_format.errors import InvalidInputError
 from tests.support.dagster_project import Project

@@ -159,6 +159,27 @@ def test_files_of_a_run_that_may_work_on_the_table_are_kept(
     assert exist(failures.table, left)
 
 
+@pytest.mark.parametrize(
+    ("writes", "waits"),
+    [("none", False), ("crm.calls, ods.*", False), ("ods.x, crm.*", True), ("crm.calls, visits", True), ("", True)],
+)
+def test_a_run_of_ops_that_names_its_tables_holds_up_no_others(project: Project, writes: str, *, waits: bool) -> None:
+    failures = Failures(project, only_dagster_writes=True)
+    run = failures.run()
+    failures.instance.create_run_for_job(load, status=STARTED, tags={"paimon/writes": writes})
+    left = prepared(failures.table)
+    failures.instance.report_run_failed(run)
+    assert ("waits:" in failures.tick(), exist(failures.table, left)) == (waits, waits)
+
+
+def test_the_note_about_a_run_of_ops_names_the_tag(project: Project) -> None:
+    failures = Failures(project, only_dagster_writes=True)
+    run = failures.run()
+    of_ops(failures)
+    failures.instance.report_run_failed(run)
+    assert "can name its tables, or none, with the tag paimon/writes" in failures.tick()
+
+
 def test_a_run_with_many_tables_is_cleaned_up_in_several_ticks(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -260,7 +260,7 @@ def test_the_manifests_of_commits_by_runs_of_this_instance_are_not_read(
         return pa.table({"id": [1]})
 
     project.run(visits)
-    monkeypatch.setattr(snapshots, "_changed_rows", lambda *_: pytest.fail("read"))
+    monkeypatch.setattr(snapshots, "changed_rows", lambda *_: pytest.fail("read"))
     assert ticks(project, visits).tick().asset_events == []
 
 

@@ -82,6 +82,26 @@ def test_a_table_is_refreshed_when_it_is_stale_by_more_than_30_seconds_and_once_
     assert second != first
 
 
+def test_a_tick_ends_before_dagster_gives_it_up_and_the_next_one_goes_on_with_the_other_tables(
+    sensor: Sensor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DAGSTER_SENSOR_GRPC_TIMEOUT_SECONDS", "0.000001")  # enough for one table
+    for name in ("shop.sums", "shop.ends"):
+        a_materialized_table(sensor.catalog, name, "SELECT * FROM `shop`.`visits`", ROWS)
+    assets = materialized_table_assets(sensor.lakehouse, "shop.*")
+    of_all = Ticks(
+        stale_tables_sensor(assets),
+        sensor.instance,
+        sensor.lakehouse,
+        assets=assets,
+        resources={"spark": SparkResource()},
+    )
+    sensor.source.append(rows((2, "tue", 2)))
+    sensor.now += 31_000
+    asked = [[request.asset_selection[0].path[-1] for request in of_all.tick().run_requests] for _ in range(4)]
+    assert asked == [["ends"], ["sums"], ["totals"], []]
+
+
 def test_a_refresh_that_failed_is_requested_again_after_a_pause(sensor: Sensor) -> None:
     sensor.source.append(rows((2, "tue", 2)))
     sensor.now += 31_000

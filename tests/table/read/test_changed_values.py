@@ -12,7 +12,8 @@ import pytest
 from table_format import Table
 from table_format.errors import ColumnNotFound, SnapshotExpired
 from table_format.model.snapshot import Snapshot
-from table_format.table.read.changed_values import all_values, changed_values
+from table_format.table.read.changed_values import changed_values
+from table_format.table.read.distinct_values import all_values
 from tests.support.tables import memory_warehouse
 
 ORDERS = pa.schema(

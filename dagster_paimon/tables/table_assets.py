@@ -1,4 +1,4 @@
-"""Finds the assets of tables for a sensor."""
+"""Finds the assets of tables for a sensor or a maintenance run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import dagster as dg
 
-from dagster_paimon.tables.asset_keys import HasRepository, TableAssets
+from dagster_paimon.tables.asset_keys import HasRepository, TableAssets, repository_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ def assets_of_tables(context: HasRepository) -> Callable[[str], TableAsset]:
     """Return a function that returns the asset of a table ``database.table``.
 
     It is an external asset with the name of the table if the location has none. The assets of the location are searched
-    once, for all tables of a tick.
+    once, for all tables of a tick or a run.
     """
     assets = TableAssets.of_context(context)
     return lambda table: asset_of_key(context, assets.key_of(table))
@@ -34,7 +34,7 @@ def assets_of_tables(context: HasRepository) -> Callable[[str], TableAsset]:
 
 def asset_of_key(context: HasRepository, key: dg.AssetKey) -> TableAsset:
     """Return the asset with a key; an external asset without partitions if the code location has none."""
-    repository = context.repository_def
+    repository = repository_of(context)
     if repository is None or not repository.asset_graph.has(key):
         return TableAsset(key)
     node = repository.asset_graph.get(key)
