@@ -57,7 +57,7 @@ ROWKIND_FIELD = Option(
     "rowkind.field",
     optional(text),
     None,
-    "STRING column that contains the row kind: +I, -U, +U or -D.",
+    "STRING column that contains the row kind: +I, -U, +U or -D; the letter may be small.",
     immutable=True,
 )
 
@@ -213,7 +213,7 @@ REFUSED: tuple[AnyOption, ...] = (
             ("map.shared-shredding.column-placement-policy", "Layout of a map."),
         )
     ),
-    unsupported("record-level.expire-time", optional(text), None, "Age at which a row is no longer returned.", *WRITES),
+    unsupported("record-level.expire-time", optional(text), None, "Age at which a compaction drops a row.", *WRITES),
     unsupported("record-level.time-field", optional(text), None, "Column with the time of a row."),
     unsupported("record-level.time-field-type", optional(text), None, "Unit of the time of a row."),
     unsupported("primary-key.nullable", boolean, False, "Nullable key columns.", *READ_AND_WRITE, immutable=True),

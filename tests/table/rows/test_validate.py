@@ -91,6 +91,13 @@ def test_a_column_of_the_table_that_has_the_name_of_the_kind_column_is_a_column_
     assert rows.column("_VALUE_KIND").to_pylist() == [0, 0, 0]
 
 
+def test_the_letter_of_a_row_kind_may_be_small() -> None:
+    assert rules().conform(batch(_row_kind=["+i", "-U", "-d"])).column("_VALUE_KIND").to_pylist() == [0, 1, 3]
+    rows = rules(rowkind_field="op").conform(batch(op=["+i", "+u", "-D"]))
+    assert rows.column("_VALUE_KIND").to_pylist() == [0, 2, 3]
+    assert rows.column("op").to_pylist() == ["+i", "+u", "-D"]
+
+
 @pytest.mark.parametrize("kinds", [["+I", "I", "+U"], ["+I", None, "+U"]])
 def test_an_unknown_row_kind_is_named_with_its_row(kinds: list[str | None]) -> None:
     with pytest.raises(InvalidData, match=rf"'_row_kind' holds {kinds[1]!r} in row 8; a row kind is one of \+I, -U"):
