@@ -7,7 +7,7 @@ options; only operations whose result would be wrong are refused (``require``).
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Any, assert_never
+from typing import assert_never
 
 from table_format.errors import InvalidOption, UnsupportedFeature
 from table_format.model.arguments import options_by_key
@@ -228,23 +228,14 @@ def _has_its_effect(option: AnyOption, value: object) -> bool:
 
 
 def _unsupported(option: AnyOption, key: str, value: str, purpose: str = "") -> UnsupportedFeature:
-    honoured = ""
-    if isinstance(option, Option) and option.honoured:
-        honoured = _shown_honoured(option, option.honoured)
+    supported = option.shown_honoured() if isinstance(option, Option) else ""
+    honoured = f"; this version supports {supported}" if supported else ""
     shown_value = shown_option(key, value)
     message = (
         f"option '{key}' = {shown_value!r} is not supported by this version{purpose} "
         f"({option.doc.rstrip('.')}){honoured}"
     )
     return UnsupportedFeature(f"{key}={shown_value}", message)
-
-
-def _shown_honoured(option: Option[Any], honoured: Collection[Any]) -> str:
-    if isinstance(honoured, range):
-        least, most = (option.parser.show(value) for value in (honoured[0], honoured[-1]))
-        return f"; this version supports {least} to {most}"
-    shown = [option.parser.show(value) for value in honoured if value is not None]
-    return f"; this version supports {', '.join(map(repr, shown))}" if shown else ""
 
 
 def _unknown(key: str) -> str:

@@ -83,7 +83,12 @@ def test_what_java_left_uncompacted_is_what_we_change(
 def test_rows_that_java_wrote_longer_than_their_column_can_be_changed(
     paimon: PaimonPeer, tmp_path: Path, keys: list[str]
 ) -> None:
-    columns = [["k", "BIGINT NOT NULL"], ["c", "CHAR(3)"], ["t", {"type": "ARRAY", "element": "VARCHAR(2)"}], ["v", "INT"]]
+    columns = [
+        ["k", "BIGINT NOT NULL"],
+        ["c", "CHAR(3)"],
+        ["t", {"type": "ARRAY", "element": "VARCHAR(2)"}],
+        ["v", "INT"],
+    ]
     paimon.create_table(tmp_path, "db.t", columns=columns, primary_keys=keys, options={"bucket": "1" if keys else "-1"})
     paimon.write(tmp_path, "db.t", [["+I", [k, "longer", ["abc"], k]] for k in range(4)])
     opened(tmp_path).delete("k = 0")
