@@ -80,8 +80,8 @@ class HistoryMethods(HasFacts, Protocol):
 
         Raises:
             TagNotFound: the tag does not exist.
-            AlreadyExistsError: a tag with the new name exists; or the name is that of a period, and the snapshot has the
-            tag of another one.
+            AlreadyExistsError: a tag with the new name exists; or the name is that of a period, and the snapshot has
+            the tag of another one.
         """
         tag_actions.rename_tag(self, name, new_name)
 
