@@ -58,6 +58,7 @@ from table_format.options.merge import (
 from table_format.options.other_names import own_name
 from table_format.options.preconditions import is_default, refuse_without_effect, without_effect
 from table_format.options.registry import BY_KEY, find
+from table_format.options.scan import SNAPSHOT_ID, TAG_NAME, VERSION
 from table_format.options.startup import given_starting_points, startup_mode
 from table_format.options.table_options import TableOptions
 from table_format.options.tags import CREATION_DELAY, CREATION_PERIOD, CREATION_PERIOD_DURATION
@@ -107,6 +108,7 @@ def check_creatable(schema: TableSchema) -> None:
     if PATH.key in schema.options:
         raise InvalidOption(PATH.key, "is decided by the catalog; leave it out")
     startup_mode(schema.options)
+    _refuse_stored_version(schema.options)
     _check_bucket(schema, options)
     _check_retention(options)
     _check_tags(options)
@@ -136,6 +138,7 @@ def check_alterable(old: TableSchema, new: TableSchema, *, has_snapshots: bool =
     for key in sorted(touched):
         if not _follows_renames(key, old, new):
             _check_change(key, old.options.get(key), new.options.get(key), has_snapshots=has_snapshots)
+    _refuse_stored_version(changed)
     # Options that another program has set before are not checked again.
     options = TableOptions.parse(new.options)
     if touched & {BUCKET.key, BUCKET_KEY.key}:
@@ -309,6 +312,16 @@ def _check_bucket(schema: TableSchema, options: TableOptions) -> None:
                 raise InvalidOption(BUCKET.key, "-2 (postpone bucket) needs a primary key")
         case _:
             assert_never(mode)
+
+
+def _refuse_stored_version(options: Mapping[str, str]) -> None:
+    """Refuse to store an option with which Java can read and write a table, but not alter it."""
+    if VERSION.key in options:
+        message = (
+            "is only for a single read, because Apache Paimon cannot alter a table that has it; "
+            f"use '{SNAPSHOT_ID.key}' or '{TAG_NAME.key}'"
+        )
+        raise InvalidOption(VERSION.key, message)
 
 
 def _check_retention(options: TableOptions) -> None:
