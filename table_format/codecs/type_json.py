@@ -134,10 +134,15 @@ def parse_field(value: object) -> DataField:
     if not isinstance(identifier, int) or isinstance(identifier, bool) or not isinstance(name, str):
         message = f"expected a field object with an integer 'id' and a text 'name', found {_shown(value)}"
         raise InvalidSchema(message)
+    try:
+        parsed = parse_type(value.get("type"))
+    except UnsupportedFeature as error:
+        message = f"column '{name}': {error}"
+        raise UnsupportedFeature(error.feature, message) from error
     return DataField(
         id=identifier,
         name=name,
-        type=parse_type(value.get("type")),
+        type=parsed,
         description=_optional_text(value, "description"),
         default_value=_optional_text(value, "defaultValue"),
     )

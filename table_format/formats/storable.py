@@ -18,6 +18,7 @@ from table_format.errors import InvalidData
 from table_format.formats.char_keys import check_char_key
 from table_format.formats.protocol import ChecksRows, FileFormat
 from table_format.formats.registry import check_values, format_of
+from table_format.formats.text_lengths import check_text_lengths
 from table_format.model.schema import TableSchema
 from table_format.model.types import DataField
 from table_format.options.char_keys import char_keys
@@ -67,6 +68,8 @@ class FormatChoice:
                 check_char_key(key, batch.column(key))
             for column, field in zip(columns, self._fields, strict=True):
                 check_values(column, field, (name,))
+                if name == ORC.name:
+                    check_text_lengths(column, field)
             if isinstance(file_format, ChecksRows):
                 file_format.check_rows(columns, self._fields)
         except InvalidData as error:

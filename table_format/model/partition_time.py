@@ -117,9 +117,7 @@ def _time(match: re.Match[str], *, lenient: bool) -> datetime | None:
     year, month, day = found["y"], found["M"], found["d"]
     if len(match["y"]) == 2 and not lenient:
         year += 2000
-    if not lenient and (
-        not 1 <= month <= 12 or not 1 <= day <= 31 or any(found.get(name, 0) > top for name, top in _LARGEST.items())
-    ):
+    if not lenient and not (1 <= month <= 12 and 1 <= day <= 31 and _is_time(found)):
         return None
     fraction = match["S"] if "S" in found else "0"
     time = timedelta(
@@ -136,3 +134,9 @@ def _time(match: re.Match[str], *, lenient: bool) -> datetime | None:
         return first + timedelta(days=days - 1) + time
     except (ValueError, OverflowError):  # beyond the years that Python supports
         return None
+
+
+def _is_time(found: dict[str, int]) -> bool:
+    """Return whether the parts are a time of a day; as in Java, 24:00 is the end of the day."""
+    parts = {name: found.get(name, 0) for name in (*_LARGEST, "S")}
+    return parts == {"H": 24, "m": 0, "s": 0, "S": 0} or all(parts[name] <= top for name, top in _LARGEST.items())

@@ -7,7 +7,7 @@ options; only operations whose result would be wrong are refused (``require``).
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Any, assert_never
+from typing import assert_never
 
 from table_format.errors import InvalidOption, UnsupportedFeature
 from table_format.model.arguments import options_by_key
@@ -60,6 +60,7 @@ from table_format.options.other_names import own_name
 from table_format.options.preconditions import is_default, refuse_without_effect, without_effect
 from table_format.options.record_expiry import time_field
 from table_format.options.registry import BY_KEY, find
+from table_format.options.scan import SNAPSHOT_ID, TAG_NAME, VERSION
 from table_format.options.startup import given_starting_points, startup_mode
 from table_format.options.table_options import TableOptions
 from table_format.options.tags import CREATION_DELAY, CREATION_PERIOD, CREATION_PERIOD_DURATION
@@ -110,6 +111,7 @@ def check_creatable(schema: TableSchema) -> None:
     if PATH.key in schema.options:
         raise InvalidOption(PATH.key, "is decided by the catalog; leave it out")
     startup_mode(schema.options)
+    _refuse_stored_version(schema.options)
     _check_bucket(schema, options)
     _check_retention(options)
     _check_tags(options)
@@ -139,6 +141,7 @@ def check_alterable(old: TableSchema, new: TableSchema, *, has_snapshots: bool =
     for key in sorted(touched):
         if not _follows_renames(key, old, new):
             _check_change(key, old.options.get(key), new.options.get(key), has_snapshots=has_snapshots)
+    _refuse_stored_version(changed)
     # Options that another program has set before are not checked again.
     options = TableOptions.parse(new.options)
     if touched & {BUCKET.key, BUCKET_KEY.key}:
@@ -233,23 +236,14 @@ def _has_its_effect(option: AnyOption, value: object) -> bool:
 
 
 def _unsupported(option: AnyOption, key: str, value: str, purpose: str = "") -> UnsupportedFeature:
-    honoured = ""
-    if isinstance(option, Option) and option.honoured:
-        honoured = _shown_honoured(option, option.honoured)
+    supported = option.shown_honoured() if isinstance(option, Option) else ""
+    honoured = f"; this version supports {supported}" if supported else ""
     shown_value = shown_option(key, value)
     message = (
         f"option '{key}' = {shown_value!r} is not supported by this version{purpose} "
         f"({option.doc.rstrip('.')}){honoured}"
     )
     return UnsupportedFeature(f"{key}={shown_value}", message)
-
-
-def _shown_honoured(option: Option[Any], honoured: Collection[Any]) -> str:
-    if isinstance(honoured, range):
-        least, most = (option.parser.show(value) for value in (honoured[0], honoured[-1]))
-        return f"; this version supports {least} to {most}"
-    shown = [option.parser.show(value) for value in honoured if value is not None]
-    return f"; this version supports {', '.join(map(repr, shown))}" if shown else ""
 
 
 def _unknown(key: str) -> str:
@@ -325,6 +319,16 @@ def _check_bucket(schema: TableSchema, options: TableOptions) -> None:
                 raise InvalidOption(BUCKET.key, "-2 (postpone bucket) needs a primary key")
         case _:
             assert_never(mode)
+
+
+def _refuse_stored_version(options: Mapping[str, str]) -> None:
+    """Refuse to store an option with which Java can read and write a table, but not alter it."""
+    if VERSION.key in options:
+        message = (
+            "is only for a single read, because Apache Paimon cannot alter a table that has it; "
+            f"use '{SNAPSHOT_ID.key}' or '{TAG_NAME.key}'"
+        )
+        raise InvalidOption(VERSION.key, message)
 
 
 def _check_retention(options: TableOptions) -> None:

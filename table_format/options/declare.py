@@ -87,6 +87,15 @@ class Option(Generic[T]):
         """Return whether this version honours the value."""
         return self.honoured is None or value is None or value in self.honoured
 
+    def shown_honoured(self) -> str:
+        """Return the honoured values as text; empty if all values are, or none."""
+        if not self.honoured:
+            return ""
+        if isinstance(self.honoured, range):
+            least, most = (self.parser.show(cast("T", value)) for value in (self.honoured[0], self.honoured[-1]))
+            return f"{least} to {most}"
+        return ", ".join(repr(self.parser.show(value)) for value in self.honoured if value is not None)
+
     def field(self) -> T:
         """Return the dataclass field of a group that holds the value."""
         return dataclasses.field(default=self.default, metadata={_METADATA: self})

@@ -27,7 +27,7 @@ MERGE_ON_READ = Option(
     boolean,
     False,
     "Readers of a primary-key table with deletion vectors also merge level 0. With 'false', rows become visible when "
-    "they are compacted.",
+    "they are compacted. Apache Paimon before 2.0 ignores it, and shows fewer rows.",
 )
 INDEX_FILE_TARGET_SIZE = Option(
     "deletion-vector.index-file.target-size",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from table_format.options.azure import AzureOptions
 from table_format.options.catalog import REFUSED as CATALOG_REFUSED
@@ -52,7 +53,7 @@ def options_markdown() -> str:
     parts += [
         "## Not supported yet\n",
         "These options are known. Only their default value is accepted.\n",
-        _table(REFUSED),
+        _table(REFUSED, listed_as_supported=False),
     ]
     parts += ["## Catalog\n", _table(tuple(declared_in(CatalogOptions)))]
     parts += ["### Catalogs in a relational database\n", _table(tuple(declared_in(JdbcOptions)))]
@@ -67,24 +68,28 @@ def options_markdown() -> str:
         "### Not supported yet\n",
         "These options are known. Only their default value is accepted. Catalogs in a relational database, "
         "a Hive metastore or on a REST server support more of them; see above.\n",
-        _table(CATALOG_REFUSED),
+        _table(CATALOG_REFUSED, listed_as_supported=False),
     ]
     return "\n".join(parts)
 
 
-def _table(options: Iterable[AnyOption]) -> str:
+def _table(options: Iterable[AnyOption], *, listed_as_supported: bool = True) -> str:
     lines = ["| Key | Default | Accepts | Meaning |", "|---|---|---|---|"]
-    lines += [_row(option) for option in options]
+    lines += [_row(option, listed_as_supported=listed_as_supported) for option in options]
     return "\n".join(lines) + "\n"
 
 
-def _row(option: AnyOption) -> str:
+def _row(option: AnyOption, *, listed_as_supported: bool) -> str:
     notes = [option.doc]
     default = ""
     if isinstance(option, Option):
-        default = f"`{shown}`" if (shown := option.parser.show(option.default)) else ""
+        default = f"`{_one_line(shown)}`" if (shown := option.parser.show(option.default)) else ""
         if option.fallback_keys:
             notes.append(f"Also {', '.join(f'`{key}`' for key in option.fallback_keys)}.")
+        if listed_as_supported and option.honoured is not None:
+            notes.append(_limits(option))
+        if listed_as_supported and option.hint and option not in HINTS:
+            notes.append("This library does not use it.")
     if isinstance(option, Option | OptionPattern) and option.immutable:
         notes.append("Cannot be changed later.")
     if needs := shown_needs(option):
@@ -93,3 +98,14 @@ def _row(option: AnyOption) -> str:
         notes.append(f"Refused if it is set only for {readers}.")
     cells = (f"`{option.key}`", default, option.parser.accepts, " ".join(notes))
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def _limits(option: Option[Any]) -> str:
+    """Return a sentence about the values that this version supports."""
+    others = len(option.honoured or ()) - (option.default in (option.honoured or ()))
+    return f"Supported: {option.shown_honoured()}." if others else "Only the default is supported."
+
+
+def _one_line(text: str) -> str:
+    """Return the text with control characters as in Python, such as ``\\n``."""
+    return text if text.isprintable() else repr(text)[1:-1]

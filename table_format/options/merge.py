@@ -57,7 +57,7 @@ ROWKIND_FIELD = Option(
     "rowkind.field",
     optional(text),
     None,
-    "STRING column that contains the row kind: +I, -U, +U or -D.",
+    "STRING column that contains the row kind: +I, -U, +U or -D; the letter may be small.",
     immutable=True,
 )
 
@@ -98,10 +98,13 @@ NESTED_KEY = OptionPattern("fields.<column>.nested-key", names, "Key of a nested
 NESTED_KEY_NULL_STRATEGY = OptionPattern(
     "fields.<column>.nested-key-null-strategy",
     choice("merge", "ignore", "error"),
-    "How a null in the key of a nested table is handled.",
+    "How a null in the key of a nested table is handled. Apache Paimon before 2.0 ignores it, and always merges.",
 )
 NESTED_SEQUENCE = OptionPattern(
-    "fields.<column>.nested-sequence-field", names, "Columns that order the rows of one key of a nested table."
+    "fields.<column>.nested-sequence-field",
+    names,
+    "Columns that order the rows of one key of a nested table. Apache Paimon before 2.0 ignores it, and keeps the row "
+    "that comes last.",
 )
 COUNT_LIMIT = OptionPattern("fields.<column>.count-limit", integer(), "Maximum number of rows of a nested table.")
 TIMESTAMP_FIELD = OptionPattern(

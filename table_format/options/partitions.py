@@ -31,7 +31,8 @@ EXPIRATION_STRATEGY = Option(
     "partition.expiration-strategy",
     choice("values-time", "update-time"),
     "values-time",
-    "Whether the age of a partition is computed from its values or from its newest file.",
+    "Whether the age of a partition is computed from its values or from its newest file. Values of type DATE and "
+    "TIMESTAMP are times here; Apache Paimon keeps such partitions.",
 )
 EXPIRATION_MAX_NUM = Option("partition.expiration-max-num", integer(1), 100, "Maximum number of partitions to drop.")
 EXPIRATION_BATCH_SIZE = Option(

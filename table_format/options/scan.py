@@ -49,7 +49,8 @@ VERSION = Option(
     "scan.version",
     optional(text),
     None,
-    "Read the tag with this name, the snapshot with this id, or with 'watermark-<n>' the snapshot of this watermark.",
+    "Read the tag with this name, the snapshot with this id, or with 'watermark-<n>' the snapshot of this watermark. "
+    "Only for a single read: Apache Paimon cannot alter a table that stores it.",
 )
 WATERMARK = Option(
     "scan.watermark", optional(integer(0, MAX_LONG)), None, "Read the first snapshot whose watermark is at least this."

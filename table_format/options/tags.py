@@ -40,9 +40,6 @@ AUTOMATIC_CREATION = Option(
     "Which tags commits create: one for each period that has passed by the clock ('process-time') or by the watermark "
     "('watermark'), or one for the day of each commit of rows ('batch').",
 )
-CREATION_PERIOD = Option(
-    "tag.creation-period", choice("daily", "hourly", "two-hours"), "daily", "Period that one tag covers."
-)
 CREATION_PERIOD = Option("tag.creation-period", choice("daily", "hourly", "two-hours"), "daily", "Period of one tag.")
 CREATION_PERIOD_DURATION = Option(
     "tag.creation-period-duration",

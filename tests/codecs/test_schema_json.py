@@ -153,7 +153,7 @@ def test_a_file_that_is_not_a_schema_is_refused_by_path_and_member(changes, mess
 def test_newer_versions_and_types_are_unsupported():
     with pytest.raises(UnsupportedFeature, match="schema-0: schema version 4"):
         decode(version=4)
-    with pytest.raises(UnsupportedFeature, match="schema-0: type VARIANT"):
+    with pytest.raises(UnsupportedFeature, match="schema-0: column 'k': type VARIANT"):
         decode(fields=[{"id": 0, "name": "k", "type": "VARIANT"}])
 
 

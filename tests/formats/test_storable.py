@@ -54,6 +54,11 @@ def ticks(value: int, unit: str = "us") -> pa.Scalar:
         ("parquet", TimestampType(0), ticks(TOO_FAR, "s"), "orc"),
         ("avro", TimestampType(0), ticks(-TOO_FAR, "s"), "orc"),
         ("orc", TimestampType(0), ticks(TOO_FAR, "s"), "orc"),
+        ("orc", VarCharType(3), "中中中", "orc"),
+        ("orc", VarCharType(3), "longer", "parquet"),
+        ("orc", CharType(3), "longer", "parquet"),
+        ("orc", ArrayType(VarCharType(3)), ["longer"], "parquet"),
+        ("avro", VarCharType(3), "longer", "avro"),
     ],
 )
 def test_the_format_that_is_asked_for_is_left_only_for_values_it_cannot_hold(

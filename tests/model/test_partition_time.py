@@ -38,7 +38,9 @@ def test_a_value_is_a_day_or_a_second(text: str, expected: datetime | None) -> N
         ("yyyy-MM-dd'T'HH", "2026-01-02T03", datetime(2026, 1, 2, 3)),
         ("yyyyMMdd", "20260230", datetime(2026, 2, 28)),
         ("yyyyMMdd", "20261301", None),
-        ("yyyyMMddHH", "2026010224", None),
+        ("yyyyMMddHH", "2026010224", datetime(2026, 1, 3)),  # the end of the day
+        ("yyyyMMddHHmm", "202601022401", None),
+        ("yyyyMMddHH", "2026010225", None),
         ("yyyyMM", "202601", None),
         ("yyyyMMdd", "2026-01-02", None),
     ],

@@ -45,6 +45,16 @@ def test_a_malformed_value_is_refused_with_the_accepted_form() -> None:
         check_creatable(append_table(target_file_size="huge"))
 
 
+def test_a_version_is_read_and_not_stored_because_java_could_not_alter_the_table() -> None:
+    with pytest.raises(InvalidOption, match=r"'scan.version' is only for a single read.*use 'scan.snapshot-id'"):
+        check_creatable(append_table(scan__version="1"))
+    with pytest.raises(InvalidOption, match="single read"):
+        check_alterable(append_table(), append_table(scan__version="1"))
+    check_alterable(append_table(scan__version="1"), append_table(scan__version="1", owner="me"))
+    check_alterable(append_table(scan__version="1"), append_table())
+    check_dynamic(append_table(), {"scan.version": "1"})
+
+
 @pytest.mark.parametrize(
     ("key", "value"),
     [

@@ -102,3 +102,16 @@ def test_the_reference_names_every_option_once() -> None:
     text = options_markdown()
     for option in TABLE_OPTIONS:
         assert f"| `{option.key}` |" in text
+
+
+def test_the_reference_says_which_values_are_supported() -> None:
+    lines = options_markdown().splitlines()
+    rows = {line.split("`")[1]: line for line in lines if line.startswith("| `")}
+    assert all(line.endswith(" |") for line in rows.values())
+    assert "| `\\n` | a text | End of a line" in rows["csv.line-delimiter"]
+    assert "Supported: '\\n', '\\r\\n', '\\r'." in rows["csv.line-delimiter"]
+    assert "Supported: 'none', 'round-robin', 'specific-fs'." in rows["data-file.external-paths.strategy"]
+    assert "Supported: 2 to 10000." in rows["num-levels"]
+    assert "Only the default is supported." in rows["json.map-null-key-mode"]
+    assert "This library does not use it." in rows["json.map-null-key-literal"]
+    assert "Only the default is supported." in rows["partition.mark-done-action"]

@@ -49,6 +49,7 @@ import org.apache.paimon.fs.local.LocalFileIO;
 import org.apache.paimon.index.HashBucketAssigner;
 import org.apache.paimon.manifest.ManifestCommittable;
 import org.apache.paimon.manifest.ManifestEntry;
+import org.apache.paimon.operation.PartitionExpire;
 import org.apache.paimon.options.ExpireConfig;
 import org.apache.paimon.options.Options;
 import org.apache.paimon.predicate.FieldRef;
@@ -154,6 +155,8 @@ public class PaimonPeer {
                 return stream(request);
             case "write":
                 return write(request);
+            case "expire_partitions":
+                return expirePartitions(request);
             case "compact":
                 return compact(request);
             case "compact_append":
@@ -462,15 +465,19 @@ public class PaimonPeer {
         return answer;
     }
 
-    /** The plans of a streaming read that hold something, until it has come to the latest snapshot. */
+    /**
+     * The plans of a streaming read that hold something, until it has come to the latest snapshot, or "most" of them.
+     * With "acknowledge", its consumer has then read them.
+     */
     private static ObjectNode stream(JsonNode request) throws Exception {
         FileStoreTable table = table(request);
         ReadBuilder builder = table.newReadBuilder();
         StreamTableScan scan = builder.newStreamScan();
         Long latest = table.snapshotManager().latestSnapshotId();
+        int most = request.hasNonNull("most") ? request.get("most").asInt() : Integer.MAX_VALUE;
         ObjectNode answer = NODES.objectNode();
         ArrayNode plans = answer.putArray("plans");
-        for (int i = 0; i < 200; i++) {
+        for (int i = 0; i < 200 && plans.size() < most; i++) {
             List<Split> splits = scan.plan().splits();
             Long next = scan.checkpoint();
             if (!splits.isEmpty()) {
@@ -480,6 +487,9 @@ public class PaimonPeer {
             } else if (next == null || latest == null || next > latest) {
                 break;
             }
+        }
+        if (request.hasNonNull("acknowledge")) {
+            scan.notifyCheckpointComplete(scan.checkpoint());
         }
         return answer;
     }
@@ -705,6 +715,33 @@ public class PaimonPeer {
         table.branchManager().branches().stream().sorted().forEach(branches::add);
         ObjectNode consumers = answer.putObject("consumers");
         new ConsumerManager(table.fileIO(), table.location()).consumers().forEach(consumers::put);
+        return answer;
+    }
+
+    /** The partitions that it drops; 1.4 also takes the table, so that the method is found by name. */
+    private static ObjectNode expirePartitions(JsonNode request) throws Exception {
+        FileStoreTable table = table(request);
+        PartitionExpire expire = null;
+        for (Method method : table.store().getClass().getMethods()) {
+            Class<?>[] types = method.getParameterTypes();
+            if (!method.getName().equals("newPartitionExpire")) {
+                continue;
+            }
+            if (types.length == 1) {
+                expire = (PartitionExpire) method.invoke(table.store(), "expiry");
+            } else if (types.length == 2 && types[1] == FileStoreTable.class) {
+                expire = (PartitionExpire) method.invoke(table.store(), "expiry", table);
+            }
+        }
+        ObjectNode answer = NODES.objectNode();
+        ArrayNode dropped = answer.putArray("dropped");
+        List<Map<String, String>> found = expire.expire(Long.MAX_VALUE);
+        if (found != null) {
+            for (Map<String, String> partition : found) {
+                ObjectNode values = dropped.addObject();
+                partition.forEach(values::put);
+            }
+        }
         return answer;
     }
 

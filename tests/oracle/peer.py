@@ -97,6 +97,16 @@ class PaimonPeer(JsonProcess):
         """The plans of a streaming read so far: ``snapshot`` and ``rows``, each ``[kind, values]``."""
         return self._call("stream", warehouse, table, options=options)["plans"]
 
+    def consume(self, warehouse: Path | str, table: str, options: dict[str, str], most: int) -> list[dict[str, Any]]:
+        """At most so many plans of a streaming read, as ``stream``; its consumer then records that they were read."""
+        return self._call("stream", warehouse, table, options=options, most=most, acknowledge=True)["plans"]
+
+    def expire_partitions(self, warehouse: Path | str, table: str, options: dict[str, str]) -> None:
+        """Drop the partitions that are older than 'partition.expiration-time'."""
+        self._call(
+            "expire_partitions", warehouse, table, options={"partition.expiration-check-interval": "0 ms", **options}
+        )
+
     def snapshot_ids(self, warehouse: Path | str, table: str) -> list[int]:
         """The ids of the snapshots that exist."""
         return self._call("snapshots", warehouse, table)["ids"]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import random
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from math import inf, nan
@@ -329,32 +329,49 @@ def run(seed: str, paimon: PaimonPeer, warehouse: Path) -> list[str]:
                 steps.append("compact")
                 for name, by_us in {"ours": True, "theirs": False, "mixed": chance.random() < 0.5}.items():
                     trio.compact(name, by_us=by_us)
-            _compare(trio, case.fields)
-        _compare_changes(trio, case.fields)
+            _compare(trio, case)
+        _compare_changes(trio, case)
     except Exception as error:
         message = "\n  ".join(steps) + f"\n{type(error).__name__}: {error}"
         raise AssertionError(message) from error
     return steps
 
 
-def _compare(trio: Trio, fields: Sequence[DataField]) -> None:
+def _compare(trio: Trio, case: MergeCase) -> None:
     expected: list[str] | None = None
     for name in ("ours", "theirs", "mixed"):
         for who, rows in zip(("here", "there"), trio.read(name), strict=True):
             # As text, in which 0.0 and -0.0 differ.
-            found = [json.dumps(row) for row in alike_rows(rows, fields)]
+            found = [json.dumps(row) for row in _alike_rows(rows, case.fields, case.options)]
             expected = expected or found
             different = [pair for pair in zip(found, expected, strict=False) if pair[0] != pair[1]]
             assert found == expected, f"table {name}, read {who}: {different[:2] or (len(found), len(expected))}"
 
 
-def _compare_changes(trio: Trio, fields: Sequence[DataField]) -> None:
+def _alike_rows(rows: list[Any], fields: Sequence[DataField], options: Mapping[str, str]) -> list[list[Any]]:
+    """Rows as both show them. The ORC reader of Paimon takes 0.0 and -0.0 as one value that is repeated."""
+    return alike_rows(_without_signs_of_zero(rows) if options.get("file.format") == "orc" else rows, fields)
+
+
+def _without_signs_of_zero(value: Any) -> Any:
+    match value:
+        case float():
+            return value + 0.0
+        case list():
+            return [_without_signs_of_zero(each) for each in value]
+        case dict():
+            return {name: _without_signs_of_zero(each) for name, each in value.items()}
+        case _:
+            return value
+
+
+def _compare_changes(trio: Trio, case: MergeCase) -> None:
     """The three tables have the same changes, whichever engine wrote and reads them."""
     options = {"scan.snapshot-id": "1"}
     told: dict[str, list[Any]] = {}
     for name in ("ours", "theirs", "mixed"):
-        here = _alike_plans(streamed(trio.table(name), options), fields)
-        there = _alike_plans(expected_plans(trio.paimon, trio.warehouse, f"db.{name}", options), fields)
+        here = _alike_plans(streamed(trio.table(name), options), case)
+        there = _alike_plans(expected_plans(trio.paimon, trio.warehouse, f"db.{name}", options), case)
         assert here == there, f"changes of table {name}: here {here}, there {there}"
         told[name] = sorted_rows([change for plan in here.values() for change in _without_repetitions(plan)])
     for name in ("theirs", "mixed"):
@@ -379,9 +396,9 @@ def _without_repetitions(changes: list[list[Any]]) -> list[list[Any]]:
     return kept
 
 
-def _alike_plans(plans: dict[int, Any], fields: Sequence[DataField]) -> dict[int, list[list[Any]]]:
-    with_kind = (DataField(-1, "rowkind", VarCharType()), *fields)
-    return {snapshot: alike_rows(changes, with_kind) for snapshot, changes in plans.items()}
+def _alike_plans(plans: dict[int, Any], case: MergeCase) -> dict[int, list[list[Any]]]:
+    with_kind = (DataField(-1, "rowkind", VarCharType()), *case.fields)
+    return {snapshot: _alike_rows(changes, with_kind, case.options) for snapshot, changes in plans.items()}
 
 
 def main() -> int:

@@ -77,3 +77,24 @@ def test_what_java_left_uncompacted_is_what_we_change(
     rows = [[0, "a", "old"], [1, "a", "new+"]]
     assert sorted(paimon.read(tmp_path, "db.t")["rows"]) == rows
     assert sorted(map(list, zip(*opened(tmp_path).scan().to_arrow().to_pydict().values(), strict=True))) == rows
+
+
+@pytest.mark.parametrize("keys", [[], ["k"]], ids=str)
+def test_rows_that_java_wrote_longer_than_their_column_can_be_changed(
+    paimon: PaimonPeer, tmp_path: Path, keys: list[str]
+) -> None:
+    columns = [
+        ["k", "BIGINT NOT NULL"],
+        ["c", "CHAR(3)"],
+        ["t", {"type": "ARRAY", "element": "VARCHAR(2)"}],
+        ["v", "INT"],
+    ]
+    paimon.create_table(tmp_path, "db.t", columns=columns, primary_keys=keys, options={"bucket": "1" if keys else "-1"})
+    paimon.write(tmp_path, "db.t", [["+I", [k, "longer", ["abc"], k]] for k in range(4)])
+    paimon.alter_options(tmp_path, "db.t", {"file.format": "orc"})  # the ORC reader of Java would cut them
+    opened(tmp_path).delete("k = 0")
+    opened(tmp_path).update({"v": "v + 10"}, "k = 1")
+    opened(tmp_path).compact(full=True)
+    expected = [[1, "longer", ["abc"], 11], [2, "longer", ["abc"], 2], [3, "longer", ["abc"], 3]]
+    assert sorted(paimon.read(tmp_path, "db.t")["rows"]) == expected
+    assert sorted(map(list, zip(*opened(tmp_path).scan().to_arrow().to_pydict().values(), strict=True))) == expected

@@ -46,7 +46,8 @@ class AppendTableChanges:
         self._facts = facts
         self._plan = plan
         self._statement = statement
-        self._rules = RowRules.of(facts.schema, facts.options)
+        # The statement has checked the values that it assigns; the others are stored already.
+        self._rules = RowRules.of(facts.schema, facts.options, check_lengths=False)
         self._uses_deletion_vectors = facts.options.deletion_vectors.enabled
         placing = {*facts.schema.partition_keys, *facts.schema.bucket_keys}
         self._stays = not (statement.assigned & placing)
@@ -71,7 +72,9 @@ class AppendTableChanges:
                     pass  # there are none
             else:
                 schema = arrow_schema(self._facts.schema.fields)
-                written = TableWrite(self._facts).write(pa.RecordBatchReader.from_batches(schema, rows))
+                written = TableWrite(self._facts, check_lengths=False).write(
+                    pa.RecordBatchReader.from_batches(schema, rows)
+                )
         return (*self._messages, *(replace(message, rewrites=True) for message in written))
 
     def _new_rows(self) -> Generator[pa.RecordBatch]:

@@ -57,7 +57,9 @@ class PrimaryKeyChanges:
             schema = schema.append(pa.field(self._kind_column, pa.string()))
         base = snapshot_identity(self._scan.plan().snapshot)
         with closing(self._rows()) as rows:
-            messages = TableWrite(self._facts, shared=False).write(pa.RecordBatchReader.from_batches(schema, rows))
+            # The statement has checked the values that it assigns; the others are stored already.
+            write = TableWrite(self._facts, shared=False, check_lengths=False)
+            messages = write.write(pa.RecordBatchReader.from_batches(schema, rows))
         return tuple(replace(message, rows_base=base, numbers_base=None, rewrites=True) for message in messages)
 
     def _rows(self) -> Generator[pa.RecordBatch]:

@@ -161,13 +161,15 @@ def difference_plan(
     facts: TableFacts,
     columns: Sequence[str] | None,
     filter: Filter | None,
-    before: Snapshot,
+    before: Snapshot | None,
     after: Snapshot,
 ) -> Plan:
-    """Plan the difference between two states. Files of both states are not read."""
-    plan = replace(
-        empty_plan(facts, columns, filter, ReadKind.DIFFERENCE), snapshot=after, changes_of=(before.id, after.id)
-    )
+    """Plan the difference between two states. Files of both states are not read.
+
+    ``before`` is ``None`` for the state before the first snapshot, which has no rows.
+    """
+    ids = (after.id,) if before is None else (before.id, after.id)
+    plan = replace(empty_plan(facts, columns, filter, ReadKind.DIFFERENCE), snapshot=after, changes_of=ids)
     wanted = FileFilter(min_level=int(plan.schema.is_primary_key_table and facts.options.skips_level_0))
     refuse_newer_options(facts, before, after)
     with explaining_expiry(facts.store, before, after):
@@ -182,8 +184,9 @@ def difference_plan(
             )
             for state in (before, after)
         )
-        deletion_files = facts.deletion_files(before), facts.deletion_files(after)
-    _require_same_buckets(facts, before, old.entries, after, new.entries)
+        deletion_files = {} if before is None else facts.deletion_files(before), facts.deletion_files(after)
+    if before is not None:
+        _require_same_buckets(facts, before, old.entries, after, new.entries)
     # A newer version need not win, and may hold only parts of a row. (The reference ignores this.)
     merge, is_single = facts.options.merge, facts.options.skips_level_0
     depends = not is_single and (merge.engine is not MergeEngine.DEDUPLICATE or bool(merge.sequence_fields))
@@ -191,7 +194,7 @@ def difference_plan(
         old.entries, new.entries, *deletion_files, whole_buckets=depends and plan.schema.is_primary_key_table
     )
     if removed and not plan.schema.primary_keys:
-        feature = f"the difference between snapshots {before.id} and {after.id} of an append table"
+        feature = f"the difference between snapshots {ids[0]} and {after.id} of an append table"
         message = (
             f"{feature}, files of which were rewritten in between, is not supported: without a key, new rows "
             f"cannot be recognized; use {INCREMENTAL_SCAN_MODE.key}={DELTA}"
@@ -199,7 +202,7 @@ def difference_plan(
         raise UnsupportedFeature(feature, message)
     counts = replace(_sum(old.counts, new.counts), files=len(removed) + len(added))
     splits = tuple(
-        two_sided_splits(plan.schema, removed, added, after, SplitContent.DIFFERENCE, deletion_files, before.id)
+        two_sided_splits(plan.schema, removed, added, after, SplitContent.DIFFERENCE, deletion_files, ids[0])
     )
     return _with_splits(facts, replace(plan, counts=counts), splits)
 

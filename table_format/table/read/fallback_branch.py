@@ -6,12 +6,13 @@ from the fallback branch, with its own snapshot, schemas, options and formats. W
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 
 import pyarrow as pa
 
-from table_format.errors import BranchNotFound, InvalidOption, SnapshotNotFound
+from table_format.errors import BranchNotFound, InvalidOption, SnapshotNotFound, TagNotFound
 from table_format.io.paths import POSTPONE_BUCKET
 from table_format.metastore.references.expired_reads import explaining_expiry, explaining_expiry_of_rows
 from table_format.metastore.scan.file_filter import FileFilter
@@ -48,12 +49,23 @@ def with_fallback(facts: TableFacts, plan_of: Callable[[TableFacts], Plan]) -> P
     other.require(Operation.READ)
     if other.snapshots.latest_id() is None:
         return plan
-    found = plan_of(other)
+    with _naming_branch(facts, branch):
+        found = plan_of(other)
     _check_same_schema(facts, plan.schema, found.schema, branch)
     own = _partitions(facts, plan) if found.splits else frozenset()
     splits = tuple(replace(split, branch=branch) for split in found.splits if split.partition not in own)
     fallback = replace(found, splits=splits)
     return replace(plan, splits=(*plan.splits, *splits), fallback=fallback)
+
+
+@contextmanager
+def _naming_branch(facts: TableFacts, branch: str) -> Iterator[None]:
+    """Say of a state that the fallback branch lacks that it is this branch, because the table itself has it."""
+    try:
+        yield
+    except (SnapshotNotFound, TagNotFound) as error:
+        message = f"branch '{branch}', which '{FALLBACK_BRANCH.key}' of {facts.name} names, lacks this state: {error}"
+        raise type(error)(message) from error
 
 
 def fallback_facts(facts: TableFacts) -> TableFacts | None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from table_format.errors import SnapshotExpired, SnapshotNotFound, UnsupportedFeature
 from table_format.model.condition import Filter
-from table_format.model.snapshot import CommitKind, Snapshot
+from table_format.model.snapshot import FIRST_SNAPSHOT_ID, CommitKind, Snapshot
 from table_format.options.scan import FALLBACK_BRANCH
 from table_format.table.facts import TableFacts
 from table_format.table.read.change_plans import (
@@ -36,11 +36,16 @@ def incremental_plan(facts: TableFacts, columns: Sequence[str] | None, filter: F
         return empty_plan(facts, columns, filter)
     mode = facts.options.scan.incremental_scan_mode
     if (span.tags is not None and not facts.options.scan.incremental_tag_to_snapshot) or mode == DIFF:
-        before, after = span.tags or (facts.snapshots.load(span.start), facts.snapshots.load(span.end))
+        before, after = span.tags or (_state_before(facts, span), facts.snapshots.load(span.end))
         return difference_plan(facts, columns, filter, before, after)
     found = [_change(facts, snapshot_id, span) for snapshot_id in range(span.start + 1, span.end + 1)]
     changes = [(s, changes_mode(facts, s) if mode == "auto" else mode) for s in found]
     return changes_plan(facts, columns, filter, [each for each in changes if _counts(*each)], last=found[-1])
+
+
+def _state_before(facts: TableFacts, span: SnapshotRange) -> Snapshot | None:
+    """Return the snapshot after which a range starts; ``None`` for the state before the first snapshot."""
+    return facts.snapshots.load(span.start) if span.start >= FIRST_SNAPSHOT_ID else None
 
 
 def require_one_branch(facts: TableFacts) -> None:

@@ -31,12 +31,19 @@ from table_format.model.types import (
     VarCharType,
 )
 
+_CastPart: typing.TypeAlias = Callable[[pa.Array, DataType, str], pa.Array]
+"""Casts a part of a nested array, with the name of the part."""
+
 _INTEGER_DIGITS = 20
 """Of the largest unsigned 64-bit number."""
 
 
-def cast_column(array: pa.Array, data_type: DataType, column: str, *, first_row: int = 0) -> pa.Array:
+def cast_column(
+    array: pa.Array, data_type: DataType, column: str, *, first_row: int = 0, check_lengths: bool = True
+) -> pa.Array:
     """Cast the array to ``arrow_type(data_type)``. ``first_row`` is the number of its first row in messages.
+
+    Without ``check_lengths``, texts and bytes may be longer than the type says.
 
     Raises:
         InvalidData: the types are incompatible, or a value does not fit.
@@ -49,7 +56,7 @@ def cast_column(array: pa.Array, data_type: DataType, column: str, *, first_row:
     if pa.types.is_null(array.type):
         return nulls(len(array), target)
     if isinstance(data_type, NESTED):
-        return _cast_nested(array, data_type, column)
+        return _cast_nested(array, data_type, column, check_lengths)
     if not array.type.equals(target):
         if _family(array.type) not in _accepted(target):
             raise _refusal(array, data_type, column)
@@ -61,7 +68,8 @@ def cast_column(array: pa.Array, data_type: DataType, column: str, *, first_row:
             )
             raise InvalidData(message)
         array = cast
-    _check_length(array, data_type, column, first_row)
+    if check_lengths:
+        _check_length(array, data_type, column, first_row)
     return array
 
 
@@ -149,18 +157,21 @@ def _refusal(array: pa.Array, data_type: DataType, column: str) -> InvalidData:
     return InvalidData(f"column '{column}' is {data_type}, which cannot hold {described(array.type)}; cast it first")
 
 
-def _cast_nested(array: pa.Array, data_type: DataType, column: str) -> pa.Array:
+def _cast_nested(array: pa.Array, data_type: DataType, column: str, check_lengths: bool) -> pa.Array:  # noqa: FBT001
     # Rows of parts have no number, so messages name the part and the value.
+    def cast_part(part: pa.Array, part_type: DataType, name: str) -> pa.Array:
+        return cast_column(part, part_type, f"{column}.{name}", check_lengths=check_lengths)
+
     match data_type:
         case ArrayType(element=element) if _is_list(array.type):
-            values = cast_column(typing.cast("pa.ListArray", array).flatten(), element, f"{column}.element")
+            values = cast_part(typing.cast("pa.ListArray", array).flatten(), element, "element")
             return list_array(_offsets(array), values, type=arrow_type(data_type), mask=array.is_null())
         case MapType(key=key, value=value) if pa.types.is_map(array.type):
-            return _cast_map(array, data_type, key, value, column)
+            return _cast_map(array, data_type, key, value, cast_part)
         case MultisetType(element=element) if pa.types.is_map(array.type):
-            return _cast_map(array, data_type, element, IntType(nullable=False), column)
+            return _cast_map(array, data_type, element, IntType(nullable=False), cast_part)
         case RowType() if pa.types.is_struct(array.type):
-            return _cast_struct(array, data_type, column)
+            return _cast_struct(array, data_type, column, cast_part)
         case _:
             raise _refusal(array, data_type, column)
 
@@ -175,21 +186,19 @@ def _offsets(array: pa.Array) -> pa.Array:
     return pa.array(np.concatenate(([0], np.cumsum(lengths))).astype(np.int32))
 
 
-def _cast_map(array: pa.Array, data_type: DataType, key: DataType, value: DataType, column: str) -> pa.Array:
+def _cast_map(array: pa.Array, data_type: DataType, key: DataType, value: DataType, cast_part: _CastPart) -> pa.Array:
     # A copy begins at 0 and has no values behind its nulls.
     copy = typing.cast("pa.MapArray", array.take(np.arange(len(array))))
-    keys = cast_column(copy.keys, key, f"{column}.key")
-    values = cast_column(copy.items, value, f"{column}.value")
+    keys = cast_part(copy.keys, key, "key")
+    values = cast_part(copy.items, value, "value")
     return map_array(copy.offsets, keys, values, type=arrow_type(data_type), mask=copy.is_null())
 
 
-def _cast_struct(array: pa.Array, data_type: RowType, column: str) -> pa.Array:
+def _cast_struct(array: pa.Array, data_type: RowType, column: str, cast_part: _CastPart) -> pa.Array:
     found, wanted = [f.name for f in array.type], [f.name for f in data_type.fields]
     if sorted(found) != sorted(wanted):
         message = f"column '{column}' is {data_type}; found a struct with the fields {', '.join(found)}"
         raise InvalidData(message)
-    children = [
-        cast_column(pc.struct_field(array, found.index(f.name)), f.type, f"{column}.{f.name}") for f in data_type.fields
-    ]
+    children = [cast_part(pc.struct_field(array, found.index(f.name)), f.type, f.name) for f in data_type.fields]
     fields = [arrow_field(f) for f in data_type.fields]
     return pa.StructArray.from_arrays(children, fields=fields, mask=array.is_null())

@@ -20,21 +20,25 @@ from table_format.counted import counted
 from table_format.errors import InvalidData, UnsupportedFeature
 from table_format.formats.char_keys import without_padding
 from table_format.formats.registry import check_values
-from table_format.model.arrow_calls import not_equal
+from table_format.model.arrow_calls import if_else, not_equal
 from table_format.model.arrow_types import arrow_schema, described
 from table_format.model.default_values import default_of
 from table_format.model.row_kind import ROW_KIND_COLUMN, ROW_KIND_TEXT, RowKind
 from table_format.model.schema import VALUE_KIND, TableSchema
 from table_format.model.types import (
+    MAX_LENGTH,
     NESTED,
     ArrayType,
+    BytesType,
     CharType,
     DataField,
     DataType,
     MapType,
     MultisetType,
     RowType,
+    TextType,
     VarCharType,
+    types_in,
 )
 from table_format.options.char_keys import char_keys
 from table_format.options.file_formats import PARQUET
@@ -64,17 +68,19 @@ class RowRules:
     """The rules for the rows of one table.
 
     ``formats`` are those of all files of the table. A value that one of them cannot store would otherwise be accepted,
-    and stop a later compaction that writes files of that format.
+    and stop a later compaction that writes files of that format. Without ``check_lengths``, texts and bytes may be
+    longer than their columns: they come from rows of another writer that ignores lengths.
     """
 
     schema: TableSchema
     merge: MergeOptions
     formats: frozenset[str] = frozenset()
+    check_lengths: bool = True
 
     @classmethod
-    def of(cls, schema: TableSchema, options: TableOptions) -> RowRules:
+    def of(cls, schema: TableSchema, options: TableOptions, *, check_lengths: bool = True) -> RowRules:
         """Return the rules of a table with these options."""
-        return cls(schema, options.merge, options.written_formats)
+        return cls(schema, options.merge, options.written_formats, check_lengths)
 
     def check_columns(self, names: Sequence[str]) -> None:
         """Refuse rows whose columns are not those of the table.
@@ -103,7 +109,8 @@ class RowRules:
         Raises:
             InvalidData: a value, a null or a row kind that the table cannot hold.
         """
-        columns = [cast_column(batch.column(f.name), f.type, f.name, first_row=first_row) for f in self.schema.fields]
+        kinds = self._kinds(batch, first_row)
+        columns = [self._cast(batch.column(f.name), f, kinds, first_row) for f in self.schema.fields]
         columns = self._without_padding(columns, self.schema.fields)
         columns = [with_single_keys(c, f.type) for c, f in zip(columns, self.schema.fields, strict=True)]
         for field, column in zip(self.schema.fields, columns, strict=True):
@@ -113,7 +120,6 @@ class RowRules:
         for field, column in zip(self.schema.fields, columns, strict=True):
             check_values(column, field, self.formats | _FOR_WHAT_OTHERS_REFUSE)
         schema = arrow_schema(self.schema.fields)
-        kinds = self._kinds(batch, first_row)
         if kinds is None:
             kinds = pa.array(np.zeros(batch.num_rows, np.int8))
         else:
@@ -136,6 +142,18 @@ class RowRules:
             _check_nulls(field, column, 0)
             _check_texts(field, column, 0)
         return pa.RecordBatch.from_arrays(columns, schema=arrow_schema(fields))
+
+    def _cast(self, column: pa.Array, field: DataField, kinds: pa.Array | None, first_row: int) -> pa.Array:
+        """Cast a column to the type of the table. A row that retracts may hold longer values: it deletes a row that
+        another writer wrote.
+        """
+        retracts = None if kinds is None or not _has_length(field.type) else pc.is_in(kinds, _retracts())
+        if retracts is None or not retracts.true_count or not self.check_lengths:
+            return cast_column(column, field.type, field.name, first_row=first_row, check_lengths=self.check_lengths)
+        found = cast_column(column, field.type, field.name, first_row=first_row, check_lengths=False)
+        added = if_else(retracts, pa.scalar(None, found.type), found)
+        cast_column(added, field.type, field.name, first_row=first_row)
+        return found
 
     def _without_padding(self, columns: list[pa.Array], fields: Sequence[DataField]) -> list[pa.Array]:
         names = char_keys(self.schema, self.formats)
@@ -172,6 +190,8 @@ class RowRules:
             message = f"column '{name}' holds row kinds as text, not as {described(texts.type)}"
             raise InvalidData(message)
         kinds = pc.index_in(texts.cast(pa.string()), _kinds())
+        if kinds.null_count:  # as in Java, the letter may be small
+            kinds = pc.index_in(pc.utf8_upper(texts.cast(pa.string())), _kinds())
         if kinds.null_count:
             row = pc.index(pc.is_null(kinds), value=True).as_py()
             message = (
@@ -203,6 +223,10 @@ class RowRules:
                 f"{ROW_KIND_TEXT[kinds[row].as_py()]} ({retracts.true_count} such rows)"
             )
             raise InvalidData(message)
+
+
+def _has_length(data_type: DataType) -> bool:
+    return any(isinstance(t, TextType | BytesType) and t.length < MAX_LENGTH for t in types_in(data_type))
 
 
 def check_defaults(schema: TableSchema, bucket_keys: Sequence[str]) -> None:

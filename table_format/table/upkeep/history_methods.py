@@ -68,6 +68,7 @@ class HistoryMethods(HasFacts, Protocol):
         Raises:
             TagNotFound: the tag does not exist.
             SnapshotNotFound: the snapshot does not exist.
+            AlreadyExistsError: the name is that of a period, and the snapshot has the tag of another one.
         """
         return tag_actions.replace_tag(self, name, snapshot_id, time_retained_ms=time_retained_ms)
 
@@ -78,7 +79,9 @@ class HistoryMethods(HasFacts, Protocol):
         >>> table.rename_tag("jan", "january")
 
         Raises:
-            TagNotFound: the tag does not exist. AlreadyExistsError: a tag with the new name exists.
+            TagNotFound: the tag does not exist.
+            AlreadyExistsError: a tag with the new name exists; or the name is that of a period, and the snapshot has
+            the tag of another one.
         """
         tag_actions.rename_tag(self, name, new_name)
 

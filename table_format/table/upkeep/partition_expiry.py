@@ -122,8 +122,10 @@ def age_ms(partition: PartitionFacts, options: PartitionOptions) -> int | None:
     if options.expiration_strategy == "update-time":
         # Postponed rows still wait for their buckets.
         return None if partition.is_postponed else partition.updated_ms
-    values = {name: value for name, value in partition.values.items() if value is not None}
-    if len(values) < len(partition.values):
+    # As in Java: the default pattern uses the first value alone, and any other pattern needs all values.
+    names = list(partition.values)[: 1 if options.timestamp_pattern is None else None]
+    values = {name: value for name in names if (value := partition.values[name]) is not None}
+    if len(values) < len(names):
         return None
     return PartitionTimes(options.timestamp_pattern, options.timestamp_formatter).ms_of(values)
 

@@ -63,6 +63,7 @@ def replace_tag(
     facts.require(Operation.EXPIRE)
     TagStore(facts.store).load(name)
     snapshot = _snapshot(facts, name, snapshot_id)
+    _refuse_second_period(facts, name, snapshot, besides=name)
     return tag_deletion.replace_tag(facts.store, facts.options, name, snapshot, time_retained_ms=time_retained_ms)
 
 
@@ -71,7 +72,9 @@ def rename_tag(table: HasFacts, name: str, new_name: str) -> None:
     """See ``Table.rename_tag``."""
     facts = table.current_facts
     facts.require(Operation.EXPIRE)
-    TagStore(facts.store).rename(name, new_name)
+    stored = TagStore(facts.store)
+    _refuse_second_period(facts, new_name, stored.load(name).snapshot, besides=name)
+    stored.rename(name, new_name)
 
 
 @reporting_drops
@@ -110,10 +113,12 @@ def _snapshot(facts: TableFacts, name: str, snapshot_id: int | None) -> Snapshot
     return latest
 
 
-def _refuse_second_period(facts: TableFacts, name: str, snapshot: Snapshot) -> None:
+def _refuse_second_period(facts: TableFacts, name: str, snapshot: Snapshot, *, besides: str | None = None) -> None:
+    """Refuse a tag with which the commits of Java would fail: they expect one tag of a period on a snapshot."""
     if not is_automatic(name, facts.options.tags):
         return
-    made = [n for n in TagStore(facts.store).keeping(snapshot.id) if is_automatic(n, facts.options.tags)]
+    tags = (other for other in TagStore(facts.store).keeping(snapshot.id) if other != besides)
+    made = [other for other in tags if is_automatic(other, facts.options.tags)]
     if made:
         message = (
             f"tag '{name}' would be the second tag of a period on snapshot {snapshot.id}, which has {', '.join(made)}; "

@@ -44,7 +44,7 @@ class TableWrite:
     known. A ``compactor`` runs compactions of primary key tables in the background; later writes return their
     results. A ``shared`` write is one of several that are committed together, and only compacts buckets for which it
     has rows. If other writes number rows of the same buckets at the same time, this one uses ``sequence_numbers``,
-    counted from the next number of a bucket.
+    counted from the next number of a bucket. Without ``check_lengths``, values may be longer than their columns.
     """
 
     def __init__(
@@ -58,6 +58,7 @@ class TableWrite:
         compactor: Executor | None = None,
         shared: bool = True,
         sequence_numbers: range | None = None,
+        check_lengths: bool = True,
     ) -> None:
         if commit_user is not None:
             commit_user = arguments.commit_user(commit_user)
@@ -66,7 +67,7 @@ class TableWrite:
             facts.require_changeable()
         check_defaults(facts.schema, facts.schema.bucket_keys)
         self._facts = facts
-        self._rules = RowRules.of(facts.schema, facts.options)
+        self._rules = RowRules.of(facts.schema, facts.options, check_lengths=check_lengths)
         self._is_broken = False
         self._is_unfinished = False
         extends = not replacing and extends_buckets(facts.bucket_mode)

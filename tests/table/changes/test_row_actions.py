@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from table_format import Delete, Insert, RowChanges, Table, Update
+from table_format import Delete, Insert, RowChanges, Schema, Table, Update
 from table_format.errors import (
     ColumnNotFound,
     FileConflict,
@@ -23,7 +23,9 @@ from table_format.errors import (
 )
 from table_format.model.schema_change import SetColumnDefault
 from table_format.model.snapshot import CommitKind
+from table_format.model.types import BigIntType, DataField, IntType, VarCharType
 from table_format.table.changes.row_actions import MAX_ATTEMPTS
+from table_format.table.write.table_write import TableWrite
 from tests.support.deletion_marks import live_data_files
 from tests.support.tables import Warehouse, keyed, memory_warehouse, rows_of
 
@@ -222,6 +224,44 @@ def test_rows_that_the_source_lacks_have_clauses_of_their_own(keys: list[str], o
     result = table.merge(source, "id", when_not_matched_by_source=gone)
     assert (result.inserted, result.updated, result.deleted) == (0, 2, 3)
     assert sums(table) == {3: -3, 4: -4, **{i: i for i in range(5, 30)}}
+
+
+@pytest.mark.parametrize(("keys", "options"), KINDS)
+def test_rows_of_writers_that_ignore_lengths_can_be_changed(keys: list[str], options: dict[str, str]) -> None:
+    fields = (
+        DataField(0, "id", BigIntType(nullable=False)),
+        DataField(1, "t", VarCharType(3)),
+        DataField(2, "v", IntType()),
+    )
+    options = {"bucket": "1", **options} if keys else options
+    table = memory_warehouse().catalog.create_table("db.t", Schema(fields, primary_keys=keys, options=options))
+    longer = pa.table({"id": [1, 2, 3], "t": ["longer"] * 3, "v": pa.array([1, 2, 3], pa.int32())})
+    messages = TableWrite(table.current_facts, check_lengths=False).write(longer)
+    table.new_commit("w").commit(messages, identifier=1)
+    table.delete("id = 1")
+    table.update({"v": "v + 10"}, "id = 2")
+    source = pa.table({"id": [3, 4], "v": pa.array([30, 40], pa.int32())})
+    table.merge(
+        source,
+        "id",
+        when_matched=Update({"v": "source.v"}),
+        when_not_matched=Insert({"id": "id", "t": "'new'", "v": "v"}),
+    )
+    assert rows_of(table) == [(2, "longer", 12), (3, "longer", 30), (4, "new", 40)]
+    calls: list[Callable[[], object]] = [
+        lambda: table.update({"t": "'more'"}),
+        lambda: table.update({"t": "t"}, "id = 2"),
+        lambda: table.update({"t": lambda rows: pa.array(["more"] * rows.num_rows)}),
+        lambda: table.merge(source, "id", when_matched=Update({"t": "'more'"})),
+        lambda: table.merge(source, "id", when_not_matched_by_source=Update({"t": "t"})),
+        lambda: table.merge(
+            source.set_column(0, "id", [[8, 9]]), "id", when_not_matched=Insert({"id": "id", "t": "'more'"})
+        ),
+        lambda: table.append(longer),
+    ]
+    for call in calls:
+        with pytest.raises(InvalidData, match=r"VARCHAR\(3\)"):
+            call()
 
 
 @pytest.mark.parametrize(("keys", "options"), KINDS)

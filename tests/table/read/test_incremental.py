@@ -73,6 +73,18 @@ def test_two_tags_are_compared_or_read_as_snapshots(table: Table) -> None:
     assert changes(table, "end,end") == []
 
 
+def test_a_difference_from_before_the_first_snapshot_is_the_whole_state(table: Table) -> None:
+    assert audited(table, "0,5", "diff") == [("+I", 1, "a", 10), ("+I", 3, "c", 3)]
+    assert changes(table, "0,2", "diff", filter="id = 2") == [(2, "b", 2)]
+    last = table.snapshots()[-1].time_millis
+    since_ever = {"incremental-between-timestamp": f"0,{last}", "incremental-between-scan-mode": "diff"}
+    assert rows_of(table, options=since_ever) == [(1, "a", 10), (3, "c", 3)]
+    marked = memory_warehouse().table(options={"deletion-vectors.enabled": "true"})
+    marked.append(keyed([(1, "a", 1), (2, "b", 2)]))
+    marked.delete("id = 1")
+    assert changes(marked, "0,2", "diff") == [(2, "b", 2)]
+
+
 def test_a_difference_of_tags_outlives_their_snapshots(table: Table) -> None:
     table.create_tag("begin", 1)
     table.create_tag("end", 3)

@@ -91,6 +91,27 @@ def test_a_column_of_the_table_that_has_the_name_of_the_kind_column_is_a_column_
     assert rows.column("_VALUE_KIND").to_pylist() == [0, 0, 0]
 
 
+def test_the_letter_of_a_row_kind_may_be_small() -> None:
+    assert rules().conform(batch(_row_kind=["+i", "-U", "-d"])).column("_VALUE_KIND").to_pylist() == [0, 1, 3]
+    rows = rules(rowkind_field="op").conform(batch(op=["+i", "+u", "-D"]))
+    assert rows.column("_VALUE_KIND").to_pylist() == [0, 2, 3]
+    assert rows.column("op").to_pylist() == ["+i", "+u", "-D"]
+
+
+def test_a_row_that_retracts_may_be_longer_than_its_column_because_other_writers_ignore_lengths() -> None:
+    tags = ArrayType(VarCharType(length=2))
+    fields = (*FIELDS, DataField(3, "name", VarCharType(length=3)), DataField(4, "tags", tags))
+    longer = rules(TableSchema(0, fields, 4, primary_keys=("id",)))
+    names, lists = ["abcdef", "abc", "x"], [["abc"], ["ab"], None]
+    given = batch(_row_kind=["-D", "+I", "-U"], name=names, tags=lists)
+    rows = longer.conform(given)
+    assert (rows.column("name").to_pylist(), rows.column("tags").to_pylist()) == (names, lists)
+    with pytest.raises(InvalidData, match=r"column 'name' is VARCHAR\(3\); the value of row 8 has length 4"):
+        longer.conform(batch(_row_kind=["-D", "+U", "-U"], name=["abcdef", "abcd", "x"], tags=lists), first_row=7)
+    with pytest.raises(InvalidData, match=r"column 'tags.element' is VARCHAR\(2\)"):
+        longer.conform(batch(_row_kind=["+I", "-D", "-D"], name=["a", "b", "c"], tags=lists))
+
+
 @pytest.mark.parametrize("kinds", [["+I", "I", "+U"], ["+I", None, "+U"]])
 def test_an_unknown_row_kind_is_named_with_its_row(kinds: list[str | None]) -> None:
     with pytest.raises(InvalidData, match=rf"'_row_kind' holds {kinds[1]!r} in row 8; a row kind is one of \+I, -U"):

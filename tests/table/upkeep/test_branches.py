@@ -12,6 +12,7 @@ from table_format.errors import (
     InvalidIdentifier,
     InvalidInputError,
     InvalidOption,
+    NotFoundError,
     SnapshotExpired,
     SnapshotNotFound,
     TagNotFound,
@@ -446,6 +447,15 @@ def test_the_state_of_a_time_is_read_in_both_branches(warehouse: Warehouse, part
     assert ids(partitioned, **{"scan.snapshot-id": "2"}) == [1, 2, 3, 4, 5, 6]
     # Its first is older than all of them: then the branch's first is meant.
     assert ids(partitioned, **{"scan.snapshot-id": "1"}) == [1, 2, 3, 4]
+
+
+def test_a_tag_that_only_main_has_is_reported_as_missing_in_the_fallback_branch(partitioned: Table):
+    partitioned.create_tag("t1")
+    for options in ({"scan.tag-name": "t1"}, {"scan.version": "t1"}):
+        with pytest.raises(NotFoundError, match=r"branch 'stream', which 'scan.fallback-branch' of db.t names, lacks"):
+            rows_of(partitioned.copy(options))
+    with pytest.raises(TagNotFound, match=r"^tag 'unknown'"):
+        rows_of(partitioned.copy({"scan.tag-name": "unknown"}))
 
 
 def test_an_empty_main_reads_all_of_the_fallback_branch(warehouse: Warehouse):

@@ -108,6 +108,24 @@ def test_dates_and_null_are_read_as_such() -> None:
     assert sorted(table.scan().to_arrow()["v"].to_pylist()) == [2, 3]
 
 
+def test_without_a_pattern_the_first_value_alone_is_the_time_even_beside_a_null() -> None:
+    warehouse, _ = a_warehouse("2026-01-10 00:00:00")
+    keys = ["day", "region"]
+    schema = pa.schema([("n", pa.int64()), *((k, pa.string()) for k in keys)])
+    table = warehouse.table(schema=schema, partition_keys=keys)
+    days, regions = ["2026-01-01", "2026-01-01", "2026-01-09", None], [None, "eu", None, "us"]
+    table.append(pa.table({"n": [1, 2, 3, 4], "day": days, "region": regions}))
+    week = 7 * DAY
+    old = table.expire_partitions(expiration_time_ms=week, dry_run=True)
+    assert [p.spec for p in old.partitions] == [
+        {"day": "2026-01-01", "region": None},
+        {"day": "2026-01-01", "region": "eu"},
+    ]
+    assert old.unreadable == ("day=__DEFAULT_PARTITION__/region=us",)
+    by_pattern = table.expire_partitions(expiration_time_ms=week, timestamp_pattern="$day", dry_run=True)
+    assert [p.spec for p in by_pattern.partitions] == [{"day": "2026-01-01", "region": "eu"}]
+
+
 def test_by_update_time_a_partition_goes_when_nobody_has_written_to_it() -> None:
     warehouse, clock = a_warehouse()
     options = {"partition.expiration-time": "2 d", "partition.expiration-strategy": "update-time"}

@@ -181,6 +181,16 @@ def test_two_automatic_tags_cannot_share_a_snapshot():
     (made,) = table.tags()
     with pytest.raises(AlreadyExistsError, match=made):
         table.create_tag("2001-01-01", table.tags()[made].snapshot.id)
+    table.create_tag("mine", table.tags()[made].snapshot.id)
+    with pytest.raises(AlreadyExistsError, match=made):
+        table.rename_tag("mine", "2001-01-01")
+    table.rename_tag("mine", "other")
+    table.create_tag("2001-01-01", 2)
+    with pytest.raises(AlreadyExistsError, match=made):
+        table.replace_tag("2001-01-01", table.tags()[made].snapshot.id)
+    table.rename_tag("2001-01-01", "2001-01-02")
+    table.replace_tag("2001-01-02", 3)
+    assert {name: tag.snapshot.id for name, tag in table.tags().items()} == {made: 1, "2001-01-02": 3, "other": 1}
 
 
 def test_options_of_tags_are_checked():
