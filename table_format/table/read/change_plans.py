@@ -171,7 +171,7 @@ def difference_plan(
     ids = (after.id,) if before is None else (before.id, after.id)
     plan = replace(empty_plan(facts, columns, filter, ReadKind.DIFFERENCE), snapshot=after, changes_of=ids)
     wanted = FileFilter(min_level=int(plan.schema.is_primary_key_table and facts.options.skips_level_0))
-    refuse_newer_options(facts, before, after)
+    refuse_newer_options(facts, *(() if before is None else (before,)), after)
     with explaining_expiry(facts.store, before, after):
         old, new = (
             live_files(
