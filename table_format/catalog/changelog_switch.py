@@ -1,10 +1,11 @@
 """When the changelog producer of a table may change.
 
 With ``lookup`` and ``full-compaction``, a compaction writes the changelog of rows that earlier commits wrote, by
-comparing them with the rows on higher levels. The rows that have their changelog must therefore be on these levels, and
-no others. If another producer takes over before, a stream misses changes: the rows that have no changelog yet, or the
-delete of a row that it got while the row was on a lower level. With ``input``, rows without a bucket get their
-changelog with the bucket. Java does not check this.
+comparing them with the rows on higher levels. If another producer takes over before, a stream never gets these changes.
+With ``input``, rows without a bucket get their changelog with the bucket. Java does not check this.
+
+From ``none`` and ``input``, the change is allowed at any time, as in Java, because a table that is written to always
+has rows on low levels. The changelog then lacks deletes of rows that were on a low level at the change.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from table_format.options.table_options import TableOptions
 
 
 def check_changelog_switch(store: TableStore, old: TableSchema, new: TableSchema) -> None:
-    """Refuse another changelog producer while rows are on levels on which one of the two still has to compare them.
+    """Refuse another changelog producer while rows are on levels on which a compaction still has to compare them.
 
     Raises:
         InvalidOption: names the bucket and what to do first.
@@ -34,7 +35,9 @@ def check_changelog_switch(store: TableStore, old: TableSchema, new: TableSchema
         return
     options = TableOptions.parse(old.options)
     levels = options.compaction.num_levels
-    lowest = max(before.first_level_with_changelog(levels), after.first_level_with_changelog(levels))
+    lowest = before.first_level_with_changelog(levels)
+    if lowest > 0:
+        lowest = max(lowest, after.first_level_with_changelog(levels))
     for entry in live_files(ManifestStore(store, options), latest, schema=old, schemas={old.id: old}).entries:
         is_placed = entry.bucket != POSTPONE_BUCKET or before is ChangelogProducer.NONE
         if entry.file.level < lowest or not is_placed:
