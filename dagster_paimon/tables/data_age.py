@@ -24,22 +24,28 @@ FRESHNESS_CHECK: Final = "freshness"
 
 @dataclass(frozen=True, slots=True)
 class DataAge:
-    """The last commit that wrote rows, and its allowed age. ``age`` is ``None`` if there is no such commit."""
+    """The last commit that wrote rows, and its allowed age. ``age`` is ``None`` if there is no such commit, or if it
+    has expired: then ``earliest`` is the oldest retained snapshot.
+    """
 
     snapshot: Snapshot | None
     age: timedelta | None
     allowed: timedelta
+    earliest: Snapshot | None = None
 
     @property
     def is_fresh(self) -> bool:
-        """Whether the data is not older than allowed. False for a table without data."""
+        """Whether the data is not older than allowed. False for a table without data, or with data of unknown age."""
         return self.age is not None and self.age <= self.allowed
 
     def __str__(self) -> str:
         allowed = duration.show(int(self.allowed.total_seconds() * 1000))
+        if self.earliest is not None:
+            expired = f"the last commit that wrote rows has expired: it was before {_time_of(self.earliest)}"
+            return f"{expired}; the allowed age is {allowed}, so retain snapshots for longer"
         if self.snapshot is None or self.age is None:
             return f"no commit has written rows; the allowed age is {allowed}"
-        written = datetime.fromtimestamp(self.snapshot.time_millis / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+        written = _time_of(self.snapshot)
         verdict = "within" if self.is_fresh else "more than"
         return f"snapshot {self.snapshot.id} wrote rows at {written}, {verdict} {allowed} ago"
 
@@ -54,13 +60,19 @@ class DataAge:
 
 def data_age(facts: TableFacts, allowed: timedelta, *, now_ms: int) -> DataAge:
     """Return the age of the data of a table. Compactions and statistics do not make data newer."""
+    earliest = None
     for snapshot_id in range(facts.snapshots.latest_id() or 0, 0, -1):
         snapshot = facts.snapshots.find(snapshot_id)
         if snapshot is None:
             break
         if not keeps_rows(snapshot):
             return DataAge(snapshot, timedelta(milliseconds=max(now_ms - snapshot.time_millis, 0)), allowed)
-    return DataAge(None, None, allowed)
+        earliest = snapshot
+    return DataAge(None, None, allowed, earliest if earliest is not None and earliest.id > 1 else None)
+
+
+def _time_of(snapshot: Snapshot) -> str:
+    return datetime.fromtimestamp(snapshot.time_millis / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
 def allowed_age(metadata: Mapping[str, Any]) -> timedelta | None:

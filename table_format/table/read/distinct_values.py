@@ -45,6 +45,8 @@ _EXACT: Final = (*_WHOLE, BooleanType, VarCharType)
 equal, and Java measures other types less precisely in some file formats."""
 _LONGEST_RANGE: Final = 10_000
 """The most values between two bounds that are looked up among the known ones."""
+_MOST_KNOWN: Final = 100_000
+"""With more known values, looking for those between two bounds would take longer than reading a file."""
 
 
 def all_values(facts: TableFacts, column: str, snapshot: Snapshot | None) -> pa.Array:
@@ -124,7 +126,7 @@ class KnownValues:
 
     def _holds_all_between(self, bounds: ColumnBounds | None) -> bool:
         """Return whether every value that a file with these bounds may have is known already."""
-        if _width(bounds) > _LONGEST_RANGE or bounds is None:
+        if _width(bounds) > _LONGEST_RANGE or bounds is None or len(self.found) > _MOST_KNOWN:
             return False
         first, last = bounds.minimum, bounds.maximum
         if not isinstance(first, int) or not isinstance(last, int) or not isinstance(self._field.type, _WHOLE):

@@ -38,6 +38,19 @@ def test_a_table_becomes_late_and_fresh_again_and_each_is_reported_once(
     assert again.metadata["paimon/snapshot_id"].value == 2
 
 
+def test_rows_whose_commit_has_expired_are_not_said_to_be_missing(project: Project) -> None:
+    table = a_table(project.lakehouse, "crm.visits", keys=["id"])
+    table.append(rows((1, "mon", 1)))
+    table.analyze()
+    table.expire_snapshots(retain_max=1, retain_min=1, retain_floor_ms=0)
+    (late,) = (
+        Ticks(freshness_sensor(allowed=timedelta(hours=1)), project.instance, project.lakehouse).tick().asset_events
+    )
+    assert not late.passed
+    assert late.description.startswith("the last commit that wrote rows has expired: it was before ")
+    assert late.description.endswith("the allowed age is 1 h, so retain snapshots for longer")
+
+
 def test_only_tables_with_an_allowed_age_are_checked(project: Project) -> None:
     a_table(project.lakehouse, "crm.visits")
     assert Ticks(freshness_sensor(), project.instance, project.lakehouse).tick().asset_events == []

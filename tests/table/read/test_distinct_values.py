@@ -101,7 +101,7 @@ def test_zeros_are_told_apart() -> None:
     assert sorted(map(str, all_values(table.facts, "size", table.latest_snapshot()).to_pylist())) == ["-0.0", "0.0"]
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(8))
 def test_the_values_are_those_of_a_scan(seed: int) -> None:
     chance = random.Random(seed)
     keys = chance.choice([[], ["id"]])
