@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import Final
 
 from table_format.errors import MissingFile
 from table_format.io.table_store import TableStore
@@ -38,6 +39,9 @@ from table_format.model.identifier import MAIN_BRANCH
 from table_format.model.manifest import FileKind, ManifestEntry, ManifestFileMeta
 from table_format.model.snapshot import Snapshot
 
+_TRIES: Final = 5
+"""How often the snapshots of a branch are listed if others expire all of them before they are read."""
+
 
 @dataclass(frozen=True, slots=True)
 class BranchHistory:
@@ -59,11 +63,9 @@ class BranchHistory:
         Raises:
             CorruptionError: one of the files is broken.
         """
-        snapshots = SnapshotStore(branch)
-        found = (snapshots.find(snapshot_id) for snapshot_id in snapshots.listed_ids())
         return cls(
             branch,
-            tuple(snapshot for snapshot in found if snapshot is not None),
+            _listed_snapshots(branch),
             tuple(ChangelogStore(branch).all()),
             {
                 name: without_changelog(tag.snapshot)
@@ -78,6 +80,21 @@ class BranchHistory:
         branch = self.branch.paths.branch
         states = (*self.snapshots, *self.changelogs, *self.tagged.values())
         return frozenset((branch, state.id, state.delta_manifest_list) for state in states)
+
+
+def _listed_snapshots(branch: TableStore) -> tuple[Snapshot, ...]:
+    """Return the snapshots of a branch, among them the last one that was listed.
+
+    Raises:
+        MissingFile: the last one was expired or removed before it was read, each time.
+    """
+    snapshots = SnapshotStore(branch)
+    for _ in range(_TRIES):
+        ids = snapshots.listed_ids()
+        found = tuple(snapshot for snapshot in map(snapshots.find, ids) if snapshot is not None)
+        if not ids or (found and found[-1].id == ids[-1]):
+            return found
+    raise MissingFile(branch.paths.snapshot(ids[-1]))
 
 
 def needs_of_other_branches(store: TableStore, manifests: ManifestStore) -> NeededFiles:
@@ -143,9 +160,29 @@ def needs_of(
     """
     needs = _Needs(manifests, wanted, strict=strict)
     for history in found:
-        needs.add_states(history)
-        needs.add_changelogs(history.branch, history.changelogs)
+        _add_history(needs, history)
     return needs.found()
+
+
+def _add_history(needs: _Needs, history: BranchHistory) -> None:
+    """Add the needs of a branch, as it is when all of them were read.
+
+    Later snapshots need no older files than those of the last one that was listed. If others have committed more
+    snapshots and expired that one before it was read, the later ones must be listed.
+
+    Raises:
+        MissingFile: this happens each time.
+    """
+    for _ in range(_TRIES):
+        is_whole = needs.add_states(history)
+        needs.add_changelogs(history.branch, history.changelogs)
+        if is_whole:
+            return
+        later = BranchHistory.of(history.branch)
+        if not later.snapshots or later.snapshots[-1].is_same(history.snapshots[-1]):
+            return
+        history = replace(later, tagged={})  # tags were read
+    raise MissingFile(history.branch.paths.snapshot(history.snapshots[-1].id))
 
 
 def histories(store: TableStore) -> Iterator[BranchHistory]:
@@ -198,8 +235,8 @@ class _Needs:
     def found(self) -> NeededFiles:
         return NeededFiles(self._names, frozenset(self._files), frozenset(self._extra))
 
-    def add_states(self, history: BranchHistory) -> None:
-        """Add the files of every snapshot and tag of a branch.
+    def add_states(self, history: BranchHistory) -> bool:
+        """Add the files of every snapshot and tag of a branch. Return whether the last snapshot was read completely.
 
         For a run of snapshots, these are the files of the first, the files added since, and the files of the last.
         While the history is being replaced by another, a snapshot need not follow the previous one.
@@ -209,7 +246,7 @@ class _Needs:
             self._add_state(tagged, partial(_is_untagged, tags, name, tagged))
         snapshots, follower = SnapshotStore(history.branch), None
         is_linear = bool(history.snapshots) and not snapshots.rewriting.exists()
-        run = last_run([snapshot.id for snapshot in history.snapshots])
+        run, is_whole = last_run([snapshot.id for snapshot in history.snapshots]), True
         for snapshot in history.snapshots:
             # A snapshot below a gap may be left from a lost race; then its missing files have never existed.
             is_removed = partial(_is_let_go, snapshots, history.branch, snapshot) if snapshot.id >= run[0] else _always
@@ -220,6 +257,7 @@ class _Needs:
                 is_whole = self._add_state(snapshot, is_removed)
             self._add_files(self._entries(snapshot.changelog_manifest_list))
             follower = snapshot.id + 1 if is_whole and is_linear else None
+        return is_whole
 
     def add_changelogs(self, branch: TableStore, changelogs: Iterable[Snapshot]) -> None:
         """Add the files that commits of kept changelogs wrote; files of compactions are not needed any more."""
