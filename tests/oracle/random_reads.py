@@ -76,7 +76,8 @@ def ways(table: Table, chance: random.Random) -> Iterator[tuple[str, dict[str, s
     ids = [snapshot.id for snapshot in snapshots]
     start, end = sorted(chance.sample([ids[0] - 1, *ids], 2))
     at = chance.choice(snapshots)
-    near = str(at.time_millis + chance.choice([-1, 0, 1]))
+    # Before the first snapshot, both refuse to read.
+    near = str(max(at.time_millis + chance.choice([-1, 0, 1]), snapshots[0].time_millis))
     states = [
         *({f"scan.{name}-millis": near} for name in ("timestamp", "creation-time", "file-creation-time")),
         *({f"scan.{name}": str(at.id)} for name in ("snapshot-id", "version")),
