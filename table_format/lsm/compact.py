@@ -74,7 +74,8 @@ def whole_compaction(bucket: BucketFiles, levels: Levels, deletion_vectors: Buck
         return unit
     must_rewrite = _files_to_rewrite(bucket, RecordExpiry.of(bucket))
     marked = () if deletion_vectors is None else deletion_vectors.files_with_deletions(levels.files)
-    files = tuple(file for file in levels.files if file in marked or must_rewrite(file))
+    names = {file.file_name for file in marked}
+    files = tuple(file for file in levels.files if file.file_name in names or must_rewrite(file))
     return CompactUnit(files, levels.max_level, in_place=True) if files else None
 
 

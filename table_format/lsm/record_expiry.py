@@ -49,7 +49,7 @@ class RecordExpiry:
         return cls(field, oldest_s, FileBounds(bucket.schema, bucket.schemas, [field.name]))
 
     def is_in(self, file: DataFileMeta) -> bool:
-        """Return whether the statistics of a file say that a row has expired. Without statistics, it has none."""
+        """Return whether a row of a file has expired, as its statistics say; without them, none is taken to have."""
         bounds = self.bounds.of_values(file).get(self.field.name)
         lowest = None if bounds is None else bounds.minimum
         return lowest is not None and self._seconds_of(lowest) < self.oldest_s
