@@ -21,13 +21,11 @@ from table_format.kernels.changelog import Grouped, Merged, adds, changes, merge
 from table_format.kernels.merge import MergeSpec, merge_steps
 from table_format.lsm.bucket_deletion_vectors import BucketVectors
 from table_format.lsm.compaction_task import Rewrite, Step, Upgrade
-from table_format.lsm.flushed_rows import FlushedRows
 from table_format.lsm.intervals import Section
 from table_format.lsm.keys import key_ranges
 from table_format.lsm.levels import Levels
 from table_format.lsm.lookup import Lookup, LookupResult
 from table_format.lsm.merge_spec import merge_spec
-from table_format.lsm.record_expiry import RecordExpiry
 from table_format.lsm.runs import RunSource, has_disjoint_sequences, oldest_first, physical_batch, with_levels
 from table_format.lsm.universal import CompactUnit
 from table_format.model.data_file import DataFileMeta, FileSource
@@ -44,8 +42,7 @@ class ChangeDetection:
     """The change detection of a compaction to a level above 0.
 
     With ``lookup`` the keys on level 0 are new, otherwise all keys below ``level``. ``deletion_vectors`` are those of
-    the bucket, if it has any. ``flushed`` are the rows of a file that are still in memory. Rows that are rewritten are
-    left out if they have expired by ``expiry``.
+    the bucket, if it has any. ``source`` reads the files of the compaction, without the rows that have expired.
     """
 
     bucket: BucketFiles
@@ -53,9 +50,8 @@ class ChangeDetection:
     max_level: int
     lookup: Lookup | None
     deletion_vectors: BucketVectors | None
+    source: RunSource
     writes_changelog: bool
-    flushed: FlushedRows | None = None
-    expiry: RecordExpiry | None = None
 
     @classmethod
     def of(
@@ -64,16 +60,13 @@ class ChangeDetection:
         unit: CompactUnit,
         levels: Levels,
         deletion_vectors: BucketVectors | None,
-        flushed: FlushedRows | None = None,
-        expiry: RecordExpiry | None = None,
+        source: RunSource,
     ) -> ChangeDetection | None:
         """Return the change detection of a compaction; ``None`` if previous versions do not matter."""
         producer, options, level = bucket.changelog_producer, bucket.options, unit.output_level
         if producer is ChangelogProducer.FULL_COMPACTION:
             to_the_top = level == levels.max_level
-            if not to_the_top:
-                return None
-            return cls(bucket, level, level, None, None, writes_changelog=True, flushed=flushed, expiry=expiry)
+            return cls(bucket, level, level, None, None, source, writes_changelog=True) if to_the_top else None
         if level == 0 or options.merge.engine is MergeEngine.FIRST_ROW or not options.compacts_by_lookup:
             return None
         writes_changelog = producer is ChangelogProducer.LOOKUP
@@ -85,7 +78,7 @@ class ChangeDetection:
             key_range=key_ranges(bucket.schema),
             deletions=deletion_vectors,
         )
-        return cls(bucket, level, levels.max_level, lookup, deletion_vectors, writes_changelog, flushed, expiry)
+        return cls(bucket, level, levels.max_level, lookup, deletion_vectors, source, writes_changelog)
 
     def plan(self, steps: tuple[Step, ...]) -> tuple[Step, ...]:
         """Return the steps. A file of level 0 is rewritten instead of moved if its rows may change."""
@@ -114,7 +107,7 @@ class ChangeDetection:
             self.bucket.writing(level=level, source=FileSource.APPEND, changelog=True) as changelog,
         ):
             for section in step.sections:
-                for merged in self._steps(section, self.expiry, single_versions=has_level_0):
+                for merged in self._steps(self.source, section, single_versions=has_level_0):
                     rows = merged.rows
                     kept = adds(rows) if drop_retracts else rows
                     if kept.num_rows:
@@ -133,7 +126,7 @@ class ChangeDetection:
             self._mark_older_rows(file)
             return ()
         with self.bucket.writing(level=self.level, source=FileSource.APPEND, changelog=True) as changelog:
-            for merged in self._steps(((file,),), None, single_versions=True):
+            for merged in self._steps(self._whole_source, ((file,),), single_versions=True):
                 for changed in self._changes(merged):
                     changelog.write(physical_batch(changed, self.bucket.schema))
                 del merged
@@ -144,29 +137,24 @@ class ChangeDetection:
         """Whether older rows are needed, and not only their positions."""
         return self.lookup is None or self.writes_changelog or _row_matters(self.bucket)
 
-    def _source(self, expiry: RecordExpiry | None = None) -> RunSource:
-        return RunSource(
-            self.bucket.reader(),
-            self.bucket.partition,
-            self.bucket.bucket,
-            deletions=self.deletion_vectors,
-            flushed=self.flushed,
-            expiry=expiry,
-        )
+    @property
+    def _whole_source(self) -> RunSource:
+        """Reads expired rows too: they stay in a file that is not rewritten."""
+        return replace(self.source, expiry=None)
 
     def _mark_older_rows(self, file: DataFileMeta) -> None:
         """Mark the rows that a file of level 0 outdates; only keys are read."""
         fields = _key_fields(self.bucket)
-        for keys in self._source().run((file,), fields, batch_rows=batch_rows_of((file,), fields)):
+        for keys in self._whole_source.run((file,), fields, batch_rows=batch_rows_of((file,), fields)):
             self._find(keys)
 
-    def _steps(self, section: Section, expiry: RecordExpiry | None, *, single_versions: bool) -> Iterator[Merged]:
+    def _steps(self, source: RunSource, section: Section, *, single_versions: bool) -> Iterator[Merged]:
         """Yield the merge steps of a section.
 
         With ``single_versions`` a lookup passes every key through the merge engine (Java ``LookupMergeFunction``);
         otherwise the only version of a key is its row (Java ``ReducerMergeFunctionWrapper``).
         """
-        bucket, fields, source = self.bucket, _fields(self.bucket), self._source(expiry)
+        bucket, fields = self.bucket, _fields(self.bucket)
         spec = merge_spec(bucket.schema, bucket.options)
         spec = replace(spec, by_sequence_number=self.lookup is not None or not has_disjoint_sequences(section))
         runs = oldest_first(section)
@@ -187,7 +175,8 @@ class ChangeDetection:
         found = self._find(versions.keys(~versions.any_of_key(before), spec.key_columns))
         if found is not None and self._needs_older_rows:
             # A version that has expired is marked as well, or else it would stay beside the new one.
-            older = found.rows if self.expiry is None else self.expiry.unexpired(found.rows)
+            expiry = self.source.expiry
+            older = found.rows if expiry is None else expiry.unexpired(found.rows)
             versions = Grouped.of([older, *parts], spec)
             before = versions.lowest_above_0()
         has_new_version = versions.any_of_key(versions.levels == 0)

@@ -107,6 +107,9 @@ def run_compaction(
     The file whose rows are ``flushed`` is not read.
     """
     key_range, expiry = key_ranges(bucket.schema), RecordExpiry.of(bucket)
+    source = RunSource(
+        bucket.reader(), bucket.partition, bucket.bucket, deletions=deletion_vectors, flushed=flushed, expiry=expiry
+    )
     steps: Iterable[Step] = (
         [Rewrite((((file,),),)) for file in unit.files]
         if unit.in_place
@@ -125,7 +128,7 @@ def run_compaction(
     # Older rows are marked as deleted; otherwise newer rows must retract them.
     masked = bucket.options.deletion_vectors.enabled and unit.output_level != 0
     drop = drops_deletes(unit, levels) or masked
-    detection = ChangeDetection.of(bucket, unit, levels, deletion_vectors, flushed, expiry)
+    detection = ChangeDetection.of(bucket, unit, levels, deletion_vectors, source)
     if detection is not None:
         steps = detection.plan(tuple(steps))
     before: list[DataFileMeta] = []
@@ -140,14 +143,7 @@ def run_compaction(
                         files, changelog_files = detection.rewrite(step, drop_retracts=drop)
                     else:
                         files, changelog_files = _rewrite(
-                            bucket,
-                            step,
-                            unit.output_level,
-                            older,
-                            deletion_vectors,
-                            flushed,
-                            expiry,
-                            drop_retracts=drop,
+                            bucket, source, step, unit.output_level, older, drop_retracts=drop
                         )
                     written.extend((*files, *changelog_files))
                     changelog.extend(changelog_files)
@@ -168,12 +164,10 @@ def run_compaction(
 
 def _rewrite(
     bucket: BucketFiles,
+    source: RunSource,
     step: Rewrite,
     level: int,
     older: Sequence[Run],
-    deletion_vectors: BucketVectors | None,
-    flushed: FlushedRows | None,
-    expiry: RecordExpiry | None,
     *,
     drop_retracts: bool,
 ) -> tuple[tuple[DataFileMeta, ...], tuple[DataFileMeta, ...]]:
@@ -185,14 +179,7 @@ def _rewrite(
     ):
         for section in step.sections:
             rows = _merged_rows(
-                bucket,
-                section,
-                older,
-                deletion_vectors,
-                flushed,
-                expiry,
-                drop_retracts=drop_retracts,
-                show_levels=writes_changelog,
+                bucket, source, section, older, drop_retracts=drop_retracts, show_levels=writes_changelog
             )
             for batch in rows:
                 writer.write(physical_batch(batch, bucket.schema))
@@ -205,8 +192,9 @@ def _changelog_of_first_rows(bucket: BucketFiles, file: DataFileMeta, level: int
     """Return the changelog files of a file of a ``first-row`` table that is moved up without being rewritten."""
     if file.level != 0 or not _writes_changelog_of_first_rows(bucket):
         return ()
+    source = RunSource(bucket.reader(), bucket.partition, bucket.bucket)
     with bucket.writing(level=level, source=FileSource.APPEND, changelog=True) as changelog:
-        for batch in _merged_rows(bucket, ((file,),), (), None, None, None, drop_retracts=False):
+        for batch in _merged_rows(bucket, source, ((file,),), (), drop_retracts=False):
             changelog.write(physical_batch(batch, bucket.schema))
         return changelog.close()
 
@@ -218,24 +206,14 @@ def _writes_changelog_of_first_rows(bucket: BucketFiles) -> bool:
 
 def _merged_rows(
     bucket: BucketFiles,
+    source: RunSource,
     section: Section,
     older: Sequence[Run],
-    deletion_vectors: BucketVectors | None,
-    flushed: FlushedRows | None,
-    expiry: RecordExpiry | None,
     *,
     drop_retracts: bool,
     show_levels: bool = False,
 ) -> Iterator[pa.RecordBatch]:
     """Yield the merged rows of a section in key order: sequence number, kind, columns, and ``_LEVEL`` on request."""
-    source = RunSource(
-        bucket.reader(),
-        bucket.partition,
-        bucket.bucket,
-        deletions=deletion_vectors,
-        flushed=flushed,
-        expiry=expiry,
-    )
     fields = (SEQUENCE_NUMBER, VALUE_KIND, *bucket.schema.fields)
     members = [file for run in section for file in run]
     spec = merge_spec(bucket.schema, bucket.options)

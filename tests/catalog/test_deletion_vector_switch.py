@@ -82,3 +82,20 @@ def test_one_call_cannot_change_it() -> None:
     table = a_table(memory_warehouse())
     with pytest.raises(InvalidOption, match=r"deletion-vectors\.enabled.*alter the table"):
         table.scan(options={"deletion-vectors.enabled": "true"})
+
+
+def test_a_row_that_a_vector_marks_stays_deleted_under_full_compaction_changelogs() -> None:
+    warehouse = memory_warehouse()
+    options = {"bucket": "1", "deletion-vectors.enabled": "true", "deletion-vectors.modifiable": "true"}
+    table = warehouse.table(primary_keys=["id"], options=options)
+    table.append(keyed([(1, "a", 1), (2, "a", 2)]))
+    table.compact(full=True)
+    table.delete("id = 2")
+    changes = [
+        SetOption("deletion-vectors.enabled", "false"),
+        SetOption("changelog-producer", "full-compaction"),
+    ]
+    table = warehouse.catalog.alter_table("db.t", changes)
+    table.append(keyed([(1, "a", 9)]))
+    table.compact(full=True)
+    assert rows_of(table) == [(1, "a", 9)]
