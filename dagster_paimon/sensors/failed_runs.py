@@ -211,8 +211,10 @@ def tables_of_run(
 def _declared(run: dg.DagsterRun) -> tuple[str, ...] | None:
     """Return the tables in the tag ``paimon/writes``; ``None`` without the tag, or if it has something else."""
     text = run.tags.get(WRITES_TAG)
-    if text is None or text.strip() == _NO_TABLE:
-        return None if text is None else ()
+    if text is None:
+        return None
+    if text.strip() == _NO_TABLE:
+        return ()
     names = tuple(name.strip() for name in text.split(","))
     return names if _tables_in({"tables": list(names)}) == {*names} else None
 

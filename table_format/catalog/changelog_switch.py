@@ -28,7 +28,7 @@ def check_changelog_switch(store: TableStore, old: TableSchema, new: TableSchema
         InvalidOption: names the bucket and what to do first.
     """
     before, after = CHANGELOG_PRODUCER.read(old.options), CHANGELOG_PRODUCER.read(new.options)
-    if before is after:
+    if before is after or before is ChangelogProducer.NONE:
         return
     latest = SnapshotStore(store).latest()
     if latest is None:
@@ -39,7 +39,7 @@ def check_changelog_switch(store: TableStore, old: TableSchema, new: TableSchema
     if lowest > 0:
         lowest = max(lowest, after.first_level_with_changelog(levels))
     for entry in live_files(ManifestStore(store, options), latest, schema=old, schemas={old.id: old}).entries:
-        is_placed = entry.bucket != POSTPONE_BUCKET or before is ChangelogProducer.NONE
+        is_placed = entry.bucket != POSTPONE_BUCKET
         if entry.file.level < lowest or not is_placed:
             raise InvalidOption(
                 CHANGELOG_PRODUCER.key,

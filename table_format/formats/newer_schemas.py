@@ -43,7 +43,9 @@ def refuse_newer(
             lost = narrowed_columns(newer.physical_fields, fields)
         if lost:
             advice = "Nothing was written; load the table again" if rewriting else "Load the table again"
-            message = f"{_found(newer, schema, where)}, which would lose values of {_names(lost)}. {advice} and repeat"
+            message = (
+                f"{opened_before(newer, schema, where)}, which would lose values of {_names(lost)}. {advice} and repeat"
+            )
             raise SchemaChanged(message)
 
 
@@ -56,13 +58,14 @@ def refuse_dropped(newer: TableSchema, schema: TableSchema, fields: Sequence[Dat
     dropped = dropped_columns(newer.fields, fields) if newer.id > schema.id else ()
     if dropped:
         message = (
-            f"{_found(newer, schema, where)}, which has columns that were dropped since: {_names(dropped)}. Load the "
-            "table again and repeat"
+            f"{opened_before(newer, schema, where)}, which has columns that were dropped since: {_names(dropped)}. "
+            "Load the table again and repeat"
         )
         raise SchemaChanged(message)
 
 
-def _found(newer: TableSchema, schema: TableSchema, where: str) -> str:
+def opened_before(newer: TableSchema, schema: TableSchema, where: str) -> str:
+    """Return the beginning of an error about rows of a newer schema than that of the table handle."""
     return f"{where}: rows were written under schema {newer.id}, and the table was opened under schema {schema.id}"
 
 

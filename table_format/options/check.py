@@ -146,9 +146,9 @@ def check_alterable(old: TableSchema, new: TableSchema, *, has_snapshots: bool =
     options = TableOptions.parse(new.options)
     if touched & {BUCKET.key, BUCKET_KEY.key}:
         _check_bucket(new, options)
-    counts = (NUM_RETAINED_MIN, NUM_RETAINED_MAX, CHANGELOG_NUM_RETAINED_MIN, CHANGELOG_NUM_RETAINED_MAX)
     if touched & _CROSS_PARTITION_KEYS:
         check_cross_partition(new, options)
+    counts = (NUM_RETAINED_MIN, NUM_RETAINED_MAX, CHANGELOG_NUM_RETAINED_MIN, CHANGELOG_NUM_RETAINED_MAX)
     if touched & {option.key for option in counts}:
         _check_retention(options)
     if touched & {CREATION_DELAY.key, CREATION_PERIOD.key, CREATION_PERIOD_DURATION.key}:

@@ -57,7 +57,7 @@ ROWKIND_FIELD = Option(
     "rowkind.field",
     optional(text),
     None,
-    "STRING column that contains the row kind: +I, -U, +U or -D; the letter may be small.",
+    "STRING column that contains the row kind: +I, -U, +U or -D, in upper or lower case.",
     immutable=True,
 )
 

@@ -111,23 +111,25 @@ def _parse_text(value: str) -> str:
     return value.strip()
 
 
-_NAME_PREFIX: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-
 text: Final = Parser("a text that is not blank", _parse_text)
 
 verbatim: Final = Parser("a text", str, stored=str)
 
 
+_NAME_PREFIX: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+
 def _parse_name_prefix(value: str) -> str:
-    if not _NAME_PREFIX.fullmatch(value.strip()):
+    prefix = _parse_text(value)
+    if not _NAME_PREFIX.fullmatch(prefix):
         raise ValueError(value)
-    return value.strip()
+    return prefix
 
 
 name_prefix: Final = Parser(
     "letters, digits, '.', '_' and '-', of which the first is a letter or a digit", _parse_name_prefix
 )
-"""The first part of the name of a file: other readers skip names that begin with a dot or an underscore."""
+"""The beginning of file names. Other readers skip names that begin with a dot or an underscore."""
 
 secret: Final = Parser("a secret", lambda value: Secret(_parse_text(value)))
 

@@ -1,4 +1,4 @@
-"""Consumers that both engines go on with: each reads what is next, whoever has read before, and expiry waits for it."""
+"""Both engines advance one consumer in turn. Each reads the next snapshots, and expiry keeps them until then."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Plans = list[list[str]]
 @pytest.mark.parametrize(
     "start", [{}, {"scan.mode": "from-snapshot", "scan.snapshot-id": "2"}, {"scan.mode": "latest"}]
 )
-def test_a_consumer_goes_on_where_the_other_engine_has_stopped(
+def test_a_consumer_continues_where_the_other_engine_stopped(
     peers: Callable[[str], PaimonPeer], tmp_path: Path, producer: str | None, start: dict[str, str]
 ) -> None:
     paimon, chance = peers(VERSION), random.Random(f"{producer}{start}")

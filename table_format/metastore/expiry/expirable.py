@@ -6,7 +6,7 @@ which files are deleted with them, and how the deletion is announced.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -105,9 +105,9 @@ class ExpirableSnapshots:
 
     def removal(self, chosen: ExpiryRange) -> Removal:
         """Include changelog files, unless a long-lived changelog keeps them."""
-        kept = self._kept_changes_of(chosen)
         end = self.history.snapshots.load(chosen.end)
         states = [s for s in map(self.history.snapshots.find, chosen.ids) if s is not None]
+        kept = self._kept_changes_of(states)
         return Removal(
             states=states,
             deltas=(*states[1:], end),
@@ -119,14 +119,12 @@ class ExpirableSnapshots:
             last_delta=end,
         )
 
-    def _kept_changes_of(self, chosen: ExpiryRange) -> KeptChanges:
+    def _kept_changes_of(self, states: Sequence[Snapshot]) -> KeptChanges:
         """Include what commits wrote as long as changes from before the ``changelog-producer`` need it."""
         h, kept = self.history, self.kept_changes
         if kept is not KeptChanges.FILES:
             return kept
-        schemas = SchemaStore(h.store)
-        states = (*h.changelogs.all(), *(s for s in map(h.snapshots.find, chosen.ids) if s is not None))
-        return KeptChanges.DELTAS if keeps_deltas(schemas, states) else kept
+        return KeptChanges.DELTAS if keeps_deltas(SchemaStore(h.store), (*h.changelogs.all(), *states)) else kept
 
     def other_needs(self) -> NeededFiles:
         """Include long-lived changelogs if no new ones are created: they stay until they expire."""

@@ -44,12 +44,13 @@ _SPARE_BITS: Final = 6
 """A directory has at most 64 places for each file, rounded up, if keys are distinct in so many of their bits."""
 
 _KEY_BITS: Final = 63
+"""Keys are not negative."""
 
 _ALL_LIVE: Final = -1
 """The entry of a file without a vector."""
 
 _LENGTH_BITS: Final = 32
-"""Bits of an entry for the number of words. The others have the number of the first word."""
+"""The lower bits of an entry are the number of words, the others the position of the first word."""
 
 _PLAIN_NAME: Final = re.compile(r"[A-Za-z0-9._-]+")
 """File names that are the same in a path and in a URL. Spark returns URLs."""
@@ -174,7 +175,7 @@ class Places:
 
 
 def places_for(keys: Sequence[int]) -> Places:
-    """Return places that are distinct, if possible those of keys that are not folded, and with a small mask.
+    """Return distinct places with a mask as small as possible. Keys are folded only if they differ in no low bits.
 
     Both numbers are part of the code that Spark generates. With few different numbers, Spark often finds the code in
     its cache and does not compile it.
@@ -186,12 +187,9 @@ def places_for(keys: Sequence[int]) -> Places:
     most = least + _SPARE_BITS
     whole = ((_KEY_BITS, bits) for bits in range(least, most))
     folded = ((shift, bits) for bits in range(most, _KEY_BITS + 1) for shift in range(1, _KEY_BITS + 1))
-    # For hundreds of keys, many places are tried.
-    numbers = np.array(keys, np.int64)
     for shift, bits in chain(whole, folded):
         places = Places(shift, (1 << bits) - 1)
-        ascending = np.sort((numbers ^ numbers >> shift) & places.mask)
-        if (ascending[1:] != ascending[:-1]).all():
+        if len({places.of(key) for key in keys}) == len(keys):
             return places
     message = f"keys of files are equal: {sorted(keys)}"
     raise ValueError(message)

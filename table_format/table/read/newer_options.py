@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from table_format.errors import SchemaChanged
+from table_format.formats.newer_schemas import opened_before
 from table_format.metastore.schema.option_columns import options_of_columns, options_under_names_of
 from table_format.model.schema import TableSchema
 from table_format.model.snapshot import Snapshot
@@ -46,9 +47,8 @@ def refuse_other_options(table: str, schema: TableSchema, written: TableSchema) 
     changed = ", ".join(f"'{key}'" for key in _changed(schema, written)) if written.id > schema.id else ""
     if changed:
         message = (
-            f"{table}: rows were written under schema {written.id}, and the table was opened under schema {schema.id}, "
-            f"which has other values of {changed}: it would show other rows than the table has. Load the table again "
-            "and repeat"
+            f"{opened_before(written, schema, table)}, which has other values of {changed}: it would show other rows "
+            "than the table has. Load the table again and repeat"
         )
         raise SchemaChanged(message)
 

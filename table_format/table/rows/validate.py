@@ -190,7 +190,7 @@ class RowRules:
             message = f"column '{name}' holds row kinds as text, not as {described(texts.type)}"
             raise InvalidData(message)
         kinds = pc.index_in(texts.cast(pa.string()), _kinds())
-        if kinds.null_count:  # as in Java, the letter may be small
+        if kinds.null_count:  # as in Java, the letter may be in lower case
             kinds = pc.index_in(pc.utf8_upper(texts.cast(pa.string())), _kinds())
         if kinds.null_count:
             row = pc.index(pc.is_null(kinds), value=True).as_py()

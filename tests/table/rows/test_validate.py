@@ -91,7 +91,7 @@ def test_a_column_of_the_table_that_has_the_name_of_the_kind_column_is_a_column_
     assert rows.column("_VALUE_KIND").to_pylist() == [0, 0, 0]
 
 
-def test_the_letter_of_a_row_kind_may_be_small() -> None:
+def test_the_letter_of_a_row_kind_may_be_in_lower_case() -> None:
     assert rules().conform(batch(_row_kind=["+i", "-U", "-d"])).column("_VALUE_KIND").to_pylist() == [0, 1, 3]
     rows = rules(rowkind_field="op").conform(batch(op=["+i", "+u", "-D"]))
     assert rows.column("_VALUE_KIND").to_pylist() == [0, 2, 3]
